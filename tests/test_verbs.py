@@ -62,7 +62,7 @@ def test_falling_over_stops_the_run(bike):
     assert run.status.kind == Ending.EVENT
     assert "lean passed 80°" in run.status.message
     assert abs(run["lean"][-1]) == pytest.approx(np.radians(80), abs=2e-3)
-    assert any("pull" in w for w in run.warnings) and any("friction" in w for w in run.warnings)
+    assert any("normal force" in w for w in run.warnings) and any("friction" in w for w in run.warnings)
 
 
 def test_user_events_are_found(bike):
@@ -224,5 +224,5 @@ def test_targets_and_parameters_take_units_and_refuse_those_that_do_not_fit() ->
         dr.simulate(bike, 0.1, parameters={"trail": "8 kg"})
     with pytest.raises(KeyError, match="no coordinate, velocity or output of bicycle is called 'sped'; did you mean 'speed'"):
         dr.simulate(bike, 0.1, start={"sped": "5 m/s"})
-    with pytest.raises(ValueError, match="until: how long to move, in seconds"):
+    with pytest.raises(ValueError, match="until: the duration in seconds"):
         dr.simulate(bike, "5 s")  # type: ignore[arg-type]

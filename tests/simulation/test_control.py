@@ -37,10 +37,10 @@ def test_every_stage_is_exact() -> None:
 
 def test_sampled_holds_its_answer() -> None:
     """Against the exact discrete-time solution of a double integrator with piecewise constant force."""
-    rate, asked = 20.0, []
+    rate, requested = 20.0, []
 
     def noted(t: float, x: State) -> float:
-        asked.append(t)
+        requested.append(t)
         return law(t, x)
 
     samples = np.linspace(0, 5, 101)
@@ -51,7 +51,7 @@ def test_sampled_holds_its_answer() -> None:
         a = (-2 * x - 2 * v) / 2.0
         x, v = x + v * d + a * d * d / 2, v + a * d
         expected.append((x, v))
-    assert asked == pytest.approx(np.arange(100) / rate)
+    assert requested == pytest.approx(np.arange(100) / rate)
     assert run.states == pytest.approx(np.array(expected), abs=1e-11)
     assert not run.status.warnings
     between = integrate(cart(), [1.0, 0.0], 5.0, control=Sampled(law, rate), method=FINE, samples=(np.arange(100) + 0.5) / rate)
@@ -98,15 +98,15 @@ def test_a_failing_control_keeps_the_run_so_far(kind: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "complaint"),
+    ("output", "complaint"),
     [
         ({"forse": 1.0}, "no input is called 'forse'; did you mean 'force'"),
         ([1.0, 2.0], r"2 numbers for 1 inputs \(force\)"),
-        (float("nan"), "gave nan for input 'force'"),
+        (float("nan"), "returned nan for input 'force'"),
     ],
 )
-def test_bad_answers_are_named(answer: object, complaint: str) -> None:
-    run = integrate(cart(), [1.0, 0.0], 1.0, control=Sampled(lambda t, x: answer, 10.0))  # type: ignore[arg-type,return-value]
+def test_bad_answers_are_named(output: object, complaint: str) -> None:
+    run = integrate(cart(), [1.0, 0.0], 1.0, control=Sampled(lambda t, x: output, 10.0))  # type: ignore[arg-type,return-value]
     assert run.status.kind == Ending.CONTROL_FAILED
     with pytest.raises(DraisineError, match=complaint):
         raise run.failure  # type: ignore[misc]

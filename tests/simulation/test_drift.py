@@ -424,7 +424,7 @@ def test_a_damped_pendulum_has_no_symplectic_map() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: dr.simulate(p, 1.0, drift=dr.Rattle(0.01), method=STEP), "a method of its own"),
+        (lambda p: dr.simulate(p, 1.0, drift=dr.Rattle(0.01), method=STEP), "an integration method itself"),
         (lambda p: dr.simulate(p, 1.0, drift=NONE, formulation=dr.Augmented()), "give one of them"),
         (lambda p: dr.Rattle(-0.1), "step must be a positive number"),
         (lambda p: dr.InvariantStabilization(gamma=2.5), "gamma between 0 and 2"),
@@ -453,8 +453,8 @@ def test_a_formulation_can_be_asked_for() -> None:
     [
         ({"drift": "baumgarte"}, r"drift='baumgarte' is not a drift control; give one of NoControl\(\), Baumgarte\(\)"),
         ({"drift": dr.GGL}, "is not a drift control"),
-        ({"method": "radau"}, "method='radau' is no method; give an object such as DOP853"),
-        ({"method": dr.Radau}, "is no method"),
+        ({"method": "radau"}, "method='radau' is not a method; give an object such as DOP853"),
+        ({"method": dr.Radau}, "is not a method"),
         ({"events": ["x1"]}, "events: 'x1' is not an event; write Event"),
     ],
 )

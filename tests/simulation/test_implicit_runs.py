@@ -13,7 +13,7 @@ from draisine.program.equations import Equations, Event
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.status import Ending
-from draisine.simulation import implicit_form as forms
+from draisine.simulation import compiled_equations as forms
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23

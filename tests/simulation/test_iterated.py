@@ -63,5 +63,5 @@ def test_what_cannot_be_done_is_said():
     with pytest.raises(ValueError, match="tolerance must lie between 0 and 1, got 2"):
         ConjugateGradients(tolerance=2)
     singular = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-17]])
-    with pytest.raises(SolverError, match="close to dependent"):
+    with pytest.raises(SolverError, match="nearly dependent"):
         conjugate_gradients(lambda v: singular @ v, np.array([1.0, -1.0]), np.zeros(2), lambda r: r, ConjugateGradients(most=50))

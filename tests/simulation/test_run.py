@@ -200,7 +200,7 @@ def test_interruption_keeps_what_was_computed() -> None:
     run = integrate(oscillator(), [1.0, 0.0], 1e5, method=RK4(0.01), samples=np.linspace(0, 1e5, 1001), progress=progress)
     assert run.status.kind == Ending.INTERRUPTED
     assert 0.3 < run.final_time / 1e5 < 0.9
-    assert "everything up to there is kept" in run.status.message
+    assert "results up to then are kept" in run.status.message
     assert run.times[-1] == run.final_time
     assert run.states[:200, 0] == pytest.approx(np.cos(run.times[:200]), abs=1e-5)
     assert seen == sorted(seen)
@@ -265,7 +265,7 @@ def test_a_lonely_choice_is_borne_with_a_warning() -> None:
     run = integrate(stuck(), [0.8, -np.sin(0.8)], 2.1, samples=[2.1])
     assert run.status.kind == Ending.FINISHED
     assert run.final_state[0] == pytest.approx(2.9, abs=1e-6)
-    assert "the motion came near a singular position, and no other choice" in run.status.warnings[0]
+    assert "the motion came close to a singular position, and no other choice" in run.status.warnings[0]
 
 
 def test_singular_names_the_choice() -> None:
@@ -277,7 +277,7 @@ def test_singular_names_the_choice() -> None:
     dynamics = Program.build("towards", {"t": t, "x": x, "u": u, "p": p}, {"xdot": ca.vertcat(ca.sin(x[0]), 0)})
     run = integrate(replace(base, dynamics=dynamics), [0.8, 1.0], 100.0)
     assert run.status.kind == Ending.SINGULAR
-    assert "the independent velocities (vx) lose their meaning" in run.status.message
+    assert "the independent velocities (vx) are singular" in run.status.message
     assert np.pi - run.final_state[0] == pytest.approx(0, abs=1e-4)
 
 
@@ -285,7 +285,7 @@ def test_a_start_without_meaning_is_singular() -> None:
     """At a = 0 the velocity along x says nothing about the motion, so there is nothing to switch with either."""
     run = integrate(turning(), [0.0, 0.0], 1.0)
     assert run.status.kind == Ending.SINGULAR
-    assert "(vx) lose their meaning at t = 0 s: the condition is infinite" in run.status.message
+    assert "(vx) are singular at t = 0 s: the condition is infinite" in run.status.message
 
 
 def test_records_of_a_run_that_switches_are_in_order() -> None:

@@ -18,7 +18,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.evaluation import Evaluation, Of
+from draisine.simulation.initial.evaluation import Evaluation, Variables
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem
 from draisine.symbolic.first_order import first_order
 from simulation.start_systems import circuit, held_twice, linkage, mechanism, pendulum
@@ -35,7 +35,7 @@ def test_targeted_coordinates_are_held_and_the_others_solved() -> None:
     assert start.v.tolist() == [0.0, 0.0]
     assert start.x == pytest.approx([0.7, rod, 0.0, 0.0, 0.25], abs=1e-13)
     assert start.report.largest_residual < 1e-13
-    assert "wished  crank = 0.7 (coordinate)" in str(start.report)
+    assert "target  crank = 0.7 (coordinate)" in str(start.report)
     assert [moved.name for moved in start.report.moved] == ["rod"]
 
 
@@ -197,7 +197,7 @@ class Counted(StartProblem):
     def evaluation(self, given: Given) -> Evaluation:
         evaluation = super().evaluation(given)
 
-        def run(of: Of) -> object:
+        def run(of: Variables) -> object:
             Counted.calls += 1
             return evaluation.run(of)
 
@@ -281,7 +281,7 @@ def test_bicycle_leans_with_both_wheels_on_the_ground() -> None:
     )
     assert outputs["rear_wheel_contact_z"] == pytest.approx(0.0, abs=1e-13)
     assert outputs["front_wheel_contact_z"] == pytest.approx(0.0, abs=1e-13)
-    assert start.velocities["steer_rate"] == 0.0  # who wishes for a speed does not wish for a steer rate
+    assert start.velocities["steer_rate"] == 0.0  # a target for the speed is none for the steer rate
     assert start.velocities["frame_wx"] == 0.0
 
 
@@ -345,17 +345,18 @@ def test_a_kept_problem_gives_the_same_start() -> None:
 def test_one_problem_serves_many_threads() -> None:
     problem = StartProblem(pendulum(3))
     targets = [{"tip_x": 0.01 * k, "x1_rate": 0.1 * k} for k in range(60)]
-    alone = [consistent_start(problem, w).x for w in targets]
+    single = [consistent_start(problem, w).x for w in targets]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda w: consistent_start(problem, w).x, targets))
-    assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(single, together, strict=True))
 
 
 WARM = """
 import sys
 import draisine as dr
-from draisine.dynamics import derive
-from draisine.simulation import StartProblem, consistent_start
+from draisine.dynamics.derive import derive
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
 start = consistent_start(StartProblem(derive(dr.gallery.bicycle())), {"speed": 4.6, "roll_rate": 0.5, "lean": 0.2})
 start.report, start.accelerations
 print([m for m in ("numba", "scipy", "sympy", "xarray", "matplotlib") if m in sys.modules])

@@ -34,7 +34,7 @@ def test_one_target_that_nothing_can_fulfil() -> None:
     assert refusal.conflict is Conflict.TARGET_IMPOSSIBLE
     assert (refusal.targets, refusal.constraints, refusal.level) == (("tip",), (), "position")  # not even without the rail
     assert refusal.nearest == pytest.approx({"tip": 3.0}, abs=1e-12)
-    assert str(refusal) == "linkage: wish impossible: tip cannot be 3.5; nearest possible: tip = 3"
+    assert str(refusal) == "linkage: target infeasible: tip cannot be 3.5; nearest possible: tip = 3"
     assert refusal.leftover["tip"] == pytest.approx(-0.5, abs=1e-2)
 
 
@@ -51,7 +51,7 @@ def test_a_value_that_constraints_decide() -> None:
     refusal = refused(derive(dr.gallery.bicycle()), {"front_wheel_contact_z": 0.1, "lean": 0.3})
     assert refusal.conflict is Conflict.TARGET_IMPOSSIBLE
     assert (refusal.targets, refusal.constraints) == (("front_wheel_contact_z",), ("front_wheel_height",))
-    assert "'front_wheel_height' decides front_wheel_contact_z: it is 0, not 0.1" in str(refusal)
+    assert "'front_wheel_height' determines front_wheel_contact_z: it is 0, not 0.1" in str(refusal)
 
 
 def test_targets_that_contradict_each_other() -> None:
@@ -67,7 +67,7 @@ def test_too_many_targets() -> None:
     refusal = refused(pendulum(), {"x1": 0.6, "y1": 0.7})
     assert refusal.conflict is Conflict.TOO_MANY_TARGETS
     assert refusal.nearest == pytest.approx({"y1": 0.8, "x1": np.sqrt(0.51)}, abs=1e-12)
-    assert "'rod1' and x1 = 0.6 decide y1: it is 0.8, not 0.7" in str(refusal)
+    assert "'rod1' and x1 = 0.6 determine y1: it is 0.8, not 0.7" in str(refusal)
 
 
 def test_too_many_velocities() -> None:
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_stand() -> None:
     assert refusal.conflict is Conflict.MODEL_CANNOT_STAND
     assert refusal.targets == ()
     assert "closed_x" in refusal.constraints
-    assert "four_bar: model cannot stand at all: without any wish, 'closed_x' (off by" in str(refusal)
+    assert "four_bar: model cannot be assembled: without any target, 'closed_x' (off by" in str(refusal)
 
 
 def test_a_model_that_cannot_be_computed_at_its_defaults() -> None:
@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_computed_at_its_defaults() -> None:
     e = mechanism("odd", {"x": 0.0}, (), {"root": (Kind.HOLONOMIC, ca.sqrt(-1.0 - q[0] ** 2))}, {}, q, v)
     refusal = refused(e, {})
     assert refusal.conflict is Conflict.MODEL_CANNOT_STAND
-    assert "'root' cannot be computed at the defaults" in str(refusal)
+    assert "'root' cannot be evaluated at the defaults" in str(refusal)
 
 
 def test_algebraic_unknowns_that_contradict() -> None:
@@ -201,12 +201,12 @@ def test_forces_cannot_be_targeted_for() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "far", None])
 def test_numbers_are_checked(value: object) -> None:
-    with pytest.raises(ValueError, match=r"the start wishes tip = .*; give a finite number"):
+    with pytest.raises(ValueError, match=r"invalid start target tip = .*; give a finite number"):
         consistent_start(linkage(), {"tip": value})  # type: ignore[dict-item]
 
 
 def test_an_output_cannot_be_begun_near() -> None:
-    with pytest.raises(ValueError, match="'tip' is neither a coordinate nor a velocity and cannot be begun near 2"):
+    with pytest.raises(ValueError, match="'tip' is neither a coordinate nor a velocity and cannot start near 2"):
         consistent_start(linkage(), {"tip": InitialGuess(2.0)})
 
 

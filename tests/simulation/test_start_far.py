@@ -122,11 +122,11 @@ def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) 
     n = len(turns)
     x, y = np.cumsum(np.sin(turns)), -np.cumsum(np.cos(turns))
     held = {f"x{i + 1}": float(x[i]) for i in range(n)} | {f"y{i + 1}": float(y[i]) for i in range(n)}
-    asked = {"tip_x": float(x[-1]), "tip_y": float(y[-1])}
+    requested = {"tip_x": float(x[-1]), "tip_y": float(y[-1])}
     names = data.draw(st.sets(st.sampled_from(sorted(held)), max_size=n))
     targets = {name: held[name] for name in names}
     if n - len({name[1:] for name in names}) >= 2:
-        targets |= asked
+        targets |= requested
     start = consistent_start(PENDULUMS[n], targets)
     assert all(start.coordinates[name] == held[name] for name in names)
     assert start.report.largest_relative_residual <= 1e-12

@@ -11,8 +11,8 @@ import pytest
 
 from draisine.errors import StartError
 from draisine.program.equations import Equations, Kind
-from draisine.simulation.initial import solver, tasks
-from draisine.simulation.initial.batch import Asked, Begun, begin_all, refusal
+from draisine.simulation.initial import search, solver
+from draisine.simulation.initial.batch import BatchStart, BatchTargets, consistent_starts, refusal
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from simulation.start_systems import mechanism
@@ -56,45 +56,45 @@ def linkage(random: np.random.Generator) -> Equations:
     )
 
 
-def drawn(problem: StartProblem, random: np.random.Generator) -> Asked:
+def drawn(problem: StartProblem, random: np.random.Generator) -> BatchTargets:
     """Random targets of random quantities, some of which no member can have."""
     e = problem.equations
     names = [n for n in problem.kinds if problem.kinds[n] != "states"]
     chosen = random.choice(names, int(random.integers(0, 4)), replace=False)
     targets = {str(name): random.uniform(-1.5, 1.5, MEMBERS) for name in chosen}
     parameters = random.uniform(0.5, 1.5, (MEMBERS, len(e.parameters)))
-    return Asked(targets, {}, np.zeros((MEMBERS, 0)), parameters)
+    return BatchTargets(targets, {}, np.zeros((MEMBERS, 0)), parameters)
 
 
-def check_same(one: Begun, other: Begun) -> None:
-    np.testing.assert_array_equal(one.settled, other.settled)
+def check_same(one: BatchStart, other: BatchStart) -> None:
+    np.testing.assert_array_equal(one.solved, other.solved)
     np.testing.assert_array_equal(one.refused, other.refused)
-    np.testing.assert_array_equal(one.q[one.settled], other.q[one.settled])
-    np.testing.assert_array_equal(one.v[one.settled], other.v[one.settled])
+    np.testing.assert_array_equal(one.q[one.solved], other.q[one.solved])
+    np.testing.assert_array_equal(one.v[one.solved], other.v[one.solved])
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_all_forms_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(seed)
     problem = StartProblem(linkage(random), compiled=False)
-    asked = drawn(problem, random)
-    begun = begin_all(problem, asked)
+    requested = drawn(problem, random)
+    begun = consistent_starts(problem, requested)
     for member in range(MEMBERS):
         try:
-            start = consistent_start(problem, asked.of(member), asked.parameters[member])
+            start = consistent_start(problem, requested.of(member), requested.parameters[member])
         except StartError as why:
             assert begun.refused[member]
-            assert str(refusal(problem, asked, member)) == str(why)
+            assert str(refusal(problem, requested, member)) == str(why)
         else:
             assert not begun.refused[member]
-            if begun.settled[member]:  # else a single start was left to look for rows that only the report knows
+            if begun.solved[member]:  # else a single start was left to look for rows that only the report knows
                 np.testing.assert_array_equal(begun.q[member], start.q)
                 np.testing.assert_array_equal(begun.v[member], start.v)
-    few = asked.rows(np.array([0, 1]))
-    compiled = begin_all(problem, few)
-    check_same(compiled, Begun(*(numbers[:2] for numbers in (begun.q, begun.v, begun.extra, begun.settled, begun.refused))))
-    monkeypatch.setattr(solver, "solver_code", lambda: tasks.run)
-    check_same(begin_all(problem, few), compiled)
+    few = requested.rows(np.array([0, 1]))
+    compiled = consistent_starts(problem, few)
+    check_same(compiled, BatchStart(*(numbers[:2] for numbers in (begun.q, begun.v, begun.extra, begun.solved, begun.refused))))
+    monkeypatch.setattr(solver, "solver_code", lambda: search.run)
+    check_same(consistent_starts(problem, few), compiled)
 
 
 def test_both_outcomes_are_met() -> None:
@@ -103,7 +103,7 @@ def test_both_outcomes_are_met() -> None:
     for seed in range(16):
         random = np.random.default_rng(seed)
         problem = StartProblem(linkage(random), compiled=False)
-        begun = begin_all(problem, drawn(problem, random))
-        settled, refused = settled + int(begun.settled.sum()), refused + int(begun.refused.sum())
+        begun = consistent_starts(problem, drawn(problem, random))
+        settled, refused = settled + int(begun.solved.sum()), refused + int(begun.refused.sum())
     assert settled > 20
     assert refused > 10

@@ -116,7 +116,7 @@ def test_auto_takes_dop853_for_what_is_not_stiff() -> None:
     run = integrate(oscillator(), [1.0, 0.0], 50.0, method=Auto())
     same = integrate(oscillator(), [1.0, 0.0], 50.0, method=DOP853())
     assert np.array_equal(run.final_state, same.final_state)
-    account = "DOP853: the equations give ẋ = f, and did not prove stiff"
+    account = "DOP853: the equations have the form ẋ = f and are not stiff"
     assert run.method == account
     assert str(run.status) == f"FINISHED: reached t = 50 s; {account}"
 
@@ -126,7 +126,7 @@ def test_no_method_is_auto_and_says_nothing_unless_it_changes() -> None:
     assert str(run.status) == "FINISHED: reached t = 5 s"
     assert run.method.startswith("DOP853: ")
     stiff = integrate(van_der_pol(1e3), start_of(van_der_pol(1e3)), 0.5)  # before its first turn
-    assert "s, then Radau of order 5: the equations proved stiff" in stiff.status.message
+    assert "s, then Radau of order 5: the equations are stiff" in stiff.status.message
 
 
 @pytest.mark.parametrize("sampled", [True, False])
@@ -167,8 +167,8 @@ def test_auto_goes_back_when_stiffness_has_passed() -> None:
     assert "then DOP853 again: the equations are stiff in between" in run.method
     assert str(run.status).endswith(run.method)
     # with either method alone it would cost more than twice as much
-    for alone in (Radau(rtol=1e-9), DOP853(rtol=1e-9)):
-        assert integrate(equations, [1.0, 1.0, 0.0], end, method=alone).evaluations > 2 * run.evaluations
+    for single in (Radau(rtol=1e-9), DOP853(rtol=1e-9)):
+        assert integrate(equations, [1.0, 1.0, 0.0], end, method=single).evaluations > 2 * run.evaluations
 
 
 def test_auto_is_the_same_however_the_loop_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,27 +190,27 @@ def test_auto_on_van_der_pol_takes_turns_and_saves_work() -> None:
 
 
 def test_the_fastest_rate_is_the_spectral_radius() -> None:
-    from draisine.simulation.methods.selection import fastest_rate
+    from draisine.simulation.methods.selection import spectral_radius
 
     form = prepare(van_der_pol(1e2)).compiled(()).form
     x, y, eps = 1.5, -0.4, 1e-4
     matrix = np.array([[0.0, 1.0], [(-2 * x * y - 1) / eps, (1 - x * x) / eps]])
-    reported = fastest_rate(form, 0.0, np.array([x, y]), np.zeros(0), np.array([eps]))
+    reported = spectral_radius(form, 0.0, np.array([x, y]), np.zeros(0), np.array([eps]))
     assert reported == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-12)
 
 
 def test_returns_that_do_not_last_ask_for_more_calm() -> None:
-    from draisine.simulation.methods.selection import CALM, LASTING, LOOKS, Calm
+    from draisine.simulation.methods.selection import CHECKS_NEEDED, NONSTIFF_LIMIT, WORTHWHILE_STEPS, NonstiffChecks
 
-    calm = Calm()
-    assert [calm.look(0.1, 10.0) for _ in range(LOOKS)] == [False] * (LOOKS - 1) + [True]
-    assert not calm.look(0.1, 1e3) and not calm.look(0.1, 10.0)  # one stiff look, and it begins again
+    calm = NonstiffChecks()
+    assert [calm.check(0.1, 10.0) for _ in range(CHECKS_NEEDED)] == [False] * (CHECKS_NEEDED - 1) + [True]
+    assert not calm.check(0.1, 1e3) and not calm.check(0.1, 10.0)  # one stiff look, and it begins again
     calm.returned(100)
-    calm.left(100 + LASTING - 1)
-    assert calm.limit == CALM / 2
+    calm.left(100 + WORTHWHILE_STEPS - 1)
+    assert calm.limit == NONSTIFF_LIMIT / 2
     calm.returned(300)
-    calm.left(300 + LASTING)
-    assert calm.limit == CALM
+    calm.left(300 + WORTHWHILE_STEPS)
+    assert calm.limit == NONSTIFF_LIMIT
 
 
 def test_events_go_on_when_the_method_changes() -> None:
@@ -226,10 +226,10 @@ def test_events_go_on_when_the_method_changes() -> None:
 def test_dop853_asked_for_by_name_stays_and_warns() -> None:
     chase = first_order("chase", {"x": 0.0}, lambda t, x, u, p: [-1e5 * (x[0] - t)])
     run = integrate(chase, [0.0], 0.1, method=DOP853())
-    assert run.method == "DOP853, as asked for"
+    assert run.method == "DOP853, as given"
     assert len(run.status.warnings) == 1
     assert run.status.warnings[0].startswith("the equations are stiff from t = ")
-    assert "limits the steps of DOP853; Radau() would make longer ones" in run.status.warnings[0]
+    assert "limits the steps of DOP853; Radau() makes longer ones" in run.status.warnings[0]
     assert not integrate(chase, [0.0], 1e-4, method=RK4(1e-6)).status.warnings
 
 

@@ -13,13 +13,14 @@ from draisine.codegen.restricted.entry import Entry
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.run import integrate
-from draisine.simulation.stepper import stored_loop as stored
+from draisine.simulation.stepper import memory as stored
 from simulation.systems import kepler, start_of
 
 SCRIPT = """
 import sys
 from simulation.systems import kepler, start_of
-from draisine.simulation import DOP853, Radau, integrate
+from draisine.simulation.methods import DOP853, Radau
+from draisine.simulation.run import integrate
 run = integrate(kepler(), start_of(kepler()), 1.0, method=METHOD)
 print(repr(run.final_state.tolist()), "draisine.simulation.stepper.loop" in sys.modules, "scipy" in sys.modules)
 """

@@ -1,1 +1,1 @@
-"""Initial value problems: consistent starts, methods, events, control, and the driver that makes a run of them."""
+"""Initial value problems: consistent starts, integration methods, events, control, and the driver of a run."""

@@ -1,4 +1,4 @@
-"""One motion under every drift control that applies to it: what each lets slip, and what it costs.
+"""Comparison of drift controls: constraint and energy errors of one motion under each control, and the cost.
 
 >>> import draisine as dr
 >>> table = compare_drift(dr.gallery.simple_pendulum(), 2.0, step=0.01)
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
+from draisine.dynamics.input_laws import StateScope
 from draisine.dynamics.options import (
     GGL,
     Baumgarte,
@@ -34,6 +35,7 @@ from draisine.dynamics.options import (
     VelocityProjection,
 )
 from draisine.errors import ArgumentError, ModelError, UnknownNameError
+from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
@@ -50,19 +52,19 @@ from draisine.simulation.simulate import Computed, compute
 
 Reals = NDArray[np.float64]
 
-REPEATS, QUICK = 3, 0.2  # runs shorter than this many seconds are timed so often
+REPEATS, QUICK = 3, 0.2  # runs shorter than QUICK seconds are timed REPEATS times
 
 
 @dataclass(frozen=True)
 class DriftRow:
-    """What one control let slip at worst, over all steps. `refused` says why it does not apply; the figures are NaN then."""
+    """Largest errors under one control. `refused` gives the reason where it does not apply; the figures are NaN then."""
 
     name: str
     position: float = np.nan  # of constraints, in their own units
     velocity: float = np.nan
     acceleration: float = np.nan
-    energy: float = np.nan  # change, as a part of the energy in play
-    invariants: tuple[tuple[str, float], ...] = ()  # largest change of each that was asked for
+    energy: float = np.nan  # relative change
+    invariants: tuple[tuple[str, float], ...] = ()  # largest change of each that was requested
     steps: int = 0
     evaluations: int = 0
     seconds: float = np.nan
@@ -79,7 +81,7 @@ class DriftRow:
 
 @dataclass(frozen=True)
 class DriftTable(Result):
-    """Rows by name; `print` shows them."""
+    """Rows by name; `print` shows the table."""
 
     title: str
     rows: tuple[DriftRow, ...]
@@ -110,7 +112,7 @@ class DriftTable(Result):
             cells = "".join(f"{_cell(value):>{w}}" for value, w in zip(values, wide, strict=True))
             cost = f"{row.steps:>8} {row.evaluations:>12} {row.seconds * 1e3:>7.2f} ms"
             lines.append(f"{row.name:<{width}}{cells} {cost}{'  ' + row.remark if row.remark else ''}")
-        lines += ["", "largest over all steps: residuals of constraints in their units, energy as a part of what is in play"]
+        lines += ["", "largest over all steps: residuals of constraints in their units, energy relative to its scale"]
         refused = [row for row in self.rows if row.refused]
         if refused:
             lines += ["", "does not apply", *(f"  {row.name}: {row.refused}" for row in refused)]
@@ -128,11 +130,11 @@ def compare_drift(
     invariants: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> DriftTable:
-    """Run a model under each drift control and tell what each lets slip.
+    """Run a model under each drift control and report the largest errors.
 
-    - `step`: RK4 with this step; without it DOP853 with steps controlled to `tolerance`. Symplectic methods take the step given,
-      or the mean of those of the run without control.
-    - `invariants`: outputs or expressions that should stay as they are, besides the energy.
+    - `step`: RK4 with this step; without it DOP853 with steps controlled to `tolerance`. Symplectic methods use the given step,
+      or the mean step of the run without control.
+    - `invariants`: outputs or expressions that should be constant, besides the energy.
     """
     method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=1e-2 * tolerance)
     described = model.freeze() if isinstance(model, Model) else model
@@ -141,20 +143,20 @@ def compare_drift(
     rows = [case.row("none", NoControl(), progress)]
     fixed = step if step is not None else abs(until) / max(rows[0].steps, 1)
     energetic = isinstance(described, System) or any(slot.name == "energy" for slot in described.report.outputs)
-    held = (*(("energy",) if energetic or not invariants else ()), *invariants)
-    rows += [case.row(name, control, progress) for name, control in _controls(fixed, held)]
+    conserved = (*(("energy",) if energetic or not invariants else ()), *invariants)
+    rows += [case.row(name, control, progress) for name, control in _controls(fixed, conserved)]
     how = f"RK4 (GGL: Radau), step {step:g} s" if step is not None else f"DOP853 (GGL: Radau), tolerance {tolerance:g}"
     return DriftTable(f"{described.name}, {until:g} s, {how}", tuple(rows))
 
 
-def _controls(step: float, held: tuple[str, ...]) -> list[tuple[str, Drift]]:
+def _controls(step: float, conserved: tuple[str, ...]) -> list[tuple[str, Drift]]:
     return [
         ("Baumgarte", Baumgarte()),
         ("velocity projection", VelocityProjection()),
         ("coordinate projection", Projection(velocities=False)),
         ("projection", Projection()),
-        ("projection, invariants too", Projection(invariants=held)),
-        ("invariant stabilization", InvariantStabilization(held)),
+        ("projection, invariants too", Projection(invariants=conserved)),
+        ("invariant stabilization", InvariantStabilization(conserved)),
         ("kernel reduction", Reduced()),
         ("minimal coordinates", Minimal()),
         ("GGL", GGL()),
@@ -165,7 +167,7 @@ def _controls(step: float, held: tuple[str, ...]) -> list[tuple[str, Drift]]:
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """One motion."""
+    """One motion: model, start, parameters and methods."""
 
     model: System | Equations
     until: float
@@ -185,28 +187,32 @@ class _Case:
 
         try:
             first = run()
-            runs = [run() for _ in range(REPEATS if first.clock.seconds["integrate"] < QUICK else 1)]  # all is compiled now
+            runs = [
+                run() for _ in range(REPEATS if first.clock.seconds["integrate"] < QUICK else 1)
+            ]  # everything is compiled now
         except (ModelError, ArgumentError) as problem:
             return DriftRow(name, refused=str(problem).removeprefix(f"{self.model.name}: "))
         again, seconds = runs[0], min(one.clock.seconds["integrate"] for one in runs)
         remark = f"step {drift.step:.3g} s" if isinstance(drift, Rattle | Symplectic) else ""
         if not again.run.status.complete:
             remark = str(again.run.status)
-        # a form that does not keep account of the work done has no balance of energy
+        # a form without the work as a state has no energy balance
         balanced = not self.works or bool(again.equations.extra_states)
-        return _judged(name, again, self.invariants, seconds, remark, balanced)
+        return _row(name, again, self.invariants, seconds, remark, balanced)
 
     @cached_property
     def works(self) -> bool:
-        """Whether something does work on the mechanism, by itself or through its parameters."""
+        """Whether a force does work on the mechanism."""
         return bool(stabilized_equations(self.model, NoControl()).equations.extra_states)
 
 
-# ---------------------------------------------------------------- judging a run
+# ---------------------------------------------------------------- errors of a run
 
 
-def _judged(name: str, done: Computed, invariants: tuple[str, ...], seconds: float, remark: str, balanced: bool) -> DriftRow:
-    parts = [_part(segment, done.parameters, invariants, balanced) for segment in done.run.segments if len(segment.times)]
+def _row(name: str, done: Computed, invariants: tuple[str, ...], seconds: float, remark: str, balanced: bool) -> DriftRow:
+    parts = [
+        _segment_errors(segment, done.parameters, invariants, balanced) for segment in done.run.segments if len(segment.times)
+    ]
     worst = [max(float(np.max(np.abs(part[level]), initial=0.0)) for part in parts) for level in range(3)]
     energies = np.concatenate([part[3] for part in parts])  # kinetic, potential, work
     changes = np.nan
@@ -214,52 +220,58 @@ def _judged(name: str, done: Computed, invariants: tuple[str, ...], seconds: flo
         kinetic, potential, work = energies.T
         total = kinetic + potential
         changes = float(np.max(np.abs(energy_balance(total, work)))) / energy_scale(kinetic, potential, total)
-    watched = np.concatenate([part[4] for part in parts])
-    kept = tuple((n, float(np.max(np.abs(watched[:, i] - watched[0, i])))) for i, n in enumerate(invariants))
+    invariant_values = np.concatenate([part[4] for part in parts])
+    kept = tuple((n, float(np.max(np.abs(invariant_values[:, i] - invariant_values[0, i])))) for i, n in enumerate(invariants))
     return DriftRow(name, worst[0], worst[1], worst[2], changes, kept, done.run.accepted, done.run.evaluations, seconds, remark)
 
 
-def _part(segment: Segment, p: Reals, invariants: tuple[str, ...], balanced: bool) -> tuple[Reals, Reals, Reals, Reals, Reals]:
-    """Residuals by level, energies, and invariants, at every step of one part of a run."""
-    judge = _judge(segment.equations, invariants)
+def _segment_errors(
+    segment: Segment, p: Reals, invariants: tuple[str, ...], balanced: bool
+) -> tuple[Reals, Reals, Reals, Reals, Reals]:
+    """Residuals by level, energies, and invariants, at every step of one segment."""
+    kernels = _error_kernels(segment.equations, invariants)
     e, count = segment.equations, len(segment.times)
     inputs = segment.inputs if e.inputs else np.zeros(0)
     given = segment.times[:, None], segment.states, inputs, p
     names = [slot.name for slot in e.report.outputs]
-    reported = dict(zip(names, judge.report.map(*given), strict=True))
+    reported = dict(zip(names, kernels.report.map(*given), strict=True))
     residuals = reported["residuals"].reshape(count, -1)
-    # corrections of the stabilized form vanish along solutions, but no constraint says that they must
+    # corrections of the stabilized form vanish along solutions, but are no constraints
     levels = [c.level if c.kind != Kind.HIDDEN else "" for c in e.constraints]
     by_level = [residuals[:, [found == level for found in levels]] for level in ("position", "velocity", "acceleration")]
-    if judge.rates is not None and judge.dynamics is not None:
-        slope = judge.dynamics.map(*given)[0].reshape(count, -1)
+    if kernels.rates is not None and kernels.dynamics is not None:
+        slope = kernels.dynamics.map(*given)[0].reshape(count, -1)
         q, v = segment.states[:, : len(e.coordinates)], reported["v"].reshape(count, -1)
         rates = slope[:, : len(e.coordinates)], reported["vdot"].reshape(count, -1)
-        by_level[2] = judge.rates.map(given[0], q, v, *rates, inputs, p)[0].reshape(count, -1)
+        by_level[2] = kernels.rates.map(given[0], q, v, *rates, inputs, p)[0].reshape(count, -1)
     energy = reported["energy"].reshape(count, 3) if "energy" in reported and balanced else np.empty((count, 0))
-    watched = judge.invariants.map(*given)[0].reshape(count, -1) if judge.invariants is not None else np.empty((count, 0))
-    return by_level[0], by_level[1], by_level[2], energy, watched
+    invariant_values = (
+        kernels.invariants.map(*given)[0].reshape(count, -1) if kernels.invariants is not None else np.empty((count, 0))
+    )
+    return by_level[0], by_level[1], by_level[2], energy, invariant_values
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class _ErrorKernels:
     report: Kernel
     dynamics: Kernel | None
-    rates: Kernel | None  # of the residuals of velocity, from accelerations
+    rates: Kernel | None  # of the velocity residuals, from accelerations
     invariants: Kernel | None
 
 
 @lru_cache(maxsize=64)
-def _judge(equations: Equations, invariants: tuple[str, ...]) -> _Judge:
+def _error_kernels(equations: Equations, invariants: tuple[str, ...]) -> _ErrorKernels:
     e = equations
-    posed = isinstance(e.dynamics, DaeResidual)
-    dynamics = None if posed else compile(e.explicit)
-    rates = None if posed or not e.velocities or not e.constraints else compile(_rates(e))
-    return _Judge(compile(e.report), dynamics, rates, None if not invariants else compile(_watched(e, invariants)))
+    implicit = isinstance(e.dynamics, DaeResidual)
+    dynamics = None if implicit else compile(e.explicit)
+    rates = None if implicit or not e.velocities or not e.constraints else compile(_rates(e))
+    return _ErrorKernels(
+        compile(e.report), dynamics, rates, None if not invariants else compile(_invariants_program(e, invariants))
+    )
 
 
 def _rates(e: Equations) -> Program:
-    """How fast the residuals of velocity change."""
+    """Time derivatives of the velocity residuals."""
     t, q, v, u, p = e.motion.symbols()
     residuals = e.motion.function.call([t, q, v, u, p])[0]
     chosen = [i for i, c in enumerate(e.constraints) if c.level == "velocity"]
@@ -269,13 +281,12 @@ def _rates(e: Equations) -> Program:
     return Program.build(f"{e.name}_accelerations", arguments, {"rate": rate})
 
 
-def _watched(e: Equations, invariants: tuple[str, ...]) -> Program:
-    from draisine.dynamics.input_laws import StateScope
-    from draisine.expr.expression import parse
-
+def _invariants_program(e: Equations, invariants: tuple[str, ...]) -> Program:
     scope = StateScope(e)
     values = ca.vertcat(*[scope.value(parse(text), f"invariant {text!r}") for text in invariants])
-    return Program.build(f"{e.name}_watched", {"t": scope.t, "x": scope.x, "u": scope.u, "p": scope.p}, {"value": values})
+    return Program.build(
+        f"{e.name}_invariant_values", {"t": scope.t, "x": scope.x, "u": scope.u, "p": scope.p}, {"value": values}
+    )
 
 
 def _cell(value: float) -> str:

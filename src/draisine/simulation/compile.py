@@ -1,4 +1,4 @@
-"""Programs as machine code (`compile`), how long it is (`operation_counts`), and as source code of other languages (`export`)."""
+"""Machine code of programs (`compile`), operation counts (`operation_counts`) and source code in other languages (`export`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.codegen.export import write, write_system
 from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.jit.kernel import compile as compile_program
+from draisine.codegen.operation_counts import OperationCounts, count_operations
 from draisine.codegen.passes import ALL, Passes
+from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -22,8 +26,6 @@ from draisine.simulation.initial.problem import InitialGuess, StartProblem
 if TYPE_CHECKING:
     import sympy
 
-    from draisine.codegen.operation_counts import OperationCounts
-
 
 def compile(
     what: Program | LinearSolveProgram | sympy.Matrix | sympy.Expr,
@@ -34,7 +36,7 @@ def compile(
 ) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
-    `passes` lower the work; each can be switched off: `passes=Passes(reassociation=False)`.
+    `passes` reduce the number of operations; each can be switched off: `passes=Passes(reassociation=False)`.
 
     >>> import sympy as sp
     >>> x, y = sp.symbols("x y")
@@ -43,29 +45,23 @@ def compile(
     [[6.0, 0.909297]]
     """
     if isinstance(what, Program | LinearSolveProgram):
-        from draisine.codegen.jit.kernel import compile as compile_program
-
         return compile_program(what, passes=passes)
-    from draisine.codegen.sympy_kernel import compile_symbolic
+    from draisine.codegen.sympy_kernel import compile_symbolic  # imports SymPy
 
     if arguments is None:
-        raise ArgumentError("compile: say in which order the symbols are passed, e.g. compile(matrix, [x, y])")
+        raise ArgumentError("compile: the order of the arguments is missing, e.g. compile(matrix, [x, y])")
     return compile_symbolic(what, arguments, name=name, passes=passes)
 
 
 def operation_counts(model: Model | System | Equations | Program | LinearSolveProgram) -> OperationCounts:
-    """How many operations one evaluation of a model's dynamics, or of a program, takes, and what each pass saves of them.
+    """Operation counts of one evaluation of a model's dynamics, or of a program, and the savings of each pass.
 
     >>> from draisine import gallery
     >>> counts = operation_counts(gallery.chaplygin_sleigh())
     >>> counts.final.per_evaluation < counts.rows[0].per_evaluation
     True
     """
-    from draisine.codegen.operation_counts import count_operations
-
     if isinstance(model, Model | System):
-        from draisine.dynamics.derive import derive
-
         model = derive(model)
     return count_operations(model.explicit if isinstance(model, Equations) else model)
 
@@ -78,17 +74,14 @@ def export(
     *,
     start: Mapping[str, float | InitialGuess] | None = None,
 ) -> list[Path]:
-    """Write programs of a model, or one program, as source code of other languages; the paths of the files.
+    """Write programs of a model, or one program, as source code in other languages; return the paths of the files.
 
     - `lang`: c, fortran, julia, octave (MATLAB too), javascript, script (JavaScript for pages), rust, python; casadi for a file
       that CasADi loads; fmu for a functional mock-up unit (FMI 3.0, model exchange) of the whole model.
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
-    - `start`: wishes for the state in which a functional mock-up unit begins, as in `simulate`.
+    - `start`: targets for the initial state of a functional mock-up unit, as in `simulate`.
     """
-    from draisine.codegen.export import write, write_system
-    from draisine.dynamics.derive import derive
-
     langs = [lang] if isinstance(lang, str) else list(lang)
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]

@@ -1,30 +1,42 @@
-"""Any dynamics as 0 = F(t, x, ẋ, u, p), compiled, for implicit methods.
+"""Equations compiled for runs: kernels, the implicit form, and the choices of independent velocities a run can switch to.
 
-ẋ = f becomes ẋ − f. Where accelerations are solved for at run time, K z = r, the solution z joins the unknowns: the Jacobians
-then stay sparse and exact, and nothing is solved within a residual. Nobody asks about the errors of those unknowns.
+Equations of a choice are derived when the choice is first considered and compiled when it is first used. Both are cached, so
+switching back costs nothing, within a run and from one run to the next.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+import time
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
+from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.stepper.memory import Kernels, stepping_loop
 
-# From this many unknowns on, matrices are factorized by their pattern if that takes fewer operations.
+if TYPE_CHECKING:
+    from draisine.simulation.initial_rates import DerivativeArray
+
+
+# From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
 SPARSE_FROM = 30
 
 
 def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:
-    """The dynamics as a residual; its unknowns begin with the states.
+    """The dynamics as a residual 0 = F(t, x, ẋ, u, p); the states come first among its unknowns.
+
+    ẋ = f becomes ẋ − f. Where accelerations are solved for at run time, K z = r, the solution z joins the unknowns: the Jacobians
+    remain sparse and exact, and no linear system is solved within a residual. Errors of z are not controlled.
 
     >>> import casadi as ca
     >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 0)))
@@ -58,12 +70,12 @@ def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeRe
 
 @dataclass(frozen=True, eq=False)
 class CompiledForm:
-    """Residual and Jacobians as kernels, with what the loop must know of them."""
+    """Kernels of the residual and its Jacobians, and their structure."""
 
     form: DaeResidual
     residual: Kernel
     jacobian: Kernel
-    explicit: bool  # made from ẋ = f, which gives all rates by itself
+    explicit: bool  # made from ẋ = f, which determines all rates
 
     @cached_property
     def index(self) -> NDArray[np.int64]:
@@ -74,19 +86,19 @@ class CompiledForm:
         return np.array(self.form.differential, dtype=np.int64)
 
     @property
-    def settles(self) -> bool:
-        """Whether rates and algebraic unknowns are to be solved for at a start; not where a higher index is declared."""
+    def needs_start_solve(self) -> bool:
+        """Whether rates and algebraic unknowns are solved for at a start; not where a higher index is declared."""
         return not self.explicit and max(self.form.index, default=1) <= 1
 
     @cached_property
     def plan(self) -> Plan | None:
-        """How to factorize matrices of this pattern, if they are many and mostly empty."""
+        """A plan to factorize matrices of this pattern, if they are large and sparse."""
         n = self.form.size
         if n < SPARSE_FROM:
             return None
         try:
             plan = analyze(*self.form.pattern, n)
-        except ValueError:  # singular by its pattern: the loop meets it, and says so
+        except ValueError:  # structurally singular: the loop reports it
             return None
         return plan if plan.operations < n**3 // 4 else None
 
@@ -94,3 +106,168 @@ class CompiledForm:
 def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> CompiledForm:
     form = implicit_form(dynamics)
     return CompiledForm(form, compile(form.residual), compile(form.jacobian), isinstance(dynamics, Program))
+
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledEquations:
+    """The kernels of a run of these equations. Those of implicit methods are compiled at first use."""
+
+    equations: Equations
+    dynamics: HoistedKernel | None  # of ẋ = f
+    project: Kernel | None
+    monitor: Kernel | None
+    events: Kernel | None
+
+    @cached_property
+    def form(self) -> CompiledForm:
+        """The dynamics as 0 = F(t, x, ẋ, u, p)."""
+        return compile_form(self.equations.dynamics)
+
+    @cached_property
+    def derivatives(self) -> DerivativeArray:
+        """For starts of equations of higher index; loaded here because few runs need it."""
+        from draisine.simulation.initial_rates import DerivativeArray  # imports what few runs need
+
+        return DerivativeArray(self.form.form)
+
+    def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
+        def address(kernel: Kernel | HoistedKernel | None) -> int:
+            return 0 if kernel is None else kernel.address
+
+        return Kernels(
+            address(self.dynamics),
+            address(self.project),
+            address(self.monitor),
+            address(self.events),
+            control,
+            self.form if implicit else None,
+            self.dynamics,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class VelocityChoices:
+    """One system with its choices of independent velocities, each derived and compiled at first use."""
+
+    root: Equations
+    _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
+    _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def ready(self) -> dict[tuple[str, ...], CompiledEquations]:
+        """The choices compiled so far."""
+        return {choice: made for choice, (made, _) in self._ready.items()}
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on compiling so far."""
+        return sum(seconds for _, seconds in self._ready.values())
+
+    def equations(self, choice: tuple[str, ...]) -> Equations:
+        """The equations of a choice."""
+        if choice == self.root.independent:
+            return self.root
+        if choice not in self._known:
+            if self.root.with_independent is None:
+                raise ArgumentError(f"{self.root.name}: its independent velocities cannot be changed to {', '.join(choice)}")
+            self._known[choice] = self.root.with_independent(choice)
+        return self._known[choice]
+
+    def compiled(self, choice: tuple[str, ...]) -> CompiledEquations:
+        """The kernels of a choice."""
+        if choice not in self._ready:
+            began = time.perf_counter()
+            made = _compiled(self.equations(choice))
+            self._ready[choice] = made, time.perf_counter() - began
+        return self._ready[choice][0]
+
+    def others(self, choice: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """The other choices."""
+        if self.root.with_independent is None:
+            return ()
+        return tuple(c for c in dict.fromkeys((self.root.independent, *self.root.alternates)) if c != choice)
+
+    def best_other(
+        self, choice: tuple[str, ...], t: float, x: Reals, u: Reals, p: Reals
+    ) -> tuple[tuple[str, ...], Reals, float] | None:
+        """The other choice with the lowest condition number at a state, and the state in its terms; None if there is none.
+
+        The velocities are mapped exactly, because the report gives all of them at the present state.
+        """
+        best: tuple[tuple[str, ...], Reals, float] | None = None
+        for other in self.others(choice):
+            mapped = self.equations(choice).translated(self.equations(other), t, x, u, p)
+            monitor = self.equations(other).monitor
+            condition = 1.0 if monitor is None else float(monitor([t], mapped, u, p)[0][0])
+            if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
+                best = (other, mapped, condition)
+        return best
+
+
+def _compiled(e: Equations) -> CompiledEquations:
+    explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
+    others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
+    made = CompiledEquations(e, explicit, *others)
+    if explicit is None:
+        _ = made.form
+    return made
+
+
+@lru_cache(maxsize=64)
+def _monitor(equations: Equations) -> Kernel:
+    assert equations.monitor is not None
+    return compile(equations.monitor)
+
+
+def best_choice_for(
+    equations: Equations, q: Reals, v: Reals, extra: Reals, others: tuple[float, Reals, Reals]
+) -> tuple[Equations, Reals]:
+    """The choice to start with, given all velocities, and the state in its terms.
+
+    The equations' own choice is kept unless it is ill-conditioned at the start: a sled moving along x cannot be described by
+    its velocity along y.
+    """
+    t, u, p = others
+    names = [velocity.name for velocity in equations.velocities]
+
+    def state(choice: tuple[str, ...]) -> Reals:
+        return np.concatenate([q, [v[names.index(name)] for name in choice], extra])
+
+    def condition(candidate: Equations) -> float:
+        if candidate.monitor is None:
+            return 1.0
+        value = float(_monitor(candidate)([t], state(candidate.independent), u, p)[0][0])
+        return value if np.isfinite(value) else np.inf
+
+    best, lowest = equations, condition(equations)
+    if lowest > equations.limits.condition and equations.with_independent is not None:
+        for choice in equations.alternates:
+            candidate = equations.with_independent(choice)
+            if condition(candidate) < lowest:
+                best, lowest = candidate, condition(candidate)
+    return best, state(best.independent)
+
+
+def prepare(equations: Equations) -> VelocityChoices:
+    """Compile the equations for runs. `integrate` takes the result in place of the equations."""
+    choices = VelocityChoices(equations)
+    choices.compiled(equations.independent)
+    return choices
+
+
+class Prepared(NamedTuple):
+    """What all runs of one set of equations share: kernels, and the start problem."""
+
+    choices: VelocityChoices
+    starts: StartProblem
+
+
+@lru_cache(maxsize=32)
+def prepared(equations: Equations) -> Prepared:
+    """Compiled equations and start problem, cached for all runs in this process."""
+    # compiled at its first use on a machine: counted as compile time, not as integration time
+    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual))
+    return Prepared(prepare(equations), StartProblem(equations))

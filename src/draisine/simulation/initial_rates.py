@@ -1,9 +1,8 @@
-"""Rates and multipliers at the start of equations whose index is above 1.
+"""Initial rates and multipliers of equations of index 2 or 3, from the derivative array.
 
-Constraints posed as they are say nothing about the multipliers; their derivatives do. The residual is differentiated as often as
-the index declares, and all of it is solved for the algebraic unknowns and the derivatives of all unknowns (the derivative
-array of S. L. Campbell; see Hairer & Wanner II, section VII.2). Differential unknowns are held: they are what a start is
-given by.
+The constraints alone do not determine the multipliers; their time derivatives do. The residual is differentiated index − 1
+times, and the array is solved for the algebraic unknowns and the derivatives of all unknowns (S. L. Campbell; see Hairer &
+Wanner II, section VII.2). Differential unknowns are fixed: they define the start.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-LARGEST = 900  # rows up to which the array is solved; beyond, a run begins with the values it is given
+LARGEST = 900  # rows up to which the array is solved; larger runs start from the given values
 NEWTON = Newton(step_tolerance=1e-13)
-FULFILLED = 1e-6
+RESIDUAL_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class DerivativeArray:
-    """The residual and its derivatives by time, as equations for what is not known at a start."""
+    """The residual and its time derivatives, as equations for the unknown quantities of a start."""
 
     form: DaeResidual
 
     @property
     def order(self) -> int:
-        """How often the residual is differentiated."""
+        """Number of differentiations of the residual."""
         return max(self.form.index, default=1) - 1
 
     @property
@@ -47,7 +46,7 @@ class DerivativeArray:
 
     @cached_property
     def function(self) -> ca.Function:
-        """(t, x, derivatives of x one after the other, u, p) → the array, and its Jacobian by x and by the derivatives."""
+        """(t, x, stacked derivatives of x, u, p) → the array, and its Jacobian by x and the derivatives."""
         import casadi as ca
 
         t, x, rate, u, p = self.form.residual.symbols()
@@ -63,13 +62,13 @@ class DerivativeArray:
         return ca.Function("array", [t, x, ca.vertcat(*derivatives), u, p], [array, ca.jacobian(array, unknowns)])
 
     def solve(self, t: float, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals]:
-        """x with its algebraic unknowns solved for, and ẋ; ValueError if the differential ones contradict hidden constraints."""
+        """x with its algebraic unknowns solved for, and ẋ; StartError if the differential ones violate hidden constraints."""
         n = self.form.size
         free = np.concatenate([~np.array(self.form.differential), np.ones((self.order + 1) * n, dtype=bool)])
         y = np.concatenate([x, np.zeros((self.order + 1) * n)])
         found = NEWTON.solve(lambda y: self._evaluate(t, y, u, p), y, LeastNorm(RTOL, free.astype(float))).point
         y = found.x
-        self._complain(found.residual, found.jacobian, y)
+        self._check(found.residual, found.jacobian, y)
         return y[:n], y[n : 2 * n]
 
     def _evaluate(self, t: float, y: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals]:
@@ -77,21 +76,21 @@ class DerivativeArray:
         values, jacobian = self.function(t, y[:n], y[n:], u, p)
         return np.asarray(values.full()[:, 0]), np.asarray(jacobian.full())
 
-    def _complain(self, values: Reals, jacobian: Reals, y: Reals) -> None:
-        """Least squares share out what contradicts each other; all that have a good share of it are named."""
+    def _check(self, values: Reals, jacobian: Reals, y: Reals) -> None:
+        """Raise an error that names the rows with the largest residuals of the least-squares solution."""
         left = np.abs(values) / (1.0 + np.abs(jacobian) @ np.abs(y))
-        if np.max(left) <= FULFILLED:
+        if np.max(left) <= RESIDUAL_TOLERANCE:
             return
-        involved = [self._called(int(row)) for row in np.flatnonzero(left > 0.2 * np.max(left))]
+        involved = [self._row_name(int(row)) for row in np.flatnonzero(left > 0.2 * np.max(left))]
         raise StartError(
-            f"{self.form.name}: the start contradicts its constraints: no rates and multipliers fulfil "
+            f"{self.form.name}: the start contradicts its constraints: no rates and multipliers satisfy "
             f"{' and '.join(involved[:5])}"
-            f"{', …' if len(involved) > 5 else ''} together. Positions and velocities must fulfil the constraints and their "
-            "derivatives; let consistent_start find them"
+            f"{', …' if len(involved) > 5 else ''} together. Positions and velocities must satisfy the constraints and their "
+            "derivatives; compute them by consistent_start"
         )
 
-    def _called(self, row: int) -> str:
-        times, place = divmod(row, self.form.size)
+    def _row_name(self, row: int) -> str:
+        times, index = divmod(row, self.form.size)
         labels = self.form.residual.output("residual").labels
-        name = repr(labels[place]) if labels else f"the equation of {self.form.residual.input('x').labels[place]!r}"
+        name = repr(labels[index]) if labels else f"the equation of {self.form.residual.input('x').labels[index]!r}"
         return name + ("", ", differentiated once,", ", differentiated twice,")[times]

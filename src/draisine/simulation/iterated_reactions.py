@@ -1,12 +1,12 @@
-"""Reactions along a motion, by an iteration that begins each sample where the last one ended (Sanjuan & Jarzębowska, section VI).
+"""Constraint reactions along a motion by warm-started conjugate gradients (Sanjuan & Jarzębowska, section VI).
 
-The accelerations drop out of M v̇ = F + Aᵀλ, A v̇ = b, which leaves the equations of the reactions alone (their eq. 38):
+Elimination of the accelerations from M v̇ = F + Aᵀλ, A v̇ = b leaves the equations of the reactions (their eq. 38):
 
     A M⁻¹ Aᵀ λ = b − A M⁻¹ F
 
-Their matrix is symmetric and positive, so conjugate gradients apply. Reactions are continuous, and so is the matrix: a sample is
-started from the reactions of the samples before it, carried on as a polynomial, and preconditioned by the matrix of an earlier
-sample, which is factorized anew only when the iterations grow. Where a coordinate has no mass, M is replaced by M + γ AᵀA and F
+The matrix is symmetric positive definite, so conjugate gradients apply. Reactions and matrix are continuous: the iteration of a
+sample starts from a polynomial extrapolation of the samples before it and is preconditioned by the matrix of an earlier sample,
+which is refactorized only when the number of iterations grows. Where a coordinate has no mass, M is replaced by M + γ AᵀA and F
 by F + γ Aᵀb, which changes neither v̇ nor λ.
 """
 
@@ -28,13 +28,13 @@ from draisine.simulation.named_values import numbers
 Reals = NDArray[np.float64]
 Map = Callable[[Reals], Reals]
 
-_WORN = 4  # iterations after which the preconditioner is made anew
-_CARRIED = ((), (1.0,), (2.0, -1.0), (3.0, -3.0, 1.0), (4.0, -6.0, 4.0, -1.0))  # weights of the last samples, latest first
+_REFACTORIZE = 4  # iterations after which the preconditioner is recomputed
+_EXTRAPOLATION = ((), (1.0,), (2.0, -1.0), (3.0, -3.0, 1.0), (4.0, -6.0, 4.0, -1.0))  # weights of the last samples, latest first
 
 
 @dataclass(frozen=True)
 class ConjugateGradients:
-    """Iterate until the residual is this small beside the right side; `warm` keeps what the samples before have found."""
+    """Iterate until the residual relative to the right-hand side is below `tolerance`; `warm` starts from the samples before."""
 
     tolerance: float = 1e-13
     warm: bool = True
@@ -47,7 +47,7 @@ class ConjugateGradients:
 
 @dataclass(frozen=True, eq=False)
 class Reactions:
-    """Multipliers (samples × constraints) by the names of the equations, and the iterations that each sample took."""
+    """Multipliers (samples × constraints) by name, and the number of iterations of each sample."""
 
     names: tuple[str, ...]
     values: Reals
@@ -66,7 +66,7 @@ def reactions(
     parameters: Mapping[str, float] | ArrayLike | None = None,
     method: ConjugateGradients | None = None,
 ) -> Reactions:
-    """Reactions at states (samples × states) along a motion, of equations whose reactions are solved for at run time.
+    """Reactions at states (samples × states) along a motion, for equations whose reactions are solved for at run time.
 
     `inputs` are constant, or (samples × inputs).
     """
@@ -79,13 +79,13 @@ def reactions(
 
 
 class _Reactions:
-    """How the augmented matrix is made of masses and rows."""
+    """Mass matrix and constraint rows of the augmented matrix."""
 
     def __init__(self, equations: Equations) -> None:
         solved, self.n, self.m = equations.dynamics, len(equations.velocities), len(equations.multipliers)
         if not isinstance(solved, LinearSolveProgram) or solved.size != self.n + self.m or not self.m:
             raise ArgumentError(
-                f"{equations.name}: its reactions are not solved for together with accelerations; read them from its report"
+                f"{equations.name}: its reactions are not solved for together with the accelerations; read them from its report"
             )
         self.solved = solved
         self._rows, self._columns = (
@@ -93,7 +93,7 @@ class _Reactions:
         )
 
     def at(self, entries: Reals, side: Reals) -> tuple[Map, Any, Reals]:
-        """The matrix as a map, a way to write it out, and the right side."""
+        """The matrix as a linear map, a function that assembles it, and the right-hand side."""
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 
@@ -118,41 +118,41 @@ def _along(system: _Reactions, entries: Reals, sides: Reals, method: ConjugateGr
     counts = np.zeros(len(entries), dtype=np.int64)
     earlier: Any = None  # factors of the matrix at an earlier sample
 
-    def prepared(residual: Reals) -> Reals:
+    def preconditioned(residual: Reals) -> Reals:
         return residual if earlier is None else np.asarray(cho_solve(earlier, residual))
 
     for k in range(len(entries)):
-        matrix, written, side = system.at(entries[k], sides[k])
+        matrix, assembled, side = system.at(entries[k], sides[k])
         begin = np.zeros(system.m)
         if method.warm:
-            if earlier is None or counts[k - 1] > _WORN:
-                earlier = cho_factor(written())
-            for j, weight in enumerate(_CARRIED[min(k, len(_CARRIED) - 1)]):
+            if earlier is None or counts[k - 1] > _REFACTORIZE:
+                earlier = cho_factor(assembled())
+            for j, weight in enumerate(_EXTRAPOLATION[min(k, len(_EXTRAPOLATION) - 1)]):
                 begin += weight * found[k - 1 - j]
-        found[k], counts[k] = conjugate_gradients(matrix, side, begin, prepared, method)
+        found[k], counts[k] = conjugate_gradients(matrix, side, begin, preconditioned, method)
     return found, counts
 
 
-def conjugate_gradients(matrix: Map, side: Reals, x: Reals, prepared: Map, method: ConjugateGradients) -> tuple[Reals, int]:
-    """matrix · x = side from a first guess; `prepared` applies the preconditioner. The solution and the iterations."""
+def conjugate_gradients(matrix: Map, side: Reals, x: Reals, preconditioned: Map, method: ConjugateGradients) -> tuple[Reals, int]:
+    """Solve matrix · x = side from an initial guess, with a preconditioner; the solution and the number of iterations."""
     enough = method.tolerance * float(np.linalg.norm(side))
     residual = side - matrix(x)
-    direction = ahead = prepared(residual)
-    size = float(residual @ ahead)
+    direction = conditioned = preconditioned(residual)
+    size = float(residual @ conditioned)
     for count in range(method.most):
         if not np.linalg.norm(residual) > enough:
             return x, count
-        turned = matrix(direction)
-        bend = float(direction @ turned)
-        if not bend > 0.0:
+        product = matrix(direction)
+        curvature = float(direction @ product)
+        if not curvature > 0.0:
             break
-        length = size / bend
+        length = size / curvature
         x = x + length * direction
-        residual = residual - length * turned
-        ahead = prepared(residual)
-        size, before = float(residual @ ahead), size
-        direction = ahead + (size / before) * direction
+        residual = residual - length * product
+        conditioned = preconditioned(residual)
+        size, before = float(residual @ conditioned), size
+        direction = conditioned + (size / before) * direction
     raise SolverError(
-        f"conjugate gradients did not reach {method.tolerance:g} in {count + 1} iterations: the constraints are close to "
-        "dependent on each other; solve directly"
+        f"conjugate gradients did not reach {method.tolerance:g} in {count + 1} iterations: the constraints are nearly "
+        "dependent; solve directly"
     )

@@ -1,21 +1,21 @@
-"""Numbers by name: the one way in which wishes, parameters and inputs are given."""
+"""Values by name: targets, parameters and inputs as numbers in SI units."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
+from draisine.expr.units import Measured
 from draisine.program.equations import Quantity
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """The error for a name that does not exist, with those that come close."""
+    """The error for an unknown name, with similar names."""
     names = list(known)
-    import difflib
-
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         hint = f"did you mean {' or '.join(repr(c) for c in close)}?"
@@ -27,14 +27,13 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError
 
 
 def number_in(value: object, unit: str | None = None, where: str = "") -> float | None:
-    """A value as a number in SI; None if it is none. A text with a unit, "8 cm", or a number read from one, must fit the unit
-    of what it is for, where that is known.
+    """A value as a number in SI, or None if it is not a number.
+
+    A text with a unit, such as "8 cm", must have the dimension of the expected unit, where that is known.
 
     >>> number_in("8 cm", "m", "trail"), number_in(0.08, "m", "trail"), number_in("long", "m", "trail")
     (0.08, 0.08, None)
     """
-    from draisine.expr.units import Measured
-
     if isinstance(value, str):
         value = Measured.read(value) or value
     if isinstance(value, Measured) and unit is not None:
@@ -48,19 +47,19 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
 def numbers(
     what: str, quantities: Sequence[Quantity], given: Mapping[str, float | str] | ArrayLike | None
 ) -> NDArray[np.float64]:
-    """One number per quantity: from a mapping by name (the others keep their defaults), an array of all, or the defaults."""
+    """One number per quantity: from a mapping by name (others have their defaults), an array of all, or the defaults."""
     values = np.array([q.default for q in quantities], dtype=float)
     if given is None:
         return values
     if isinstance(given, Mapping):
-        place = {q.name: i for i, q in enumerate(quantities)}
+        index = {q.name: i for i, q in enumerate(quantities)}
         for name, value in given.items():
-            if name not in place:
-                raise unknown_name(what, name, place)
-            number = number_in(value, quantities[place[name]].unit, f"{what} {name!r}")
+            if name not in index:
+                raise unknown_name(what, name, index)
+            number = number_in(value, quantities[index[name]].unit, f"{what} {name!r}")
             if number is None:
-                raise ArgumentError(f"{what} {name!r} must be {_reported(quantities[place[name]])}, got {value!r}")
-            values[place[name]] = number
+                raise ArgumentError(f"{what} {name!r} must be {_expected(quantities[index[name]])}, got {value!r}")
+            values[index[name]] = number
     else:
         array = np.asarray(given, dtype=float).reshape(-1)
         if array.size != values.size:
@@ -74,5 +73,5 @@ def numbers(
     return values
 
 
-def _reported(quantity: Quantity) -> str:
+def _expected(quantity: Quantity) -> str:
     return f"a number in {quantity.unit}" if quantity.unit else "a number"

@@ -1,29 +1,36 @@
-"""What an integration leaves behind: the run, its parts, its events."""
+"""Results of an integration: the run, its segments and events, and the status that explains how it ended."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, ModelError
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.results.status import Status
+from draisine.results.status import Ending, Status
+from draisine.simulation.compiled_equations import implicit_form
+from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.memory import Memory
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An event that happened."""
+    """An event of a run."""
 
     name: str
     time: float
     state: Reals
-    segment: int  # in whose terms the state is
+    segment: int  # whose velocities the state has
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +46,13 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What `integrate` computed. `failure` holds an exception that the user's control raised."""
+    """The result of `integrate`. `failure` is an exception raised by the user's control."""
 
     segments: tuple[Segment, ...]
     events: tuple[Occurrence, ...]
     status: Status
     final_time: float
-    final_state: Reals  # in terms of the last segment
+    final_state: Reals  # in the velocities of the last segment
     evaluations: int  # of derivatives or residuals
     accepted: int
     rejected: int
@@ -65,11 +72,174 @@ class Run:
 
     @property
     def states(self) -> Reals:
-        """States at `times`, if one choice of velocities served throughout."""
+        """States at `times`, if the choice of velocities did not change."""
         for a, b in pairwise(self.segments):
             if a.equations.independent != b.equations.independent:
                 raise ArgumentError(
                     f"the run changed its independent velocities from ({', '.join(a.equations.independent)}) to "
-                    f"({', '.join(b.equations.independent)}), so its states have no common meaning; read each of run.segments"
+                    f"({', '.join(b.equations.independent)}), so its states have different components; read each of run.segments"
                 )
         return np.concatenate([s.states for s in self.segments])
+
+
+class Clock:
+    """Wall-clock seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        at_time = time.perf_counter()
+        self.seconds[stage] = at_time - self._last
+        self._last = at_time
+
+
+class FinalState(NamedTuple):
+    """The end of a run, from which its status is determined."""
+
+    memory: Memory
+    equations: Equations
+    method: SteppingMethod
+    span: tuple[float, float]
+    failure: BaseException | None
+
+    @property
+    def at_time(self) -> str:
+        return time_text(float(self.memory.stepper.t))
+
+    @property
+    def failed_name(self) -> str:
+        names = [q.name for q in self.equations.states]
+        index = int(self.memory.stepper.failed_index)
+        return names[index] if index < len(names) else "the accelerations"  # further unknowns of the implicit form
+
+
+def time_text(t: float) -> str:
+    """A time as text."""
+    return f"t = {t:.6g} s"
+
+
+def describe(s: FinalState, reason: int | None) -> Status:
+    """The status for the loop's reason to return; None stands for an interruption."""
+    if reason is None or isinstance(s.failure, KeyboardInterrupt):
+        return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
+    descriptions = {
+        layout.REACHED: _finished,
+        layout.STOPPED: _event,
+        layout.SWITCH: _singular,
+        layout.NOT_FINITE: _not_finite,
+        layout.STEP_TOO_SMALL: _too_small,
+        layout.TOO_MANY_STEPS: _too_many,
+        layout.ABORTED: _control_failed,
+        layout.UNSOLVED: _unsolved,
+        layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
+    }
+    return descriptions[reason](s)
+
+
+def _finished(s: FinalState) -> Status:
+    return Status(Ending.FINISHED, f"reached {s.at_time}")
+
+
+def _event(s: FinalState) -> Status:
+    event = s.equations.event_list[int(s.memory.stepper.stopping_event)]
+    return Status(Ending.EVENT, f"{event.name}: {event.description or event.expression} at {s.at_time}")
+
+
+def _singular(s: FinalState) -> Status:
+    condition = float(s.memory.stepper.condition)
+    size = f"{condition:.2g}" if np.isfinite(condition) else "infinite"
+    others = "no other choice is better" if s.equations.alternates else "there is no other choice"
+    return Status(
+        Ending.SINGULAR,
+        f"{_cause(s)} at {s.at_time}: the condition is {size} (limit {s.equations.limits.condition:g}) and {others}; "
+        "stop before it by an event, or start elsewhere",
+    )
+
+
+def _cause(s: FinalState) -> str:
+    """The cause of the singularity: the largest contribution to the condition number."""
+    if s.equations.causes is None:
+        return f"the independent velocities ({', '.join(s.equations.independent)}) are singular"
+    program = s.equations.causes
+    (values,) = program([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)
+    return program.output("value").labels[int(np.argmax(np.nan_to_num(values, nan=np.inf)))]
+
+
+def _not_finite(s: FinalState) -> Status:
+    stepper = s.memory.stepper
+    what = {0: f"the derivative of {s.failed_name}", 1: s.failed_name, 2: _equation(s)}[int(stepper.failed_kind)]
+    if stepper.accepted == 0:
+        advice = "look for a division by zero or the root of a negative number at the start, or in the parameters"
+    elif s.method.adaptive:
+        advice = "shorter steps did not help: the equations have a pole, or leave the domain of a root, logarithm or table"
+    else:
+        advice = f"the fixed step of {s.method.__class__.__name__} may be too long; try a tenth of it, or DOP853"
+    return Status(Ending.NOT_FINITE, f"{what} is not a finite number at {time_text(float(stepper.bad_time))}; {advice}")
+
+
+def _too_small(s: FinalState) -> Status:
+    return Status(
+        Ending.STEP_TOO_SMALL,
+        f"the step shrank to rounding error at {s.at_time} because of {s.failed_name}; the motion is singular, discontinuous or "
+        "very stiff there: smooth the jump, make it an event, or loosen rtol and atol",
+    )
+
+
+def _equation(s: FinalState) -> str:
+    """The equation that failed, by its name if it has one."""
+    index = int(s.memory.stepper.failed_index)
+    if not isinstance(s.equations.dynamics, DaeResidual):
+        return f"the derivative of {s.failed_name}"
+    labels = s.equations.dynamics.residual.output("residual").labels
+    return f"the residual of {labels[index]!r}" if index < len(labels) else f"a residual of {s.equations.name}"
+
+
+def _unsolved(s: FinalState) -> Status:
+    """Newton's iteration failed for every step tried."""
+    stepper, name = s.memory.stepper, type(s.method).__name__
+    if stepper.solver_failure == layout.SINGULAR_MATRIX:
+        what = "the equations of a step are singular"
+        cure = "possible causes: an undetermined unknown, a redundant constraint, or an index above the declared one"
+    else:
+        what = "the equations of a step could not be solved"
+        cure = "the solution may end, branch or jump there; look at the last state"
+    if s.method.adaptive:
+        return Status(Ending.STEP_TOO_SMALL, f"{what} at {s.at_time} by {name}, for any step size; {cure}")
+    return Status(
+        Ending.STEP_TOO_SMALL, f"{what} at {s.at_time} with the fixed step of {name}; try a tenth of it, or no `step`; {cure}"
+    )
+
+
+def undetermined(s: FinalState) -> ModelError:
+    """The error for a start that the equations do not determine."""
+    return ModelError(
+        f"{_undetermined(s)}. Either their index is above 1: declare that of each unknown (Implicit(…, index=…)) and run by "
+        "Radau, or reduce it first (reduce_index). Or rates enter in fixed combinations only: make such a combination an unknown"
+    )
+
+
+def _undetermined(s: FinalState) -> str:
+    index = int(s.memory.stepper.failed_index)
+    rate = implicit_form(s.equations.dynamics).differential[index]
+    what = f"the rate of {s.failed_name}" if rate else s.failed_name
+    return f"{s.equations.name}: {what} is not determined by the equations"
+
+
+def _too_many(s: FinalState) -> Status:
+    return Status(
+        Ending.TOO_MANY_STEPS,
+        f"{s.method.max_steps} steps were used up at {s.at_time} of {s.span[1]:g} s; raise max_steps, loosen the tolerance, or "
+        "look for a fast motion that forces small steps",
+    )
+
+
+def _control_failed(s: FinalState) -> Status:
+    error = s.failure
+    text = f"{type(error).__name__}: {error}" if error is not None else "an unknown error"
+    return Status(
+        Ending.CONTROL_FAILED,
+        f"the control function failed with {text} after {s.at_time}; results up to then are kept, and run.failure "
+        "has the exception",
+    )

@@ -1,8 +1,8 @@
-"""From a consistent start to a run: the driver around the stepping loop.
+"""Integration from a consistent start (`integrate`): the driver around the stepping loop.
 
-The loop is called for some 50 ms at a time, so that an interruption is noticed between two calls, with everything computed
-so far in place. The driver does what is rare: it asks a sampled control, enlarges buffers, changes the independent
-velocities when they lose conditioning, and says in the end what happened.
+The loop is called for about 50 ms at a time, so that interruptions are handled between two calls, with all results so far in
+place. The driver handles what is rare: it calls a sampled control, enlarges buffers, switches the independent velocities when
+they become ill-conditioned, switches methods on stiffness, and determines the status at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,37 +23,34 @@ from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
-    MOST_UNKNOWNS,
+    MAX_UNKNOWNS,
     Auto,
-    Calm,
-    Changes,
-    Chosen,
     Method,
-    check_tolerance,
-    choose,
-    fastest_rate,
+    MethodChanges,
+    MethodChoice,
+    NonstiffChecks,
+    check_atol,
+    detects_stiffness,
+    method_title,
     projection_threshold,
-    title,
-    watches_stiffness,
+    select_method,
+    spectral_radius,
 )
-from draisine.simulation.methods.sundials import CVODE, IDA
-from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
 from draisine.simulation.named_values import numbers
-from draisine.simulation.result import Occurrence, Run, Segment, Situation, describe, moment, undetermined
-from draisine.simulation.sampled_control import Asker, Control, EveryStage, Recorded, Sampled
+from draisine.simulation.result import FinalState, Occurrence, Run, Segment, describe, time_text, undetermined
+from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
-from draisine.simulation.symplectic import RATTLE, RattleStepper
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
 Reals = NDArray[np.float64]
 
-CHUNK = 0.05  # seconds between two looks at the outside world
-FIRST_BUDGET = 256  # steps of the first call, when nobody knows how long they take
-# Where no other choice of velocities is better a run carries on to this multiple of the limit, and is singular beyond.
-HOPELESS = 1e4
+CHUNK = 0.05  # seconds between two checks for interruptions and progress
+FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
+# Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
+SINGULAR_FACTOR = 1e4
 
 
 def integrate(
@@ -70,14 +68,14 @@ def integrate(
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
-    `samples` are the times wanted, in the order of the run; without them the accepted steps are kept. `inputs` are constant
-    unless a `control` sets them. `progress` is called now and then with the fraction done. Events, projection and
-    the choice of velocities are those of the equations. Without a `method` one is chosen (`Auto`); the run's `method` tells
-    which, and why. The run's `status` says how it ended; nothing is raised for what may happen to a motion.
+    `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
+    unless a `control` sets them. `progress` is called at intervals with the fraction done. Events, projection and the choice of
+    velocities are those of the equations. Without a `method` one is selected (`Auto`); the run's `method` says which, and why.
+    The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
     choices = equations if isinstance(equations, VelocityChoices) else prepare(equations)
     root = choices.root
-    chosen = choose(method, root)
+    chosen = select_method(method, root)
     x = np.asarray(x0, dtype=float).reshape(-1)
     if x.size != len(root.states):
         raise ArgumentError(
@@ -85,7 +83,7 @@ def integrate(
         )
     if not (np.isfinite(start) and np.isfinite(until)):
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
-    check_tolerance(chosen.method, root)
+    check_atol(chosen.method, root)
     driver = _Driver(
         choices,
         x,
@@ -106,7 +104,7 @@ def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Rea
         return None
     times = np.asarray(samples, dtype=float).reshape(-1)
     sign = 1.0 if until >= start else -1.0
-    order = "increase" if sign > 0 else "decrease, for the run goes backwards"
+    order = "increase" if sign > 0 else "decrease, because the run goes backwards"
     gaps = np.flatnonzero(~(sign * np.diff(times) > 0.0))
     if gaps.size:
         raise ArgumentError(f"samples must {order}; after t = {times[gaps[0]]:g} comes t = {times[gaps[0] + 1]:g}")
@@ -117,7 +115,7 @@ def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Rea
 
 
 class _Driver:
-    """One run. The loop's memory is the truth at every moment; this object only steers."""
+    """One run. Its state is in the memory of the loop."""
 
     def __init__(
         self,
@@ -126,28 +124,28 @@ class _Driver:
         span: tuple[float, float],
         parameters: Reals,
         inputs: Reals,
-        chosen: Chosen,
-        identifiability: bool,
+        chosen: MethodChoice,
+        report_choice: bool,
         samples: Reals | None,
         control: Control | None,
         progress: Callable[[float], None] | None,
     ) -> None:
         self._choices, self._control, self._progress = choices, control, progress
-        self._chosen, self._identifiability = chosen, identifiability  # whether the status tells what was chosen
+        self._chosen, self._report_choice = chosen, report_choice  # whether the status names the selected method
         self._method: SteppingMethod = chosen.method
-        self._account = chosen.account
+        self._method_text = chosen.description
         self._stiff_since: float | None = None
-        self._changes, self._calm = Changes(), Calm()
+        self._changes, self._calm = MethodChanges(), NonstiffChecks()
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
-        self._now = choices.compiled(choices.root.independent)
+        self._compiled = choices.compiled(choices.root.independent)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
-        self._asker: Asker | None = None
+        self._caller: ControlCaller | None = None
         self._callback = None
         if control is not None:
-            self._asker = Asker(control.function, [q.name for q in choices.root.inputs], parameters, inputs)
-            self._asker.speak_of(choices.root)
+            self._caller = ControlCaller(control.function, [q.name for q in choices.root.inputs], parameters, inputs)
+            self._caller.use_names_of(choices.root)
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
@@ -156,85 +154,83 @@ class _Driver:
         stepper.projections = choices.root.limits.projections
         stepper.limit = choices.root.limits.condition
         stepper.budget = FIRST_BUDGET
-        stepper.suspect = int(watches_stiffness(self._method))
-        self._advance = self._advancer()
-        self._reported = time.perf_counter()  # when progress was last spoken of
-        # Parts of the run: equations and how many samples, steps and events came before them.
-        self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
-        self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
+        stepper.check_stiffness = int(detects_stiffness(self._method))
+        self._advance = self._make_advance()
+        self._last_progress = time.perf_counter()  # time of the last call of progress
+        # Segments of the run: equations, and the number of samples, steps and events before them.
+        self._segment_starts: list[tuple[CompiledEquations, int, int, int]] = [(self._compiled, 0, 0, 0)]
+        self._worst_condition = (0.0, 0.0)  # largest condition number accepted, and its time
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._now.kernels(address, self._method.implicit)
+        return self._compiled.kernels(address, self._method.implicit)
 
-    def _advancer(self) -> Callable[[Stepper], int]:
-        """What makes the steps: the stepping loop, or SUNDIALS with the loop behind it."""
+    def _make_advance(self) -> Advance:
+        """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
         loop = stepping_loop(self._method.implicit)
-        if isinstance(self._method, CVODE | IDA):
-            from draisine.simulation.methods.sundials import SundialsStepper
+        if not self._method.scheme.external:
+            return loop
+        command = self._command_without_arguments if self._callback is not None else None
+        return cast(ExternalMethod, self._method).stepper(self._memory, self._compiled, loop, command)
 
-            ask = self._command_here if self._callback is not None else None
-            return SundialsStepper(self._memory, self._method, self._now, loop, ask)
-        return RattleStepper(self._method, self._memory, loop) if isinstance(self._method, RATTLE) else loop
-
-    # ----------------------------------------------------------------------------------------------------- steering
+    # ----------------------------------------------------------------------------------------------------- driving
 
     def run(self) -> Run:
-        began = time.perf_counter()
+        started = time.perf_counter()
         try:
-            reason = self._whole()
+            reason = self._integrate()
             status = describe(self._situation(), reason)
         except KeyboardInterrupt:
             status = describe(self._situation(), None)
-        return self._result(status, time.perf_counter() - began)
+        return self._result(status, time.perf_counter() - started)
 
-    def _whole(self) -> int:
-        """Run to the end, asking a sampled control on the way; return the loop's reason."""
+    def _integrate(self) -> int:
+        """Run to the end, with calls of a sampled control; return the loop's reason."""
         stepper = self._memory.stepper
         start, until = self._span
         if not isinstance(self._control, Sampled):
-            return self._up_to(until)
+            return self._advance_to(until)
         instants = self._control.instants(start, until)
         for now, then in pairwise([*instants, until]):
-            if not self._ask(float(now)):
+            if not self._sample_control(float(now)):
                 return layout.ABORTED
             if now != start:
                 stepper.phase = layout.CHANGED
-            reason = self._up_to(float(then))
+            reason = self._advance_to(float(then))
             if reason != layout.REACHED:
                 return reason
         return layout.REACHED
 
-    def _up_to(self, end: float) -> int:
-        """Call the loop until the end or until something stops it."""
+    def _advance_to(self, end: float) -> int:
+        """Call the loop until time `end` or until something stops it."""
         memory, stepper = self._memory, self._memory.stepper
         stepper.end = end
         while True:
-            began, before = time.perf_counter(), stepper.accepted + stepper.rejected
+            started, before = time.perf_counter(), stepper.accepted + stepper.rejected
             if stepper.phase != layout.RUNNING:
-                self._differentiate()
+                self._solve_higher_index_start()
             reason = self._advance(stepper)
             now = time.perf_counter()
-            self._pace(stepper.accepted + stepper.rejected - before, now - began)
-            if self._progress is not None and now - self._reported >= CHUNK:
-                self._reported = now
+            self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
+            if self._progress is not None and now - self._last_progress >= CHUNK:
+                self._last_progress = now
                 self._progress(self._fraction())
             if reason == layout.FULL:
                 memory.grow()
             elif reason == layout.SWITCH:
-                if not self._switch():
+                if not self._switch_velocities():
                     return reason
             elif reason == layout.STIFF:
-                self._meet_stiffness()
-            elif reason == layout.LOOK:
-                self._look_whether_still_stiff()
+                self._handle_stiffness()
+            elif reason == layout.STIFFNESS_CHECK:
+                self._check_stiffness()
             elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
                 return reason
 
-    def _pace(self, steps: int, elapsed: float) -> None:
-        """Fit the number of steps of the next call to the time they take, growing with care."""
+    def _set_budget(self, steps: int, elapsed: float) -> None:
+        """Set the number of steps of the next call so that it takes about CHUNK seconds."""
         fitting = steps * CHUNK / max(elapsed, 1e-9)
         self._memory.stepper.budget = int(max(1.0, min(fitting, 4.0 * max(steps, FIRST_BUDGET))))
 
@@ -244,98 +240,98 @@ class _Driver:
 
     # ------------------------------------------------------------------------------------------------------ control
 
-    def _ask(self, t: float) -> bool:
+    def _sample_control(self, t: float) -> bool:
         """Set the inputs by a sampled control."""
         if isinstance(self._control, Recorded):
             self._memory.inputs[:] = self._control.row(t)
             return True
-        assert self._asker is not None
+        assert self._caller is not None
         try:
-            self._memory.inputs[:] = self._asker(t, self._memory.state)
+            self._memory.inputs[:] = self._caller(t, self._memory.state)
         except Exception as error:
             self._failure = error
             return False
         return True
 
     def _command(self, arguments: int, results: int) -> None:
-        """Set the inputs at a stage. The loop gives and takes them in its own memory, whose arrays are known here."""
+        """Set the inputs at a stage; arguments and results are in the memory of the loop."""
         stepper = self._memory.stepper
-        assert self._asker is not None
+        assert self._caller is not None
         try:
-            stepper.command[:] = self._asker(float(stepper.time[0]), stepper.point[: stepper.states])
+            stepper.command[:] = self._caller(float(stepper.time[0]), stepper.point[: stepper.states])
         except BaseException as error:  # an exception cannot pass through compiled code
             self._failure = error
             stepper.aborted = 1
 
-    def _command_here(self) -> None:
+    def _command_without_arguments(self) -> None:
         self._command(0, 0)
 
     # -------------------------------------------------------------------------------------------------- switching
 
-    def _switch(self) -> bool:
-        """Take a better choice of velocities, or bear with the present one; False if it is beyond use."""
+    def _switch_velocities(self) -> bool:
+        """Switch to a better choice of velocities, or keep the present one; False if it is singular."""
         memory, stepper = self._memory, self._memory.stepper
         condition = stepper.condition if np.isfinite(stepper.condition) else np.inf
-        choice = self._now.equations.independent
+        choice = self._compiled.equations.independent
         best = self._choices.best_other(choice, stepper.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
             stepper.limit = 2.0 * condition
-            self._borne = max(self._borne, (condition, stepper.t))
-            return condition <= HOPELESS * self._now.equations.limits.condition
+            self._worst_condition = max(self._worst_condition, (condition, stepper.t))
+            return condition <= SINGULAR_FACTOR * self._compiled.equations.limits.condition
         other, state, better = best
-        self._now = self._choices.compiled(other)
-        if self._asker is not None:
-            self._asker.speak_of(self._now.equations)
+        self._compiled = self._choices.compiled(other)
+        if self._caller is not None:
+            self._caller.use_names_of(self._compiled.equations)
         memory.take(self._kernels(), self._method)
-        self._advance = self._advancer()
+        self._advance = self._make_advance()
         memory.state[:] = state
-        stepper.limit = max(self._now.equations.limits.condition, 2.0 * better)
-        part = (self._now, stepper.sampled, stepper.stepped, stepper.happened)
-        if part[1:] == self._parts[-1][1:]:
-            self._parts.pop()  # nothing happened with the choice before
-        self._parts.append(part)
+        stepper.limit = max(self._compiled.equations.limits.condition, 2.0 * better)
+        part = (self._compiled, stepper.sample_count, stepper.step_count, stepper.event_count)
+        if part[1:] == self._segment_starts[-1][1:]:
+            self._segment_starts.pop()  # nothing was recorded with the choice before
+        self._segment_starts.append(part)
         return True
 
-    def _meet_stiffness(self) -> None:
-        """Stability limits the steps of an explicit method: take the implicit one if that is left to us, else remember it."""
+    def _handle_stiffness(self) -> None:
+        """Stability limits the explicit steps: switch to the implicit method if allowed, else note it for a warning."""
         stepper = self._memory.stepper
-        stepper.suspect = 0
+        stepper.check_stiffness = 0
         self._stiff_since = float(stepper.t)
         if self._chosen.if_stiff is None:
             return
         self._changes.limited = float(stepper.h)
-        if self._changes.legs:
+        if self._changes.intervals:
             self._calm.left(stepper.accepted)
-        self._change_to(self._chosen.if_stiff)
-        stepper.h *= 0.1  # the error estimate of another method may be less pleased with it
-        stepper.suspect = int(self._now.form.explicit and self._now.form.form.size <= MOST_UNKNOWNS)
+        self._switch_method(self._chosen.if_stiff)
+        stepper.h *= 0.1  # the error estimate of the other method may be larger
+        stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 
-    def _look_whether_still_stiff(self) -> None:
-        """Take the explicit method again if stability would not have limited it for a while."""
+    def _check_stiffness(self) -> None:
+        """Return to the explicit method if stability would not have limited it at several checks."""
         memory, stepper = self._memory, self._memory.stepper
         point = stepper.x[: stepper.unknowns].copy()
-        rate = fastest_rate(self._now.form, float(stepper.t), point, memory.inputs, self._parameters)
-        if not self._calm.look(float(stepper.h), rate):
+        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, self._parameters)
+        if not self._calm.check(float(stepper.h), rate):
             return
         self._calm.returned(stepper.accepted)
-        self._change_to(self._chosen.method)
-        stepper.suspect = 2  # what was stiff may be so again soon
+        self._switch_method(self._chosen.method)
+        stepper.check_stiffness = 2  # the equations may become stiff again soon
 
-    def _change_to(self, method: SteppingMethod) -> None:
-        """Go on from here with another method."""
+    def _switch_method(self, method: SteppingMethod) -> None:
+        """Continue with another method."""
         stepper = self._memory.stepper
         self._changes.add(self._method, float(stepper.t))
         self._method = method
-        self._account = self._changes.account(method)
+        self._method_text = self._changes.description(method)
         self._memory.take(self._kernels(), method)
-        stepper.stiff_steps, stepper.calm_steps = 0, 0
-        self._advance = self._advancer()
+        stepper.stiff_steps, stepper.nonstiff_steps = 0, 0
+        self._advance = self._make_advance()
 
-    def _differentiate(self) -> None:
-        """Before a start or restart of equations of higher index: multipliers and rates by the derivatives of the constraints."""
-        if not self._method.implicit or self._now.form.explicit or self._now.form.settles:
+    def _solve_higher_index_start(self) -> None:
+        """Before a start or restart of equations of higher index: multipliers and rates from derivatives of the constraints."""
+        if not self._method.implicit or self._compiled.form.explicit or self._compiled.form.needs_start_solve:
             return
-        array = self._now.derivatives
+        array = self._compiled.derivatives
         if not array.solvable:
             return
         stepper = self._memory.stepper
@@ -345,20 +341,20 @@ class _Driver:
 
     # ------------------------------------------------------------------------------------------------------- result
 
-    def _situation(self) -> Situation:
-        return Situation(self._memory, self._now.equations, self._method, self._span, self._failure)
+    def _situation(self) -> FinalState:
+        return FinalState(self._memory, self._compiled.equations, self._method, self._span, self._failure)
 
     def _result(self, status: Status, elapsed: float) -> Run:
         stepper = self._memory.stepper
         seconds = {"compile": self._choices.seconds, "integrate": elapsed}
-        if self._asker is not None:
-            seconds["control"] = self._asker.seconds
+        if self._caller is not None:
+            seconds["control"] = self._caller.seconds
         if status.kind != Ending.FINISHED:
-            self._keep_last_state()
+            self._store_last_state()
         for warning in self._warnings(elapsed):
             status = status.with_warning(warning)
-        if self._identifiability or self._account != self._chosen.account:
-            status = replace(status, message=f"{status.message}; {self._account}")
+        if self._report_choice or self._method_text != self._chosen.description:
+            status = replace(status, message=f"{status.message}; {self._method_text}")
         return Run(
             segments=self._segments(),
             events=self._occurrences(),
@@ -368,7 +364,7 @@ class _Driver:
             evaluations=stepper.evaluations,
             accepted=stepper.accepted,
             rejected=stepper.rejected,
-            method=self._account,
+            method=self._method_text,
             jacobians=stepper.jacobians,
             factorisations=stepper.factorisations,
             seconds=seconds,
@@ -376,56 +372,56 @@ class _Driver:
         )
 
     def _warnings(self, elapsed: float) -> Iterator[str]:
-        if isinstance(self._control, EveryStage) and self._asker is not None:
-            share = self._asker.seconds / max(elapsed, 1e-9)
+        if isinstance(self._control, EveryStage) and self._caller is not None:
+            share = self._caller.seconds / max(elapsed, 1e-9)
             yield (
-                f"the control was called in Python at every stage: {self._asker.calls} calls, {share:.0%} of the run's time; an "
-                "expression would be compiled, Sampled would call it less often"
+                f"the control was called in Python at every stage: {self._caller.calls} calls, {share:.0%} of the run's time; an "
+                "expression is compiled, and Sampled calls the function less often"
             )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
-                f"the equations are stiff from {moment(self._stiff_since)} on: stability, not accuracy, limits the steps of "
-                f"{title(self._method)}; Radau() would make longer ones, and Auto() would have changed over to it"
+                f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
+                f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
             )
-        condition, t = self._borne
+        condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
-            limit = self._now.equations.limits.condition
+            limit = self._compiled.equations.limits.condition
             yield (
-                f"the motion came near a singular position, and no other choice of independent velocities helped: the condition "
-                f"was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); accuracy suffers by about that factor"
+                f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor"
             )
 
-    def _keep_last_state(self) -> None:
-        """A run that ended early ends its samples with the state it reached."""
+    def _store_last_state(self) -> None:
+        """Append the final state to the samples of a run that ended early."""
         stepper = self._memory.stepper
-        k = stepper.sampled
+        k = stepper.sample_count
         if stepper.keep_steps or (k > 0 and stepper.sample_time[k - 1] == stepper.t):
             return
-        if isinstance(self._control, EveryStage) and self._failure is None and self._asker is not None:
-            self._memory.inputs[:] = self._asker(stepper.t, self._memory.state)
+        if isinstance(self._control, EveryStage) and self._failure is None and self._caller is not None:
+            self._memory.inputs[:] = self._caller(stepper.t, self._memory.state)
         stepper.sample_time[k] = stepper.t
         stepper.sample_x[k] = self._memory.state
         stepper.sample_u[k] = self._memory.inputs
-        stepper.sampled = k + 1
+        stepper.sample_count = k + 1
 
     def _segments(self) -> tuple[Segment, ...]:
         stepper = self._memory.stepper
-        ends = [*self._parts[1:], (self._now, stepper.sampled, stepper.stepped, stepper.happened)]
-        made = []
-        for (part, sample, step, _), (_, next_sample, next_step, _) in zip(self._parts, ends, strict=True):
+        ends = [*self._segment_starts[1:], (self._compiled, stepper.sample_count, stepper.step_count, stepper.event_count)]
+        segments = []
+        for (part, sample, step, _), (_, next_sample, next_step, _) in zip(self._segment_starts, ends, strict=True):
             steps = stepper.step_time[step:next_step]
             name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
             times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
-            made.append(Segment(part.equations, times, states, inputs, steps))
-        return tuple(made)
+            segments.append(Segment(part.equations, times, states, inputs, steps))
+        return tuple(segments)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:
         stepper = self._memory.stepper
-        starts = [happened for _, _, _, happened in self._parts]
+        starts = [happened for _, _, _, happened in self._segment_starts]
         names = [e.name for e in self._choices.root.event_list]
-        made = []
-        for j in range(stepper.happened):
+        found = []
+        for j in range(stepper.event_count):
             segment = int(np.searchsorted(starts, j, side="right")) - 1
-            index, moment = int(stepper.event_index[j]), float(stepper.event_time[j])
-            made.append(Occurrence(names[index], moment, stepper.event_x[j].copy(), segment))
-        return tuple(made)
+            index, time_text = int(stepper.event_index[j]), float(stepper.event_time[j])
+            found.append(Occurrence(names[index], time_text, stepper.event_x[j].copy(), segment))
+        return tuple(found)

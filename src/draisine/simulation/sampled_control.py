@@ -1,6 +1,6 @@
-"""Feedback written in Python: u = function(t, x), sampled at a rate or called at every stage.
+"""Control functions in Python: u = function(t, x), sampled with zero-order hold or evaluated at every stage.
 
-A law given as an expression is compiled into the equations and needs nothing from here.
+Control laws given as expressions are compiled into the equations instead.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from draisine.simulation.methods.tableau import positive
 from draisine.simulation.named_values import unknown_name
 
 Reals = NDArray[np.float64]
-Answer = float | Sequence[float] | NDArray[Any] | Mapping[str, float]
+ControlOutput = float | Sequence[float] | NDArray[Any] | Mapping[str, float]
 
 
 class State(Mapping[str, float]):
     """The state given to a control function: by name, or as an array through `numpy.asarray`.
 
-    Names are those of the states, and beyond them all velocities and outputs of the system, which are computed when asked for.
+    Names are those of the states, and of all velocities and outputs of the system, which are computed when read.
     """
 
     def __init__(self, names: Mapping[str, int], values: Reals, look_up: Callable[[], Mapping[str, float]] | None = None) -> None:
@@ -55,12 +55,12 @@ class State(Mapping[str, float]):
         return np.array(self._values, dtype=dtype)
 
 
-ControlFunction = Callable[[float, State], Answer]
+ControlFunction = Callable[[float, State], ControlOutput]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Ask the function `rate` times per second and hold its answer in between.
+    """Call the function `rate` times per second and hold the inputs in between (zero-order hold).
 
     >>> Sampled(lambda t, x: -2.0 * x["steer"], rate=100.0).rate
     100.0
@@ -73,7 +73,7 @@ class Sampled:
         positive("Sampled", "rate", self.rate)
 
     def instants(self, start: float, until: float) -> Reals:
-        """The times at which the function is asked, `start` first and `until` excluded."""
+        """The sampling instants, `start` first and `until` excluded."""
         span = until - start
         count = max(1, int(np.ceil(abs(span) * self.rate - 1e-9)))
         return start + np.sign(span) * np.arange(count) / self.rate
@@ -81,9 +81,9 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Recorded(Sampled):
-    """Inputs known in advance: row k of a table holds from its instant to the next.
+    """Inputs as a table with zero-order hold: row k applies from its instant to the next.
 
-    They depend on time alone, so that runs with them can be differentiated.
+    They depend on time alone, so runs with them can be differentiated.
     """
 
     times: Reals = field(default_factory=lambda: np.zeros(1))
@@ -91,12 +91,12 @@ class Recorded(Sampled):
 
     @staticmethod
     def of(times: Reals, rows: Reals) -> Recorded:
-        """Rows (instants, inputs) from each of the instants on, which increase."""
+        """Rows (instants, inputs), each valid from its instant on; the instants increase."""
         made = Recorded(lambda t, _: made.row(t), 1.0, times, rows)
         return made
 
     def row(self, t: float) -> Reals:
-        """The inputs at an instant, those of an edge being the new ones."""
+        """The inputs at a time; at an instant of the table those of the new row."""
         found: Reals = self.rows[max(int(self.times.searchsorted(t, side="right")) - 1, 0)]
         return found
 
@@ -106,7 +106,7 @@ class Recorded(Sampled):
 
 @dataclass(frozen=True)
 class EveryStage:
-    """Ask the function whenever a derivative is needed. Exact, and slow: the run's status says how slow."""
+    """Call the function at every evaluation of the derivative. Exact but slow; the run's status reports the cost."""
 
     function: ControlFunction
 
@@ -114,38 +114,38 @@ class EveryStage:
 Control = Sampled | EveryStage
 
 
-def command_from(answer: Answer, names: Sequence[str], held: Reals) -> Reals:
-    """The inputs from what a control function answered; a mapping may leave out those that are `held` constant."""
-    if isinstance(answer, Mapping):
-        command = np.array(held, dtype=float)
-        for name, value in answer.items():
+def inputs_from_control(output: ControlOutput, names: Sequence[str], constant: Reals) -> Reals:
+    """The inputs from the return value of a control function; a mapping may omit inputs that stay `constant`."""
+    if isinstance(output, Mapping):
+        command = np.array(constant, dtype=float)
+        for name, value in output.items():
             if name not in names:
                 raise unknown_name("input", name, names)
             command[list(names).index(name)] = value
     else:
-        command = np.asarray(answer, dtype=float).reshape(-1)
+        command = np.asarray(output, dtype=float).reshape(-1)
         if command.size != len(names):
-            raise SimulationError(f"the control gave {command.size} numbers for {len(names)} inputs ({', '.join(names)})")
+            raise SimulationError(f"the control returned {command.size} numbers for {len(names)} inputs ({', '.join(names)})")
     for name, value in zip(names, command, strict=True):
         if not np.isfinite(value):
-            raise SimulationError(f"the control gave {value} for input {name!r}")
+            raise SimulationError(f"the control returned {value} for input {name!r}")
     return command
 
 
-class Asker:
-    """Asks a control function, counts the calls and their time, and remembers what it raised."""
+class ControlCaller:
+    """Calls a control function and counts the calls and their time."""
 
-    def __init__(self, function: ControlFunction, inputs: Sequence[str], parameters: Reals, held: Reals) -> None:
+    def __init__(self, function: ControlFunction, inputs: Sequence[str], parameters: Reals, constant: Reals) -> None:
         self._function, self._inputs, self._parameters = function, tuple(inputs), parameters
-        self._constant, self._last = held.copy(), held.copy()
+        self._constant, self._last = constant.copy(), constant.copy()
         self._names: Mapping[str, int] = {}
         self._report: Callable[..., Sequence[Reals]] | None = None
         self._labels: tuple[tuple[int, tuple[str, ...]], ...] = ()
         self.calls = 0
         self.seconds = 0.0
 
-    def speak_of(self, equations: Equations) -> None:
-        """Take the names of the states from these equations; they change with the choice of velocities."""
+    def use_names_of(self, equations: Equations) -> None:
+        """Use the state names of these equations; they change with the choice of velocities."""
         self._names = {q.name: i for i, q in enumerate(equations.states)}
         report = equations.report
         slots = [(i, slot.labels) for i, slot in enumerate(report.outputs) if slot.name in ("v", "outputs")]
@@ -156,7 +156,7 @@ class Asker:
         began = time.perf_counter()
         state = State(self._names, np.array(x), lambda: self._look_up(t, x))
         try:
-            self._last = command_from(self._function(t, state), self._inputs, self._constant)
+            self._last = inputs_from_control(self._function(t, state), self._inputs, self._constant)
             return self._last
         finally:
             self.calls += 1

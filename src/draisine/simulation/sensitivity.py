@@ -1,9 +1,9 @@
-"""Forward sensitivities: how a motion changes with parameters, constant inputs and its start, exactly.
+"""Forward sensitivities: exact derivatives of a motion by parameters, constant inputs and start targets.
 
-The variational equations (`program.variational`) are stepped together with the motion, by the same loop and under the same error
-control: a derivative counts as accurate where, times the size of what is varied, it is as accurate as the state. States are
-projected onto their constraints with their derivatives, by the derivative of the projection, so that the linearized constraints
-hold as well. Where a run changes its independent velocities, derivatives are mapped with them.
+The variational equations (`program.variational`) are integrated together with the motion, by the same loop and under the same
+error control: the tolerance of a derivative times the size of the varied quantity is that of the state. States are projected
+onto their constraints together with their derivatives, by the derivative of the projection, so that the linearized constraints
+hold as well. Where a run changes its independent velocities, derivatives are transformed with them.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from draisine.simulation.trajectory_from_run import blocks_of
 
 Reals = NDArray[np.float64]
 
-START = "start."  # before the name of a wish for the start
-WORTH_COMPILING = 20_000_000  # operations interpreted before derivatives of reports are compiled
+START = "start."  # prefix of the name of a start target
+WORTH_COMPILING = 20_000_000  # interpreted operations after which derivatives of reports are compiled
 
 
-# ------------------------------------------------------------------------------------------------------------- what varies
+# ------------------------------------------------------------------------------------------------------------- directions
 
 
 def directions_of(
     equations: Equations, names: Sequence[str], targets: Mapping[str, Any] | None = None, laws: Sequence[str] = ()
 ) -> tuple[Direction, ...]:
-    """What names mean: parameters, constant inputs, or wishes for the start, "start.lean", or "lean" where nothing else is it."""
+    """Directions by name: parameters, constant inputs, or start targets, "start.lean", or "lean" if that is unambiguous."""
     if isinstance(names, str):
         raise ArgumentError(f"sensitivity: give a list of names, e.g. ['{names}']")
     parameters, inputs = [p.name for p in equations.parameters], [u.name for u in equations.inputs]
@@ -59,20 +59,22 @@ def directions_of(
             found.append(Direction(name, "p", parameters.index(name)))
         elif name in inputs:
             if name in laws:
-                raise ArgumentError(f"sensitivity: the input {name!r} follows a law; ask for the parameters of the law instead")
+                raise ArgumentError(
+                    f"sensitivity: the input {name!r} follows a law; differentiate by the parameters of the law instead"
+                )
             found.append(Direction(name, "u", inputs.index(name)))
         elif target in (targets or {}):
             found.append(Direction(target, "x"))
         else:
             known = [*parameters, *inputs, *(f"{START}{w}" for w in targets or ())]
-            raise unknown_name(f"parameter, input or wish for the start of {equations.name}", name, known)
+            raise unknown_name(f"parameter, input or start target of {equations.name}", name, known)
     if len(set(found)) < len(found):
         raise ArgumentError(f"sensitivity: a name occurs twice among {', '.join(names)}")
     return tuple(found)
 
 
 def sizes_of(directions: Sequence[Direction], u: Reals, p: Reals, targets: Mapping[str, Any] | None = None) -> Reals:
-    """The size of what is varied, one where it is zero."""
+    """Magnitudes of the varied quantities, one where they are zero."""
     values = {d: u[d.place] if d.slot == "u" else p[d.place] if d.slot == "p" else _target(targets, d.name) for d in directions}
     return np.array([abs(values[d]) or 1.0 for d in directions], dtype=float)
 
@@ -87,7 +89,7 @@ def _target(targets: Mapping[str, Any] | None, name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class VariedEquations(Equations):
-    """Equations on states (x, S₁, …, S_k), with those they were made from."""
+    """Variational equations on states (x, S₁, …, S_k), with their base equations."""
 
     base: Equations | None = None
     directions: tuple[Direction, ...] = ()
@@ -98,7 +100,7 @@ class VariedEquations(Equations):
         return self.base
 
     def translated(self, new: Equations, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
-        """The state with its derivatives: those of the velocities are ∂v/∂x S + ∂v/∂θ."""
+        """The state and its derivatives in another choice of velocities: those of the velocities are ∂v/∂x S + ∂v/∂θ."""
         assert isinstance(new, VariedEquations)
         old, count = self.plain, len(self.plain.states)
         state, (s,) = x[:count], split(x[None], count, len(self.directions))[1]
@@ -111,7 +113,7 @@ class VariedEquations(Equations):
 
 @lru_cache(maxsize=32)
 def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEquations:
-    """The same equations on states (x, S₁, …, S_k), S_j = ∂x/∂θ_j."""
+    """The equations extended to states (x, S₁, …, S_k), S_j = ∂x/∂θ_j."""
     e, count = equations, len(equations.states)
     more = count * len(directions)
     dynamics: Program | LinearSolveProgram | DaeResidual
@@ -131,7 +133,7 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
         name=f"{e.name} with sensitivities",
         dynamics=dynamics,
         report=report,
-        project=None if e.project is None else _watched(vary(e.project, directions, {"x_new"}), count, directions),
+        project=None if e.project is None else _projection_with_errors(vary(e.project, directions, {"x_new"}), count, directions),
         monitor=wide(e.monitor),
         events=wide(e.events),
         causes=wide(e.causes),
@@ -147,10 +149,10 @@ def _wide_solved(what: LinearSolveProgram, more: int) -> LinearSolveProgram:
     return replace(what, system=widen(what.system, more), after=widen(what.after, more), further=further, start=start)
 
 
-def _watched(
+def _projection_with_errors(
     projection: Program | LinearSolveProgram, count: int, directions: Sequence[Direction]
 ) -> Program | LinearSolveProgram:
-    """The projection, whose error is also that of the derivatives: by how much they are moved, relative to their size."""
+    """The projection, with an error that includes the relative change of the derivatives."""
     program = projection.after if isinstance(projection, LinearSolveProgram) else projection
     arguments = dict(zip((s.name for s in program.inputs), program.symbols(), strict=True))
     x_new, error = program.function.call(list(arguments.values()))
@@ -174,10 +176,7 @@ def _prepared(equations: Equations, directions: tuple[Direction, ...]) -> Veloci
 
 @dataclass(frozen=True, eq=False)
 class VariedRun:
-    """A run and its derivatives: segments of the equations as they were, and S (samples, states, directions) for each.
-
-    `equations` are those of the start.
-    """
+    """A run and its derivatives S (samples, states, directions) for each segment; `equations` are those of the start."""
 
     run: Run
     equations: Equations
@@ -220,13 +219,15 @@ def integrate_varied(
     control: Control | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> VariedRun:
-    """Integrate from (x0, S0), S0 (states, directions), as `integrate` does; `sizes` of what is varied set tolerances of S."""
+    """Integrate from (x0, S0), S0 (states, directions), like `integrate`; `sizes` of the varied quantities scale S."""
     x, s = np.asarray(x0, dtype=float), np.asarray(slopes0, dtype=float)
     if control is not None and not isinstance(control, Recorded):
         raise ArgumentError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
     count = (len(equations.states), len(directions))
     if s.shape != count:
-        raise ArgumentError(f"{equations.name}: the derivatives at the start are {count[0]} × {count[1]} numbers, got {s.shape}")
+        raise ArgumentError(
+            f"{equations.name}: the initial derivatives must have the shape {count[0]} × {count[1]}, got {s.shape}"
+        )
     scales = np.ones(count[1]) if sizes is None else np.asarray(sizes, dtype=float)
     run = integrate(
         _prepared(equations, tuple(directions)),
@@ -244,7 +245,7 @@ def integrate_varied(
 
 
 def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:
-    """The method with absolute tolerances of derivatives that fit those of the states."""
+    """The method with absolute tolerances of the derivatives scaled from those of the states."""
     chosen: Any = method if method is not None else Auto()
     if not hasattr(chosen, "atol"):
         return method if method is not None else Auto()
@@ -253,11 +254,11 @@ def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:
     return scaled
 
 
-# ------------------------------------------------------------------------------------------------------------- told
+# ------------------------------------------------------------------------------------------------------------- reported channels
 
 
 class _ReportJacobian:
-    """∂(everything a report tells)/∂(x, θ), interpreted until compiling is worth it."""
+    """∂(report)/∂(x, θ), interpreted until compiling pays off."""
 
     def __init__(self, equations: Equations, directions: tuple[Direction, ...]) -> None:
         self._program = jacobian(equations.report, directions)
@@ -272,9 +273,9 @@ class _ReportJacobian:
         if self._kernel is not None:
             return np.asarray(self._kernel.map(t[:, None], x, u, p)[-1]).reshape(len(t), rows, columns)
         assert isinstance(self._program, Program)
-        alone = self._program.function
+        single = self._program.function
         given = [ca.DM(t[None]), ca.DM(x.T), ca.DM(u.T), ca.DM(np.repeat(p[:, None], len(t), axis=1))]
-        found = alone.map(len(t)).call(given)[-1].full()
+        found = single.map(len(t)).call(given)[-1].full()
         return np.asarray(found).reshape(rows, len(t), columns).transpose(1, 0, 2)
 
 
@@ -284,7 +285,7 @@ def _report_jacobian(equations: Equations, directions: tuple[Direction, ...]) ->
 
 
 def reported_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
-    """The derivatives of every channel that the trajectory of the run has."""
+    """The derivatives of every channel of the trajectory."""
     directions = varied_run.directions
     pieces = zip(varied_run.plain().segments, varied_run.derivatives(), strict=True)
     parts = [_reported(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
@@ -298,7 +299,7 @@ def _plain(equations: Equations) -> Equations:
 def _reported_jacobian(
     e: Equations, s: Reals, directions: tuple[Direction, ...], t: Reals, x: Reals, u: Reals, p: Reals
 ) -> dict[str, Reals]:
-    """Derivatives of all that the report tells, by its slots, (samples, entries, directions)."""
+    """Derivatives of the report by slot, (samples, entries, directions)."""
     states = s.shape[1]
     matrix = _report_jacobian(e, directions)(t, x, u, p)
     found = matrix[:, :, :states] @ s
@@ -327,7 +328,7 @@ def initial_jacobian(
     equations: Equations,
     directions: Sequence[Direction],
 ) -> Reals:
-    """∂x/∂θ of a consistent start, in terms of equations with any choice of independent velocities."""
+    """∂x/∂θ of a consistent start, for equations with any choice of independent velocities."""
     q, v, further = start_jacobian(problem, targets, begin, directions)
-    place = {velocity.name: i for i, velocity in enumerate(problem.equations.velocities)}
-    return np.vstack([q, v[[place[name] for name in equations.independent]], further])
+    index = {velocity.name: i for i, velocity in enumerate(problem.equations.velocities)}
+    return np.vstack([q, v[[index[name] for name in equations.independent]], further])

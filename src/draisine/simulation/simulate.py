@@ -1,28 +1,41 @@
-"""From a description to a trajectory (`simulate`)."""
+"""Simulation of a model (`simulate`): equations, kernels, a consistent start, integration, a trajectory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.codegen.equation_cache import derive_cached
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import laws_and_constants
+from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.initial.problem import InitialGuess
+from draisine.simulation.compiled_equations import best_choice_for, prepared
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.named_values import numbers
+from draisine.simulation.result import Clock, Run
+from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
-from draisine.simulation.simulate import compute
-from draisine.simulation.trajectory_from_run import trajectory_of
+from draisine.simulation.trajectory_from_run import reporter, trajectory_of
 
 if TYPE_CHECKING:
+    from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
     from draisine.dynamics.options import Drift, FormulationChoice
-    from draisine.simulation.simulate import Law
+    from draisine.expr.expression import Expr
+    from draisine.program.variational import Direction
+    from draisine.simulation.sensitivity import VariedRun
+
+    Law = Expr | str | float | int
+
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
@@ -44,25 +57,25 @@ def simulate(
     formulation: FormulationChoice | None = None,
     sensitivity: Sequence[str] = (),
 ) -> Trajectory:
-    """Move a mechanism from a consistent start for `until` seconds.
+    """Simulate a model from a consistent start for `until` seconds.
 
-    - `start`: wishes by name of coordinates, velocities or outputs; the rest is solved ("wheels on the ground"). Numbers in
-      SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`.
-    - `parameters`: values by name, the same way; the others keep their defaults. Nothing is recompiled.
-    - `inputs`: a number, or a law as text or expression of t, states, outputs and parameters, which is compiled in.
+    - `start`: targets by name of coordinates, velocities or outputs; the other initial values are solved for from the
+      constraints. Numbers in SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`.
+    - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
+    - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
-    - `samples`: times wanted, or how many; 100 per second by default.
-    - `events`: `Event(name, expression, action)` besides the model's own.
-    - `drift`: what keeps the motion on its constraints and invariants, by name: `Projection()`, `Baumgarte()`, `Minimal()`,
-      `Rattle(step)`, …; see docs/drift.md. Without it velocities are eliminated or projected, as suits the mechanism.
-    - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; without it structure and size decide.
-    - `sensitivity`: names of parameters, constant inputs or wishes for the start ("start.lean") with respect to which every
-      channel is differentiated, exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
+    - `samples`: output times, or their number; 100 per second by default.
+    - `events`: `Event(name, expression, action)` in addition to those of the model.
+    - `drift`: stabilization of constraints and invariants: `Projection()`, `Baumgarte()`, `Minimal()`, `Rattle(step)`, …; see
+      docs/drift.md. By default velocities are eliminated or projected, depending on the mechanism.
+    - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; by default it is chosen by structure and size.
+    - `sensitivity`: names of parameters, constant inputs or start targets ("start.lean") by which every channel is differentiated
+      exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
 
-    The result's `status` says how the run ended; what was computed is always there.
+    The `status` of the result says how the run ended; everything computed up to then is returned.
     """
     times = _sample_times(samples, until)
-    moved = compute(
+    computed = compute(
         model,
         until,
         start=start,
@@ -77,21 +90,21 @@ def simulate(
         formulation=formulation,
         sensitivity=sensitivity,
     )
-    made = trajectory_of(moved.run, moved.parameters, moved.clock, moved.equations, moved.start)
-    made = replace(made, source=model.freeze() if isinstance(model, Model) else model)
-    if moved.varied is None:
-        return made
-    from draisine.simulation.sensitivity import reported_sensitivity
+    trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
+    trajectory = replace(trajectory, source=model.freeze() if isinstance(model, Model) else model)
+    if computed.varied is None:
+        return trajectory
+    from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
 
-    units = {q.name: q.unit for q in (*moved.equations.outputs, *moved.equations.states)}
-    units |= {q.name: q.unit for q in (*moved.equations.inputs, *moved.equations.parameters)}
-    by = [units.get(d.name, "") for d in moved.varied.directions]
-    return replace(made, sensitivity=reported_sensitivity(moved.varied, moved.parameters, made.channels, by))
+    units = {q.name: q.unit for q in (*computed.equations.outputs, *computed.equations.states)}
+    units |= {q.name: q.unit for q in (*computed.equations.inputs, *computed.equations.parameters)}
+    by = [units.get(d.name, "") for d in computed.varied.directions]
+    return replace(trajectory, sensitivity=reported_sensitivity(computed.varied, computed.parameters, trajectory.channels, by))
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     if not isinstance(until, int | float | np.number) or not np.isfinite(until) or until == 0:
-        raise ArgumentError(f"until: how long to move, in seconds; it must be finite and not zero, got {until!r}")
+        raise ArgumentError(f"until: the duration in seconds must be finite and not zero, got {until!r}")
     if samples is None:
         samples = int(min(max(abs(until) * SAMPLES_PER_SECOND, 200), MOST_SAMPLES)) + 1
     if isinstance(samples, int):
@@ -99,3 +112,106 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
             raise ArgumentError(f"samples: at least 2 are needed (start and end), got {samples}")
         return np.linspace(0.0, until, samples)
     return np.asarray(samples, dtype=float)
+
+
+FUNCTIONS = "pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
+
+
+class Computed(NamedTuple):
+    """A run with its equations, parameters, start report, timings and sensitivities."""
+
+    run: Run
+    equations: Equations
+    parameters: np.ndarray
+    start: str
+    clock: Clock
+    varied: VariedRun | None = None
+
+
+def compute(
+    model: Model | System | Equations,
+    until: float,
+    *,
+    start: Mapping[str, float | str | InitialGuess] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
+    inputs: Mapping[str, Law] | None = None,
+    control: Sampled | EveryStage | Callable[..., Any] | None = None,
+    method: Method | None = None,
+    times: np.ndarray | None = None,
+    events: Sequence[Event] = (),
+    progress: Callable[[float], None] | None = None,
+    drift: Drift | None = None,
+    formulation: FormulationChoice | None = None,
+    sensitivity: Sequence[str] = (),
+) -> Computed:
+    """The run of `simulate`, before it becomes a trajectory; without `times` the run keeps the accepted steps."""
+    clock = Clock()
+    laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
+    stabilized: StabilizedEquations | None = None
+    if drift is not None or formulation is not None:
+        # these import CasADi, which other runs do not need
+        from draisine.simulation.stabilization import refuse_sensitivity, scaled, stabilized_equations, symplectic, targets_under
+
+        def pilot(seconds: float, free: Drift) -> int:
+            given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
+            return compute(model, seconds, **given, drift=free).run.accepted  # type: ignore[arg-type]
+
+        drift = scaled(drift, method, until, pilot)
+        stabilized = stabilized_equations(model, laws, tuple(events), bool(inputs or control), drift, formulation)
+    equations = (
+        stabilized.equations if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
+    )
+    p = numbers("parameter", equations.parameters, parameters)
+    values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
+    _check_numbers(model, values)
+    clock.lap("derive")
+    starts = prepared(equations).starts
+    reporter(equations)
+    clock.lap("compile")
+    targets = plain(equations, start or {})
+    if stabilized is not None:
+        targets = targets_under(drift, model, equations, targets, values, constants)
+    begin = consistent_start(starts, targets, values, inputs=constants)
+    u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
+    extra = begin.x[len(begin.x) - len(equations.extra_states) :]
+    fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))
+    p = p if stabilized is None else stabilized.with_values(x0, u, p)
+    directions: tuple[Direction, ...] = ()
+    if sensitivity:
+        # imports CasADi
+        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
+
+        directions = directions_of(equations, sensitivity, targets, tuple(laws))
+        if stabilized is not None:
+            refuse_sensitivity(drift, stabilized)
+        jacobian = initial_jacobian(starts, targets, begin, fitting, directions)
+    clock.lap("start")
+    if control is not None and not isinstance(control, Sampled | EveryStage):
+        control = EveryStage(control)
+    how: dict[str, Any] = {"parameters": p, "inputs": constants, "method": method, "samples": times}
+    how |= {"control": control, "progress": progress}
+    varied, run = None, symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
+    if directions:
+        sizes = sizes_of(directions, u, p, targets)
+        varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
+        run = varied.plain()
+    elif run is None:
+        run = integrate(prepared(fitting).choices, x0, until, **how)
+    clock.lap("integrate")
+    return Computed(run, equations, p, str(begin.report), clock, varied)
+
+
+def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
+    """Refuse parameters that are physically impossible, such as negative masses or inertias."""
+    if parameters and not isinstance(model, Equations):
+        check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
+
+
+def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
+    if not isinstance(model, Equations):
+        return derive_cached(model.freeze() if isinstance(model, Model) else model, laws, events, work=True if driven else None)
+    if not laws and not events:
+        return model
+    from draisine.dynamics.input_laws import with_laws  # imports CasADi
+
+    return with_laws(model, laws, events)

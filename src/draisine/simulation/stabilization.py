@@ -1,8 +1,12 @@
-"""What drift controls and formulations ask of a run: their equations, their steps, their starts."""
+"""Runs with a drift control or a given formulation: equations, feedback gains from the step size, starts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations, stabilized_equations
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
@@ -13,28 +17,33 @@ from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event
-from draisine.simulation.compiled_equations import prepared, values_of
+from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.named_values import numbers
+from draisine.simulation.result import Run
+from draisine.simulation.symplectic import check_symplectic, symplectic_run
 
-PILOT = 0.1  # part of a run that is made to learn how long its steps are
+Reals = NDArray[np.float64]
+
+PILOT = 0.1  # fraction of the time for a pilot run that determines the typical step
 
 
 def scaled(drift: Drift | None, method: Method | None, until: float, pilot: Callable[[float, Drift], int]) -> Drift | None:
-    """Feedback whose numbers are not given fits the steps of a pilot run."""
+    """Baumgarte feedback with missing gains set from the steps of a pilot run."""
     if not isinstance(drift, Baumgarte) or None not in (drift.alpha, drift.beta, drift.gamma):
         return drift
     return drift.scaled(_typical_step(method, until, lambda seconds: pilot(seconds, NoControl())))
 
 
 def _typical_step(method: Method | None, until: float, pilot: Callable[[float], int]) -> float:
-    """The step of a method: its own, or the mean of those it takes in a pilot run over the first part of the time."""
+    """The fixed step of a method, or its mean step in a pilot run over the first part of the time."""
     step = getattr(method, "step", None)
     return float(step) if step is not None else PILOT * abs(until) / max(pilot(PILOT * until), 1)
 
 
-def held_equations(
+def stabilized_equations(
     model: Model | System | Equations,
     laws: Mapping[str, Expr],
     events: tuple[Event, ...],
@@ -42,7 +51,7 @@ def held_equations(
     drift: Drift | None,
     formulation: FormulationChoice | None,
 ) -> StabilizedEquations:
-    """The equations of a run, with the drift control or the formulation asked for."""
+    """The equations of a run with a drift control or a given formulation."""
     if drift is not None and formulation is not None:
         raise ArgumentError(
             f"drift={drift!r} says how constraints are treated, and so does formulation={formulation!r}; give one of them"
@@ -50,7 +59,7 @@ def held_equations(
     described = model.freeze() if isinstance(model, Model) else model
     work = False if isinstance(drift, Rattle | Symplectic) else True if driven else None
     treatment = drift if drift is not None else formulation
-    assert treatment is not None  # one of them is given, as was seen above
+    assert treatment is not None  # one of them is given
     return stabilized_equations(described, treatment, laws, events, work)
 
 
@@ -62,32 +71,36 @@ def targets_under(
     parameters: Mapping[str, float] | None,
     inputs: Mapping[str, float],
 ) -> dict[str, float | InitialGuess]:
-    """Wishes for the start of equations under a drift control."""
-    return _same_place(model, equations, targets, parameters, inputs) if isinstance(drift, GGL) else dict(targets)
+    """Targets for the start of equations under a drift control.
 
-
-def _same_place(
-    model: Model | System | Equations,
-    equations: Equations,
-    targets: Mapping[str, float | InitialGuess],
-    parameters: Mapping[str, float] | None,
-    inputs: Mapping[str, float],
-) -> dict[str, float | InitialGuess]:
-    """Wishes that lead equations with multipliers among their unknowns to the start that the mechanism has without them."""
-    whole = held_equations(model, {}, (), False, NoControl(), None).equations
-    begin = consistent_start(prepared(whole).starts, dict(targets), parameters, inputs=inputs)
-    q, v, count = begin.q, begin.v, len(whole.coordinates)
-    if not isinstance(model, Equations):  # a description is posed by energies if it can be, with angles for quaternions
+    Equations with multipliers among their unknowns (GGL) get the start that the mechanism has without them.
+    """
+    if not isinstance(drift, GGL):
+        return dict(targets)
+    augmented = stabilized_equations(model, {}, (), False, NoControl(), None).equations
+    begin = consistent_start(prepared(augmented).starts, dict(targets), parameters, inputs=inputs)
+    q, v, count = begin.q, begin.v, len(augmented.coordinates)
+    if not isinstance(model, Equations):  # described by energies where possible, with Euler angles instead of quaternions
         system = model.freeze() if isinstance(model, Model) else model
         if not unsupported_by_energies(system):
-            q, v = EulerAngleStates(system, Energies(system), values_of(whole, parameters)).motion(q, v)
+            q, v = EulerAngleStates(system, Energies(system), numbers("parameter", augmented.parameters, parameters)).motion(q, v)
             count = len(q)
     names = [s.name for s in equations.coordinates]
     values = zip((*names[:count], *names[count : count + len(v)]), (*q, *v), strict=True)
     return {name: InitialGuess(float(value)) for name, value in values}
 
 
-def refuse_sensitivity(drift: Drift | None, held: StabilizedEquations) -> None:
-    """Runs whose steps are not those of the differentiated equations have no exact sensitivities."""
-    if held.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL):
+def symplectic(
+    drift: Drift | None, equations: Equations, x0: Reals, until: float, inputs: Reals, options: Mapping[str, Any]
+) -> Run | None:
+    """The run where the drift control is an integration method itself; None where it is not."""
+    if not isinstance(drift, Rattle | Symplectic):
+        return None
+    check_symplectic(drift, options["method"], options["control"])
+    return symplectic_run(drift, equations, x0, until, inputs, options["parameters"], options["samples"], options["progress"])
+
+
+def refuse_sensitivity(drift: Drift | None, stabilized: StabilizedEquations) -> None:
+    """Refuse drift controls whose runs cannot be differentiated exactly."""
+    if stabilized.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL):
         raise ArgumentError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")

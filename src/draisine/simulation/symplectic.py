@@ -1,37 +1,174 @@
-"""Runs by symplectic methods: RATTLE on holonomic constraints, Gauss–Legendre in coordinates and momenta without any."""
+"""Symplectic runs: RATTLE for holonomic constraints, Gauss–Legendre in coordinates and momenta without constraints.
+
+The kernels of a RATTLE step come from `dynamics/dae/stabilization/hamiltonian.py`. One solves for the velocities before and after
+the drift and for the multipliers, to rounding error, because the method is symplectic only if its equations hold; the other
+completes the step. Steps are passed to the stepping loop with cubic interpolants, so that samples, events and records work as for
+all other methods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.codegen.restricted.record import bound_kernel
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
 from draisine.dynamics.options import Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
-from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.methods.sundials import SCHEME
+from draisine.simulation.methods.tableau import Advance, Scheme
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
-from draisine.simulation.symplectic import RATTLE
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
+from draisine.simulation.stepper.memory import Memory
 
 Reals = NDArray[np.float64]
 
 
-def refuse_company(drift: Rattle | Symplectic, method: Method | None, control: Sampled | EveryStage | None) -> None:
-    """Symplectic runs have a method of their own, and take no control."""
+@dataclass(frozen=True, eq=False)
+class RATTLE:
+    """RATTLE as a method for `integrate`: equal steps, none longer than `step`, for the mechanism of its kernels.
+
+    `drift`: (z, q, v, h, p) → z, the velocities and multipliers of a step; `kick`: the same → q and v at its end.
+    """
+
+    drift: Kernel
+    kick: Kernel
+    step: float
+    max_steps: int = 1_000_000_000
+
+    @property
+    def order(self) -> int:
+        return 2
+
+    @property
+    def adaptive(self) -> bool:
+        return False
+
+    @property
+    def implicit(self) -> bool:
+        return False
+
+    @property
+    def scheme(self) -> Scheme:
+        return SCHEME
+
+    @property
+    def starter(self) -> Scheme:
+        return SCHEME
+
+    def stepper(
+        self, memory: Memory, equations: CompiledEquations, loop: Advance, command: Callable[[], None] | None
+    ) -> RattleStepper:
+        return RattleStepper(self, memory, loop)
+
+
+class RattleStepper:
+    """Advances a run: called with the `Stepper`, like the stepping loop."""
+
+    def __init__(self, method: RATTLE, memory: Memory, loop: Advance) -> None:
+        self._memory, self._loop = memory, loop
+        self._pending = False  # a step was made and is not yet accepted
+        z, q, v, _, _ = (slot.size for slot in method.drift.inputs)
+        self._given = [np.zeros(size) for size in (z, q, v, 1, len(memory.parameters))]
+        self._given[4][:] = memory.parameters
+        self._end = np.zeros(q), np.zeros(v)
+        self._rates = np.zeros((2, memory.stepper.states))
+        self._known = -1  # index of the step at whose end the rate is known
+        self._solution = np.zeros(z)
+        self._drift = bound_kernel(method.drift.address, self._given, [self._solution])
+        self._kick = bound_kernel(method.kick.address, self._given, self._end)
+        s = memory.stepper
+        given = (s.time, s.point, s.u, s.parameters)
+        self._derivatives = [bound_kernel(s.dynamics, given, [rate]) for rate in self._rates]
+
+    def __call__(self, stepper: Stepper) -> int:
+        budget = int(stepper.budget)
+        if stepper.phase != layout.RUNNING:
+            stepper.budget = 0
+            reason = self._loop(stepper)
+            if reason != layout.PAUSED:
+                return reason
+            z, n = self._given[0], len(self._given[2])
+            z[:] = 0.0
+            z[:n] = z[n : 2 * n] = self._memory.state[n : 2 * n]
+            self._pending, self._known = False, -1
+        stepper.budget = 1
+        for _ in range(budget):
+            if stepper.t == stepper.end:
+                return layout.REACHED
+            if not self._pending and not self._step():
+                stepper.bad_time, stepper.solver_failure = stepper.t, layout.DIVERGED
+                return layout.UNSOLVED
+            reason = self._loop(stepper)
+            self._pending = reason == layout.FULL
+            if reason not in (layout.PAUSED, layout.REACHED):
+                return int(reason)
+        return layout.PAUSED
+
+    def _step(self) -> bool:
+        """Make one step and store it for the loop; False if its equations have no solution."""
+        stepper, state = self._memory.stepper, self._memory.state
+        _, q, v, h, _ = self._given
+        n = len(q)
+        q[:], v[:], h[0] = state[:n], state[n : 2 * n], stepper.h
+        self._drift()
+        self._given[0][:] = self._solution
+        self._kick()
+        stepper.evaluations += 1
+        new = stepper.new
+        new[: stepper.states] = state  # further states are constant
+        new[:n], new[n : 2 * n] = self._end
+        if not np.isfinite(new[: stepper.states]).all():
+            return False
+        stepper.index += 1
+        last = stepper.index >= stepper.planned_steps
+        stepper.external_time = stepper.end if last else stepper.origin + stepper.index * stepper.h
+        if stepper.events or self._memory.has_sample_before(stepper.external_time):
+            self._interpolate()
+        return True
+
+    def _interpolate(self) -> None:
+        """Coefficients of the cubic Hermite polynomial through states and rates."""
+        stepper = self._memory.stepper
+        x, new, f, count = self._memory.state, stepper.new, stepper.dense, stepper.states
+        if self._known == stepper.index - 1:
+            self._rates[0] = self._rates[1]
+        else:
+            self._rate(stepper.t, x, 0)
+        self._rate(stepper.external_time, new[:count], 1)
+        self._known = int(stepper.index)
+        rise, first, second = new[:count] - x, stepper.h * self._rates[0], stepper.h * self._rates[1]
+        f[:, :count] = 0.0
+        f[0, :count], f[1, :count], f[2, :count] = rise, first - rise, 2.0 * rise - first - second
+
+    def _rate(self, t: float, x: Reals, row: int) -> None:
+        stepper = self._memory.stepper
+        stepper.time[0], stepper.point[: len(x)] = t, x
+        self._derivatives[row]()
+        stepper.evaluations += 1
+
+
+def check_symplectic(drift: Rattle | Symplectic, method: Method | None, control: Sampled | EveryStage | None) -> None:
+    """Refuse a method or a control: a symplectic run has its own method, and no control."""
     name = type(drift).__name__
     if method is not None:
-        raise ArgumentError(f"{name} is a method of its own, with steps of {drift.step:g} s; leave out method={method!r}")
+        raise ArgumentError(
+            f"{name} is an integration method itself, with steps of {drift.step:g} s; leave out method={method!r}"
+        )
     if control is not None:
-        raise ArgumentError(f"{name} is for conservative mechanisms, which no control moves; leave out control=…")
+        raise ArgumentError(f"{name} is for conservative mechanisms without control; leave out control=…")
 
 
 def symplectic_run(
@@ -44,7 +181,7 @@ def symplectic_run(
     samples: Reals | None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """From a state of equations in which nothing is eliminated; the run is told in their terms."""
+    """A symplectic run from a state of equations in which no velocity is eliminated; its states are theirs."""
     name = type(drift).__name__
     if np.any(inputs != 0.0):
         pushed = equations.inputs[int(np.argmax(inputs != 0.0))].name
@@ -58,7 +195,7 @@ def symplectic_run(
 
 @lru_cache(maxsize=16)
 def _rattle_kernels(equations: Equations) -> tuple[VelocityChoices, Kernel, Kernel]:
-    """What a step needs. Nothing else may move the state: it is on its constraints, and stays symplectic."""
+    """Kernels of a step. Projection is off: it would destroy symplecticity, and the step satisfies the constraints."""
     step = rattle_step(equations)
     return prepare(replace(equations, project=None, monitor=None)), compile(step.drift), compile(step.kick)
 
@@ -90,7 +227,7 @@ def _in_momenta(
         return np.concatenate([state[:n], speeds, x0[2 * n :]])
 
     def all_reported(states: Reals) -> Reals:
-        if len(states) < 2:  # of one sample a kernel cannot tell its numbers from samples
+        if len(states) < 2:  # a single sample would be read as a vector of numbers
             return np.array([reported(x) for x in states]).reshape(len(states), len(x0))
         (speeds,) = to_velocities.map(states[:, :n], states[:, n:], parameters)
         return np.hstack([states[:, :n], speeds, np.tile(x0[2 * n :], (len(states), 1))])

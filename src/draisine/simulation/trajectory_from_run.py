@@ -1,29 +1,62 @@
-"""A run as a trajectory: an account of every instant, and warnings of what the ground would have to do."""
+"""Trajectories from runs: all reported channels at every sample, and warnings about contact forces."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
+from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations
-from draisine.results.assembly import Piece, assemble
+from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics, Trajectory
-from draisine.simulation.result import Run, Segment
-from draisine.simulation.simulate import Clock
-from draisine.simulation.trajectory_from_run import report_segment
+from draisine.simulation.result import Clock, Run, Segment
+
+
+@lru_cache(maxsize=64)
+def reporter(equations: Equations) -> Kernel:
+    """The compiled report of equations."""
+    return compile(equations.report)
+
+
+def report_segment(segment: Segment, p: np.ndarray) -> Piece:
+    """All channels that the report of the equations gives along a segment of a run."""
+    equations = segment.equations
+    kernel = reporter(equations)
+    names = [slot.name for slot in equations.report.outputs]
+    reported = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
+    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], reported)
+    return Piece(segment.times, blocks, independent=equations.independent)
+
+
+def blocks_of(equations: Equations, coordinates: np.ndarray, reported: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
+    """Coordinates and the values of the report, samples in rows, as blocks of named columns."""
+    count = len(coordinates)
+    blocks = [
+        block(Group.COORDINATES, equations.coordinates, coordinates),
+        block(Group.VELOCITIES, equations.velocities, reported["v"].reshape(count, -1)),
+        block(Group.INPUTS, equations.inputs, reported["inputs"].reshape(count, -1)),
+        block(Group.OUTPUTS, equations.outputs, reported["outputs"].reshape(count, -1)),
+        block(Group.MULTIPLIERS, equations.multipliers, reported["multipliers"].reshape(count, -1)),
+        residual_block(equations.constraints, reported["residuals"].reshape(count, -1)),
+    ]
+    if "energy" in reported:  # first-order systems have none
+        blocks.append(energy_block(*reported["energy"].reshape(count, 3).T))
+        blocks.append(power_block(equations.inputs, reported["power"].reshape(count, -1)))
+    return tuple(blocks)
 
 
 def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str) -> Trajectory:
-    """Channels of all segments with their units, how the run ended, and what it cost."""
+    """The trajectory of a run: channels with units, status, warnings, events and statistics."""
     pieces = [report_segment(segment, p) for segment in run.segments if len(segment.times)]
     if not pieces:
         last = run.segments[-1]
-        alone = Segment(
+        single = Segment(
             last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
         )
-        pieces = [account(alone, p)]
+        pieces = [report_segment(single, p)]
     status = run.status
     for warning in equations.warnings:
         status = status.with_warning(warning)
@@ -42,19 +75,17 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
 
 
 def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
-    """Rolling that would need more friction than there is, and ground that would have to pull."""
+    """Warnings about friction coefficients above 1 needed for rolling, and about negative normal forces."""
     warnings = []
     for name, times, values in _columns(pieces):
         if name.endswith("_friction_needed") and values.size and np.nanmax(values) > 1.0:
             worst = int(np.nanargmax(values))
             wheel = name.removesuffix("_friction_needed")
-            warnings.append(
-                f"{wheel} would need a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s"
-            )
+            warnings.append(f"{wheel} needs a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s")
         if name.endswith("_normal_force") and values.size and np.nanmin(values) < 0.0:
             first = int(np.argmax(values < 0.0))
             wheel = name.removesuffix("_normal_force")
-            warnings.append(f"the ground would have to pull on {wheel} from t = {times[first]:.3f} s: it would lift off")
+            warnings.append(f"the normal force on {wheel} is negative from t = {times[first]:.3f} s: it would lift off")
     return warnings
 
 

@@ -178,7 +178,7 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
     for run, name in ((3, "iyy_rear_wheel"), (4, "trail")):
         reported = WRONG[name][2]
         with pytest.raises(
-            dr.errors.ArgumentError, match=f"none of the 1 runs make sense; {reported.replace(f'run {run}', 'run 0')}"
+            dr.errors.ArgumentError, match=f"values of all 1 runs are invalid; {reported.replace(f'run {run}', 'run 0')}"
         ):
             dr.ensemble(bicycle, samples={name: column[[run]] for name, column in samples.items()}, **problem)
 
@@ -262,16 +262,16 @@ def test_a_folder_of_another_problem_is_refused(
         dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
     (tmp_path / f"b{form}").mkdir()
     (tmp_path / f"b{form}" / "letter.txt").write_text("dear")
-    with pytest.raises(ValueError, match=r"no ensemble \(there is letter.txt\)"):
+    with pytest.raises(ValueError, match=r"no ensemble \(it contains letter.txt\)"):
         dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, out=tmp_path / f"b{form}")
 
 
 @pytest.mark.parametrize("form", ["", ".zarr"])
 def test_statistics_alone_need_no_rows(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
     problem = {"over": {"k": (1.0, 9.0, 40)}, "until": 1.0, "outputs": ["x"], "chunk": 15}
-    alone = dr.ensemble(oscillator, **problem, rows=False, out=tmp_path / f"alone{form}")
-    assert len(alone) == 40 and len(alone["x.end"]) == 0
-    assert alone.statistics == dr.ensemble(oscillator, **problem).statistics
+    single = dr.ensemble(oscillator, **problem, rows=False, out=tmp_path / f"alone{form}")
+    assert len(single) == 40 and len(single["x.end"]) == 0
+    assert single.statistics == dr.ensemble(oscillator, **problem).statistics
 
 
 def test_memory_stays_bounded(oscillator: dr.Equations) -> None:
@@ -305,15 +305,15 @@ def test_memory_stays_bounded(oscillator: dr.Equations) -> None:
 
 
 def test_mistakes_are_named(oscillator: dr.Equations) -> None:
-    with pytest.raises(KeyError, match="no parameter, input or wish for the start of oscillator is called 'kk'"):
+    with pytest.raises(KeyError, match="no parameter, input or start target of oscillator is called 'kk'"):
         dr.ensemble(oscillator, {"kk": [1.0]}, until=1.0)
     with pytest.raises(KeyError, match="no output of oscillator is called 'y'"):
         dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, outputs=["y"])
-    with pytest.raises(ValueError, match="'k' is given for all runs and for each of them"):
+    with pytest.raises(ValueError, match="'k' is given both for all runs and for each run"):
         dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, parameters={"k": 2.0})
     with pytest.raises(ValueError, match=r"over=.* or samples="):
         dr.ensemble(oscillator, until=1.0)
-    with pytest.raises(ValueError, match="how many to draw"):
+    with pytest.raises(ValueError, match="number of draws is missing"):
         dr.ensemble(oscillator, samples={"k": dr.Normal(1, 1)}, until=1.0)
     with pytest.raises(ValueError, match="t = 3 does not lie between 0 and until = 1"):
         dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, keep=[dr.Snapshots(3.0)])

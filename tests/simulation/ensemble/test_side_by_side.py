@@ -18,13 +18,13 @@ from draisine.expr.tables import Table
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble import batch_stepper as stepping
-from draisine.simulation.ensemble.batch import BEGINS, LEFT_OUT, UNFINISHED, advance_groups, advance_lanes
-from draisine.simulation.ensemble.batch_stepper import LEFT, BatchStepper, Moved, wide_dynamics
+from draisine.simulation.ensemble.batch import BEGIN, SKIP, UNFINISHED, advance_groups, advance_lanes
+from draisine.simulation.ensemble.batch_stepper import LEFT, BatchState, BatchStepper, wide_dynamics
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.initial.batch import Asked
+from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.methods.selection import Method, choose
+from draisine.simulation.methods.selection import Method, select_method
 
 
 @pytest.fixture(scope="module")
@@ -134,15 +134,17 @@ def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> No
     random = np.random.default_rng(1)
     targets = {"roll_rate": random.uniform(-3, 3, count), "speed": random.uniform(2, 8, count)}
     parameters = bicycle.default_parameters * random.uniform(0.99, 1.01, (count, len(bicycle.parameters)))
-    asked = Asked(targets, {}, np.zeros((count, len(bicycle.inputs))), parameters)
+    requested = BatchTargets(targets, {}, np.zeros((count, len(bicycle.inputs))), parameters)
     choices, starts, samples = prepare(bicycle), StartProblem(bicycle), np.linspace(0.0, 2.0, 9)
     reporter, stop = Reporter.of(bicycle, ["lean", "steer"]), np.zeros(1, dtype=np.int64)
 
     def run(side_by_side: bool) -> Finished:
-        shared = Shared(choices, starts, method, choose(method, bicycle), 2.0, samples, reporter, stop, side_by_side=side_by_side)
-        shared.ready(asked.rows(np.array([0])))
+        shared = Shared(
+            choices, starts, method, select_method(method, bicycle), 2.0, samples, reporter, stop, side_by_side=side_by_side
+        )
+        shared.ready(requested.rows(np.array([0])))
         assert all((kernel is not None) == side_by_side for kernel in shared.wide.values())
-        finished = Worker(shared)(asked, np.ones(count, dtype=bool))
+        finished = Worker(shared)(requested, np.ones(count, dtype=bool))
         assert finished is not None
         return finished
 
@@ -159,17 +161,17 @@ def test_compiled_as_it_reads(side_by_side: bool, monkeypatch: pytest.MonkeyPatc
     length = sp.Symbol("length")
     equations = dr.first_order("pendulum", {angle: rate, rate: -9.81 / length * sp.sin(angle)}, parameters={length: 1.0})
     compiled, method = prepare(equations).compiled(equations.independent), dr.RK4(step=0.05)
-    wide = wide_dynamics(equations, choose(method, equations)) if side_by_side else None
+    wide = wide_dynamics(equations, select_method(method, equations)) if side_by_side else None
     x = np.random.default_rng(2).uniform(-1.0, 1.0, (6, 2))
     left = []
     for interpreted in (False, True):
         if interpreted:
             monkeypatch.setattr(stepping, "lane_code", lambda wide: advance_groups if wide else advance_lanes)
-        moved = Moved.of(x, np.zeros((6, 0)), np.linspace(0.5, 2.0, 6)[:, None], 3, 0)
+        moved = BatchState.of(x, np.zeros((6, 0)), np.linspace(0.5, 2.0, 6)[:, None], 3, 0)
         step = BatchStepper(
-            compiled, choose(method, equations), 0.4, np.array([0.1, 0.2, 0.3]), np.zeros(1, dtype=np.int64), wide
+            compiled, select_method(method, equations), 0.4, np.array([0.1, 0.2, 0.3]), np.zeros(1, dtype=np.int64), wide
         )
-        step(moved, np.array([BEGINS, LEFT_OUT, BEGINS, BEGINS, BEGINS, BEGINS]))
+        step(moved, np.array([BEGIN, SKIP, BEGIN, BEGIN, BEGIN, BEGIN]))
         left.append(moved)
     assert (left[0].reason != UNFINISHED).tolist() == [True, False, True, True, True, True]
     for name in LEFT:

@@ -1,7 +1,6 @@
-"""Many runs of one model: different parameters, inputs and starts, on all cores, reduced as they are made.
+"""Ensembles: many runs of one model with different parameters, inputs and starts, on all cores, reduced as they are computed.
 
-`posing` sorts names, `lane_values` gives the numbers of each run and `sense` judges them; `simulation.start.batch` solves for
-the starts, `lanes`, `groups` and `stepping` run them, all in compiled code; `block` takes them from start to end.
-`keep` says what stays, `moments` and `folder` gather it (`parquet_chunks`, `zarr_chunks`); `task` is all of it as data, `makers`
-are threads or other machines, `conducting` leads.
+`problem` sorts names and checks values, `samples` gives the values of each run; `simulation.initial.batch` solves for the starts;
+`batch` and `batch_stepper` run them in compiled code; `block` takes a block of runs from start to end. `reductions` says what is
+kept, `statistics` and `storage` collect it; `job` is the work as data with its executors, `ensemble` the public function.
 """

@@ -1,92 +1,110 @@
-"""Many runs in one call of compiled code: every lane begins from the same settings and leaves its samples, events and end.
+"""Compiled stepping of a batch: many runs in one call, one at a time or several side by side by a vector kernel.
 
-Restricted Python with the stepping loop inside it; `stepping` compiles it. A lane that asks for something rare (another choice of
-velocities, another method) is left with its reason, and with what is needed to go on.
+Restricted Python with the stepping loop inside; `batch_stepper` compiles it. Every sample of the batch starts from the same
+settings and stores its states, events and final state. A sample that needs something rare (another choice of velocities, another
+method) is returned with the reason and with all that is needed to continue.
+
+Side by side, one round is one attempt of every sample of a group. All that follows from an attempt (error, events, recording,
+projection) is done by the stepping loop, sample by sample; a sample that has ended is replaced by the next one. Only the kernel's
+call is shared, so a sample makes the same steps as it would alone.
 """
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import Record, restore
+from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
-from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import CHANGED, FULL, PAUSED, RUNNING, STIFF, Stepper
-from draisine.simulation.stepper.loop import advance
+from draisine.codegen.simd import LANES
+from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
+from draisine.simulation.stepper.layout import (
+    CHANGED,
+    CONTINUE,
+    FULL,
+    GRID,
+    PAUSED,
+    REACHED,
+    RUNNING,
+    STIFF,
+    TOO_MANY_STEPS,
+    Stepper,
+)
+from draisine.simulation.stepper.loop import accept, advance, begin
+from draisine.simulation.stepper.step_size_control import halve_step, next_step, reject
 
-UNFINISHED = -1  # reason of a lane that was not run
-LEFT_OUT, BEGINS, GOES_ON = 0, 1, 2
+UNFINISHED = -1  # reason of a sample that was not run
+SKIP, BEGIN, RESUME = 0, 1, 2
 
 
 class Batch(Record):
-    """The lanes of a call: what they begin from, and what they leave."""
+    """The samples of a batch: initial data and results."""
 
     lanes: int
-    bears_stiffness: int  # 1: go on where an explicit method finds the equations stiff
-    stop: Integers  # (1) not 0 when the work is to be left
-    wanted: Integers  # (lanes) whether to leave it out, begin it, or go on with it
-    start_x: Matrix  # (lanes, n)
-    start_u: Matrix  # (lanes, m)
-    start_p: Matrix  # (lanes, p)
-    states: Cube  # (lanes, samples + 1, n) at the samples; the last row has the state at the end
-    sampled: Integers  # (lanes) how many samples were reached
-    reason: Integers  # (lanes) of `layout`
-    happening: Integers  # (lanes) the event that stopped it, or −1
-    first: Matrix  # (lanes, e) when an event first happened, or NaN
-    count: IntegerMatrix  # (lanes, e) how often
-    ended: Vector  # (lanes) the time reached
-    accepted: Integers  # (lanes)
-    rejected: Integers  # (lanes)
-    evaluations: Integers  # (lanes)
-    condition: Vector  # (lanes) of the choice of velocities
-    reals: Matrix  # (lanes, 4) where a lane stands: time, step, limit of the condition, last error
-    counters: IntegerMatrix  # (lanes, 4) phase, and what the watch for stiffness has seen
-    signs: IntegerMatrix  # (lanes, e) of the events
+    ignore_stiffness: int  # 1: continue where the equations are stiff for an explicit method
+    stop: Integers  # (1) nonzero to stop
+    action: Integers  # (batch) whether to skip, begin or resume it
+    start_x: Matrix  # (batch, n)
+    start_u: Matrix  # (batch, m)
+    start_p: Matrix  # (batch, p)
+    states: Cube  # (batch, samples + 1, n) at the samples; the last row has the state at the end
+    sample_count: Integers  # (batch) number of output times reached
+    reason: Integers  # (batch) of `layout`
+    stopping_event: Integers  # (batch) the event that stopped it, or −1
+    first: Matrix  # (batch, e) time of the first occurrence of an event, or NaN
+    count: IntegerMatrix  # (batch, e) number of occurrences
+    ended: Vector  # (batch) the time reached
+    accepted: Integers  # (batch)
+    rejected: Integers  # (batch)
+    evaluations: Integers  # (batch)
+    condition: Vector  # (batch) condition number of the choice of velocities
+    reals: Matrix  # (batch, 4) time, step, limit of the condition number, last error
+    counters: IntegerMatrix  # (batch, 4) phase, and counters of stiffness detection
+    signs: IntegerMatrix  # (batch, e) of the events
 
 
-class Place(Record):
-    """Where one lane at a time is run."""
+class SampleStepper(Record):
+    """A stepper that runs one sample at a time."""
 
-    stepper: Stepper  # what the loop works on
-    settings: Stepper  # the same as every lane begins with it
+    stepper: Stepper  # memory of the loop
+    settings: Stepper  # its initial state for every sample
     batch: Batch
 
 
-def advance_lanes(p: Place) -> int:
-    """Run the wanted lanes one after the other; return how many were."""
+def advance_lanes(p: SampleStepper) -> int:
+    """Run the samples one after the other; return their number."""
     batch, done = p.batch, 0
     for lane in range(batch.lanes):
-        if batch.wanted[lane] == LEFT_OUT:
+        if batch.action[lane] == SKIP:
             continue
         if batch.stop[0] != 0:
             return done
         load(p, lane)
-        reason = whole_lane(p, lane)
+        reason = run_lane(p, lane)
         if reason == PAUSED:
             return done
-        leave(p, lane, reason)
+        store_result(p, lane, reason)
         done += 1
     return done
 
 
-def load(p: Place, lane: int) -> None:
-    """Make the stepper that of a lane, at its beginning or where it was left."""
+def load(p: SampleStepper, lane: int) -> None:
+    """Load a sample into the stepper, at its start or where it was stopped."""
     s, batch = p.stepper, p.batch
     restore(s, p.settings)
     copy(batch.start_x[lane], s.x, s.states)
     copy(batch.start_u[lane], s.u, s.inputs)
     copy(batch.start_p[lane], s.parameters, len(s.parameters))
     s.sample_x = batch.states[lane]
-    if batch.wanted[lane] == GOES_ON:
-        take_up(p, lane)
+    if batch.action[lane] == RESUME:
+        resume(p, lane)
 
 
-def take_up(p: Place, lane: int) -> None:
-    """Go on with a lane where it was left."""
+def resume(p: SampleStepper, lane: int) -> None:
+    """Resume a sample."""
     s, batch = p.stepper, p.batch
     reals, counters = batch.reals[lane], batch.counters[lane]
     s.t, s.h, s.limit, s.last_error = reals[0], reals[1], reals[2], reals[3]
-    s.phase, s.suspect = int(counters[0]), int(counters[1])
-    s.stiff_steps, s.calm_steps = int(counters[2]), int(counters[3])
-    s.sampled = int(batch.sampled[lane])
+    s.phase, s.check_stiffness = int(counters[0]), int(counters[1])
+    s.stiff_steps, s.nonstiff_steps = int(counters[2]), int(counters[3])
+    s.sample_count = int(batch.sample_count[lane])
     s.accepted = int(batch.accepted[lane])
     s.rejected = int(batch.rejected[lane])
     s.evaluations = int(batch.evaluations[lane])
@@ -94,38 +112,38 @@ def take_up(p: Place, lane: int) -> None:
         s.sign[e] = batch.signs[lane, e]
 
 
-def whole_lane(p: Place, lane: int) -> int:
-    """Run a lane to its end, emptying the buffers of steps and events on the way; PAUSED if it was told to stop."""
+def run_lane(p: SampleStepper, lane: int) -> int:
+    """Run a sample to its end and empty the buffers of steps and events; PAUSED if it was stopped."""
     s, batch = p.stepper, p.batch
     while True:
         reason = advance(s)
         gather_events(p, lane)
         if reason == FULL:
-            s.stepped = 0
-        elif reason == STIFF and batch.bears_stiffness != 0:
-            s.suspect = 0
+            s.step_count = 0
+        elif reason == STIFF and batch.ignore_stiffness != 0:
+            s.check_stiffness = 0
         elif reason != PAUSED or batch.stop[0] != 0:
             return reason
 
 
-def gather_events(p: Place, lane: int) -> None:
-    """Count the events met since the last time."""
+def gather_events(p: SampleStepper, lane: int) -> None:
+    """Count the events since the last call."""
     s, batch = p.stepper, p.batch
-    for j in range(s.happened):
+    for j in range(s.event_count):
         event = int(s.event_index[j])
         if batch.count[lane, event] == 0:
             batch.first[lane, event] = s.event_time[j]
         batch.count[lane, event] += 1
-    s.happened = 0
+    s.event_count = 0
 
 
-def leave(p: Place, lane: int, reason: int) -> None:
-    """Note how a lane ended, and where."""
+def store_result(p: SampleStepper, lane: int, reason: int) -> None:
+    """Store how a sample ended, and its state."""
     s, batch = p.stepper, p.batch
     copy(s.x, s.sample_x[s.samples], s.states)
     batch.reason[lane] = reason
-    batch.sampled[lane] = s.sampled
-    batch.happening[lane] = s.happening
+    batch.sample_count[lane] = s.sample_count
+    batch.stopping_event[lane] = s.stopping_event
     batch.ended[lane] = s.t
     batch.accepted[lane] = s.accepted
     batch.rejected[lane] = s.rejected
@@ -134,6 +152,164 @@ def leave(p: Place, lane: int, reason: int) -> None:
     reals, counters = batch.reals[lane], batch.counters[lane]
     reals[0], reals[1], reals[2], reals[3] = s.t, s.h, s.limit, s.last_error
     counters[0] = CHANGED if s.phase == RUNNING else s.phase
-    counters[1], counters[2], counters[3] = s.suspect, s.stiff_steps, s.calm_steps
+    counters[1], counters[2], counters[3] = s.check_stiffness, s.stiff_steps, s.nonstiff_steps
     for e in range(s.events):
         batch.signs[lane, e] = s.sign[e]
+
+
+EMPTY = -1
+PENDING = -2  # the attempt is not yet rejected
+
+
+class Group(Record):
+    """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · LANES + k."""
+
+    slots: list[SampleStepper]  # (LANES)
+    lane_of: Integers  # (LANES) the sample in a slot, or EMPTY
+    kernel: int
+    time: Vector  # (LANES)
+    state: Vector  # (n · LANES)
+    inputs: Vector  # (m · LANES)
+    parameters: Vector  # (p · LANES)
+    rate: Vector  # (n · LANES)
+    step: Vector  # (LANES) of the round
+    new_time: Vector  # (LANES)
+    size: Vector  # (LANES) of the errors
+    outcome: Integers  # (LANES) of the round
+
+
+def advance_groups(g: Group) -> int:
+    """Run the samples, LANES at a time; return 1 if all were run."""
+    stop, following = g.slots[0].batch.stop, 0
+    for k in range(LANES):
+        g.lane_of[k] = EMPTY
+    while stop[0] == 0:
+        busy = 0
+        for k in range(LANES):
+            if g.lane_of[k] == EMPTY:
+                following = take_next(g, k, following)
+            if g.lane_of[k] != EMPTY:
+                busy += 1
+        if busy == 0:
+            return 1
+        attempt_round(g)
+        finish_round(g)
+    return 0
+
+
+def take_next(g: Group, k: int, following: int) -> int:
+    """Load the next sample that can start into a slot; return the one after it."""
+    p = g.slots[k]
+    s, batch = p.stepper, p.batch
+    for lane in range(following, batch.lanes):
+        if batch.action[lane] != SKIP:
+            load(p, lane)
+            reason = begin(s) if s.phase != RUNNING else CONTINUE
+            if reason == CONTINUE:
+                reason = check_before_step(p, lane)
+            if reason == CONTINUE:
+                g.lane_of[k] = lane
+                scatter(s.u, g.inputs, s.inputs, k)
+                scatter(s.parameters, g.parameters, len(s.parameters), k)
+                return lane + 1
+            store_result(p, lane, reason)
+    return batch.lanes
+
+
+def check_before_step(p: SampleStepper, lane: int) -> int:
+    """The checks of the stepping loop before every step; full buffers are emptied."""
+    s = p.stepper
+    if s.t == s.end:
+        return REACHED
+    if s.accepted + s.rejected >= s.max_steps:
+        return TOO_MANY_STEPS
+    if s.event_count + GRID * s.events > s.event_room:
+        gather_events(p, lane)
+    if s.step_count >= s.step_room:
+        s.step_count = 0
+    return CONTINUE
+
+
+def attempt_round(g: Group) -> None:
+    """The stages of a step of every sample."""
+    m = g.slots[0].stepper.tableau
+    for k in range(LANES):
+        if g.lane_of[k] != EMPTY:
+            g.step[k], g.new_time[k] = next_step(g.slots[k].stepper)
+    for row in range(1, m.stages):
+        for k in range(LANES):
+            if g.lane_of[k] != EMPTY:
+                s = g.slots[k].stepper
+                stage_point(s, m, row, g.step[k], s.point)
+                g.time[k] = s.t + m.nodes[row] * g.step[k]
+                scatter(s.point, g.state, s.states, k)
+        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
+        for k in range(LANES):
+            if g.lane_of[k] != EMPTY:
+                s = g.slots[k].stepper
+                collect(g.rate, s.k[row], s.states, k)
+                s.evaluations += 1
+
+
+def finish_round(g: Group) -> None:
+    """New states, their errors and rates, and acceptance or rejection."""
+    m = g.slots[0].stepper.tableau
+    for k in range(LANES):
+        g.outcome[k] = CONTINUE
+        if g.lane_of[k] != EMPTY:
+            s, h = g.slots[k].stepper, g.step[k]
+            stage_point(s, m, m.stages, h, s.new)
+            g.size[k] = 0.0
+            if s.adaptive != 0:
+                g.size[k] = error_size(s, m, h)
+            if first_nonfinite(s.new, s.states) >= 0:
+                g.outcome[k] = halve_step(s, m, h, m.stages - 1)
+            elif not g.size[k] <= 1.0:
+                g.outcome[k] = reject(s, m, h, g.size[k])
+            else:
+                g.outcome[k] = PENDING
+                g.time[k] = g.new_time[k]
+                copy(s.new, s.point, s.width)
+                scatter(s.new, g.state, s.states, k)
+    call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
+    for k in range(LANES):
+        if g.lane_of[k] != EMPTY:
+            p, lane = g.slots[k], int(g.lane_of[k])
+            s = p.stepper
+            if g.outcome[k] == PENDING:
+                collect(g.rate, s.k[m.stages], s.states, k)
+                s.evaluations += 1
+                g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
+            if g.outcome[k] == CONTINUE:
+                g.outcome[k] = check_before_step(p, lane)
+            if g.outcome[k] != CONTINUE:
+                gather_events(p, lane)
+                store_result(p, lane, int(g.outcome[k]))
+                g.lane_of[k] = EMPTY
+
+
+def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> int:
+    """Accept a step with a small error, unless its rate is not finite."""
+    s = p.stepper
+    m = s.tableau
+    if first_nonfinite(s.k[m.stages], s.states) >= 0:
+        return halve_step(s, m, h, m.stages)
+    stiff = s.check_stiffness != 0 and is_stiff(s, m, h)
+    reason = accept(s, m, h, new_time, size)
+    if stiff and reason == CONTINUE:
+        if p.batch.ignore_stiffness == 0:
+            return STIFF
+        s.check_stiffness = 0
+    return reason
+
+
+def scatter(source: Vector, target: Vector, length: int, k: int) -> None:
+    """Write the numbers of a sample into the interleaved array."""
+    for i in range(length):
+        target[i * LANES + k] = source[i]
+
+
+def collect(source: Vector, target: Vector, length: int, k: int) -> None:
+    """Read the numbers of a sample from the interleaved array."""
+    for i in range(length):
+        target[i] = source[i * LANES + k]

@@ -1,4 +1,4 @@
-"""The stepping of lanes: memory of one thread, the compiled code, and what comes out of a block of lanes."""
+"""Driver of compiled batch stepping: memory of one thread, machine code, and the state of a batch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from draisine.program.program import Program
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.ensemble import batch as code
-from draisine.simulation.ensemble.batch import Batch, Group, Place
-from draisine.simulation.methods.selection import Chosen, projection_threshold, watches_stiffness
+from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
+from draisine.simulation.methods.selection import MethodChoice, detects_stiffness, projection_threshold
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import EXPLICIT, SOURCES, Memory
@@ -25,7 +25,7 @@ from draisine.simulation.stepper.memory import EXPLICIT, SOURCES, Memory
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BUDGET = 4096  # steps between two looks at whether the work is to be left
+BUDGET = 4096  # steps between two checks of the stop flag
 
 ENDINGS = {
     layout.REACHED: Ending.FINISHED,
@@ -37,43 +37,43 @@ ENDINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
-    """Lanes and where they stand: at their ends, or where something rare stopped them (a `reason` that is none of `ENDINGS`)."""
+class BatchState:
+    """The samples of a batch: at their ends, or where something rare stopped them (a `reason` not in `ENDINGS`)."""
 
-    x: Reals  # (lanes, n) where a lane begins or goes on
-    inputs: Reals  # (lanes, m)
-    parameters: Reals  # (lanes, p)
-    states: Reals  # (lanes, samples + 1, n): at the samples that were reached, and where the lane stands
-    sampled: Integers
+    x: Reals  # (batch, n) where a sample starts or resumes
+    inputs: Reals  # (batch, m)
+    parameters: Reals  # (batch, p)
+    states: Reals  # (batch, samples + 1, n): at the output times reached, and the last state
+    sample_count: Integers
     reason: Integers
-    happening: Integers
-    first: Reals  # (lanes, e)
-    count: Integers  # (lanes, e)
+    stopping_event: Integers
+    first: Reals  # (batch, e)
+    count: Integers  # (batch, e)
     ended: Reals
     accepted: Integers
     rejected: Integers
     evaluations: Integers
     condition: Reals
-    reals: Reals  # (lanes, 4), see `lanes`
-    counters: Integers  # (lanes, 4)
-    signs: Integers  # (lanes, e)
+    reals: Reals  # (batch, 4), see `batch`
+    counters: Integers  # (batch, 4)
+    signs: Integers  # (batch, e)
 
     @staticmethod
-    def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int) -> Moved:
-        """Lanes that have not begun."""
+    def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int) -> BatchState:
+        """A batch that has not started."""
         lanes, states = x.shape
 
         def whole(*shape: int) -> Integers:
             return np.zeros((lanes, *shape), dtype=np.int64)
 
-        return Moved(
+        return BatchState(
             x=np.array(x, dtype=float, order="C"),
             inputs=np.array(inputs, dtype=float, order="C"),
             parameters=np.array(parameters, dtype=float, order="C"),
             states=np.full((lanes, samples + 1, states), np.nan),
-            sampled=whole(),
+            sample_count=whole(),
             reason=np.full(lanes, code.UNFINISHED, dtype=np.int64),
-            happening=np.full(lanes, -1, dtype=np.int64),
+            stopping_event=np.full(lanes, -1, dtype=np.int64),
             first=np.full((lanes, events), np.nan),
             count=whole(events),
             ended=np.full(lanes, np.nan),
@@ -87,14 +87,14 @@ class Moved:
         )
 
 
-def steps_in_lanes(equations: Equations, chosen: Chosen) -> bool:
-    """Whether compiled code can run whole lanes: explicit methods of our own on ẋ = f."""
+def steps_in_lanes(equations: Equations, chosen: MethodChoice) -> bool:
+    """Whether the batch can be run in compiled code: explicit methods, not external, for ẋ = f."""
     scheme = chosen.method.scheme
-    return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.foreign
+    return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.external
 
 
-def wide_dynamics(equations: Equations, chosen: Chosen) -> VectorKernel | None:
-    """The kernel of several lanes, if these equations and this method have one."""
+def wide_dynamics(equations: Equations, chosen: MethodChoice) -> VectorKernel | None:
+    """The vector kernel, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
     if not one_step or not isinstance(dynamics, Program):
@@ -103,48 +103,54 @@ def wide_dynamics(equations: Equations, chosen: Chosen) -> VectorKernel | None:
 
 
 class BatchStepper:
-    """Memory for lanes of one thread: for one at a time, or for some side by side."""
+    """Memory of one thread for samples, one at a time or several side by side."""
 
     def __init__(
-        self, compiled: CompiledEquations, chosen: Chosen, until: float, samples: Reals, stop: Integers, wide: VectorKernel | None
+        self,
+        compiled: CompiledEquations,
+        chosen: MethodChoice,
+        until: float,
+        samples: Reals,
+        stop: Integers,
+        wide: VectorKernel | None,
     ) -> None:
-        self._places = [_place(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
-        self._stop, self._bears = stop, int(chosen.if_stiff is None)
+        self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
+        self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
-        self._group = None if wide is None else _group(wide, self._places)
+        self._group = None if wide is None else _group(wide, self._slots)
         self._run = lane_code(wide is not None)
 
-    def __call__(self, moved: Moved, which: Integers) -> None:
-        """Begin, or go on with, the lanes for which `which` says so (`lanes.BEGINS`, `GOES_ON`)."""
+    def __call__(self, moved: BatchState, which: Integers) -> None:
+        """Begin or resume the samples marked by BEGIN or RESUME."""
         batch = Batch()
-        batch.lanes, batch.bears_stiffness = len(which), self._bears
-        batch.stop, batch.wanted = self._stop, which
+        batch.lanes, batch.ignore_stiffness = len(which), self._ignore_stiffness
+        batch.stop, batch.action = self._stop, which
         batch.start_x, batch.start_u = moved.x, moved.inputs
         batch.start_p = np.ascontiguousarray(self._kernels.extended(moved.parameters))
         for name in LEFT:
             setattr(batch, name, getattr(moved, name))
-        for place in self._places:
+        for place in self._slots:
             place.batch = batch
-        self._run(self._places[0] if self._group is None else self._group)
+        self._run(self._slots[0] if self._group is None else self._group)
 
 
-# What lanes leave in a batch and `Moved` takes.
+# Results of a batch that are stored in `BatchState`.
 LEFT = (
-    *("states", "sampled", "reason", "happening", "first", "count", "ended", "accepted", "rejected", "evaluations"),
+    *("states", "sample_count", "reason", "stopping_event", "first", "count", "ended", "accepted", "rejected", "evaluations"),
     *("condition", "reals", "counters", "signs"),
 )
 
 
-def _place(compiled: CompiledEquations, chosen: Chosen, until: float, samples: Reals) -> Place:
-    """Where a lane is run: its stepper as `simulation.run` sets it up for a run."""
-    place = Place()
+def _sample_stepper(compiled: CompiledEquations, chosen: MethodChoice, until: float, samples: Reals) -> SampleStepper:
+    """A stepper for samples, with the settings of `simulation.run`."""
+    place = SampleStepper()
     place.stepper = _memory(compiled, chosen, until, samples).stepper
     place.settings = place.stepper.duplicate()
     return place
 
 
-def _memory(compiled: CompiledEquations, chosen: Chosen, until: float, samples: Reals) -> Memory:
-    """Memory of a lane, as `simulation.run` sets it up for a run."""
+def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, samples: Reals) -> Memory:
+    """Memory of a sample, with the settings of `simulation.run`."""
     e, method = compiled.equations, chosen.method
     directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
@@ -153,17 +159,17 @@ def _memory(compiled: CompiledEquations, chosen: Chosen, until: float, samples: 
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.projections, stepper.limit = e.limits.projections, e.limits.condition
     stepper.budget = BUDGET
-    stepper.suspect = int(watches_stiffness(method))
-    stepper.happening = -1
+    stepper.check_stiffness = int(detects_stiffness(method))
+    stepper.stopping_event = -1
     return memory
 
 
-def _group(kernel: VectorKernel, places: list[Place]) -> Group:
-    """Lanes side by side."""
+def _group(kernel: VectorKernel, places: list[SampleStepper]) -> Group:
+    """A group of samples side by side."""
     made, s = Group(), places[0].stepper
-    made.kernel, made.places = kernel.address, places
+    made.kernel, made.slots = kernel.address, places
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
-    sizes |= dict.fromkeys(("step", "new_time", "size", "lane_of", "verdict"), 1)
+    sizes |= dict.fromkeys(("step", "new_time", "size", "lane_of", "outcome"), 1)
     made.allocate({name: (size * LANES,) for name, size in sizes.items()})
     return made
 
@@ -171,14 +177,13 @@ def _group(kernel: VectorKernel, places: list[Place]) -> Group:
 _SOURCES = (
     *SOURCES,
     "draisine.simulation.ensemble.batch",
-    "draisine.simulation.ensemble.batch",
     "draisine.codegen.simd",
 )
 
 
 @cache
 def lane_code(side_by_side: bool) -> Code:
-    """The driver of lanes, or of groups of them."""
+    """The machine code for single samples, or for groups side by side."""
     if side_by_side:
         return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT).load()
     return Entry("draisine.simulation.ensemble.batch", "advance_lanes", _SOURCES, EXPLICIT).load()

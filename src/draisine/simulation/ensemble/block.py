@@ -1,4 +1,4 @@
-"""A block of lanes from start to end, on one thread: runs, changes of velocities, and the lanes that must be run alone."""
+"""A block of runs on one thread: starts, batch stepping, changes of velocities, and runs that need the single-run driver."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from draisine.errors import StartError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
-from draisine.simulation.ensemble.batch import BEGINS, GOES_ON, LEFT_OUT
+from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
 from draisine.simulation.ensemble.batch_stepper import (
     ENDINGS,
+    BatchState,
     BatchStepper,
     Integers,
-    Moved,
     Reals,
     lane_code,
     steps_in_lanes,
@@ -27,14 +27,14 @@ from draisine.simulation.ensemble.batch_stepper import (
 )
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
-from draisine.simulation.initial.batch import Asked, Begun, begin_all
+from draisine.simulation.initial.batch import BatchStart, BatchTargets, consistent_starts
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.methods.selection import Chosen, Method
-from draisine.simulation.run import HOPELESS, integrate
+from draisine.simulation.methods.selection import Method, MethodChoice
+from draisine.simulation.run import SINGULAR_FACTOR, integrate
 from draisine.simulation.stepper import layout
 
-NO_START = "NO_START"  # the wishes of a lane contradict each other or the constraints
+NO_START = "NO_START"  # the targets of a run contradict each other or the constraints
 Choice = tuple[str, ...]
 Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -42,28 +42,28 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What all blocks and threads share."""
+    """Data shared by all blocks and threads."""
 
     choices: VelocityChoices
     starts: StartProblem
     method: Method | None
-    chosen: Chosen
+    chosen: MethodChoice
     until: float
     samples: Reals
     reporter: Reporter
-    stop: Integers  # one word, not 0 when the work is to be left
+    stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # the dynamics of several lanes
+    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics
     side_by_side: bool = True
-    lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is for one thread at a time
+    lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
 
     @property
     def equations(self) -> Equations:
         return self.choices.root
 
-    def ready(self, first: Asked) -> None:
-        """Compile all that blocks will call, before threads begin: they then only read. `first` is one lane, tried."""
+    def ready(self, first: BatchTargets) -> None:
+        """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
         root, in_lanes = self.equations, steps_in_lanes(self.equations, self.chosen)
         for choice in (root.independent, *self.choices.others(root.independent)):
             compiled = self.choices.compiled(choice)
@@ -73,17 +73,17 @@ class Shared:
                 lane_code(self.wide[choice] is not None)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
-        begin_all(self.starts, first)
+        consistent_starts(self.starts, first)
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A block of lanes at its end."""
+    """The results of a block."""
 
-    values: Reals  # (lanes, samples + 1, outputs): at the samples, and at the end; NaN where a lane did not come
+    values: Reals  # (batch, samples + 1, outputs): at the output times and at the end; NaN if not reached
     status: NDArray[np.object_]
-    event: NDArray[np.object_]  # that stopped it, or ""
-    first: Reals  # (lanes, e)
+    event: NDArray[np.object_]  # the event that stopped a run, or ""
+    first: Reals  # (batch, e)
     count: Integers
     ended: Reals
     steps: Integers
@@ -97,39 +97,39 @@ class Worker:
         self._shared = shared
         self._steppers: dict[Choice, BatchStepper] = {}
         root = shared.equations.independent
-        self._choices = (root, *shared.choices.others(root))  # lanes have the numbers of theirs
+        self._choices = (root, *shared.choices.others(root))  # samples refer to them by index
 
-    def __call__(self, asked: Asked, sensible: Bools) -> Finished | None:
-        """Run those lanes of a block that are sensible; None if it was told to stop."""
+    def __call__(self, requested: BatchTargets, valid: Bools) -> Finished | None:
+        """Run the valid samples of a block; None if it was stopped."""
         s = self._shared
-        begun = begin_all(s.starts, asked)
-        lanes = np.arange(len(asked))
-        x, choice_of = self._choices_to_begin(begun, asked)
-        moved = Moved.of(x, asked.inputs, asked.parameters, len(s.samples), len(s.equations.event_list))
-        values = np.full((len(asked), len(s.samples) + 1, len(s.reporter.names)), np.nan)
-        alone = ~begun.refused if not steps_in_lanes(s.equations, s.chosen) else ~(begun.settled | begun.refused)
-        wanted = np.where(alone | begun.refused | ~sensible, LEFT_OUT, BEGINS).astype(np.int64)
-        while wanted.any():
-            reported = moved.sampled.copy()
-            for k in np.unique(choice_of[wanted != LEFT_OUT]):
-                own = np.where(choice_of == k, wanted, LEFT_OUT).astype(np.int64)
-                self._stepper(self._choices[k])(moved, own)
+        starts = consistent_starts(s.starts, requested)
+        lanes = np.arange(len(requested))
+        x, choice_of = self._initial_choices(starts, requested)
+        state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), len(s.equations.event_list))
+        values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
+        single = ~starts.refused if not steps_in_lanes(s.equations, s.chosen) else ~(starts.solved | starts.refused)
+        action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
+        while action.any():
+            reported = state.sample_count.copy()
+            for k in np.unique(choice_of[action != SKIP]):
+                own = np.where(choice_of == k, action, SKIP).astype(np.int64)
+                self._stepper(self._choices[k])(state, own)
             if s.stop[0]:
                 return None
-            self._report(moved, values, choice_of, reported, lanes[wanted != LEFT_OUT])
-            wanted = self._onwards(moved, choice_of, wanted)
-        status, event = self._ends(moved)
-        status[begun.refused], moved.ended[begun.refused] = NO_START, 0.0
-        alone = (alone | (status == "")) & sensible
-        status[~sensible], moved.ended[~sensible] = BAD_VALUES, 0.0
+            self._report(state, values, choice_of, reported, lanes[action != SKIP])
+            action = self._switch_choices(state, choice_of, action)
+        status, event = self._ends(state)
+        status[starts.refused], state.ended[starts.refused] = NO_START, 0.0
+        single = (single | (status == "")) & valid
+        status[~valid], state.ended[~valid] = BAD_VALUES, 0.0
         finished = Finished(
-            values, status, event, moved.first, moved.count, moved.ended, moved.accepted + moved.rejected, moved.evaluations
+            values, status, event, state.first, state.count, state.ended, state.accepted + state.rejected, state.evaluations
         )
-        for lane in np.flatnonzero(alone):
+        for lane in np.flatnonzero(single):
             if s.stop[0]:
                 return None
             with s.lock:
-                self._alone(asked, int(lane), finished)
+                self._run_single(requested, int(lane), finished)
         return finished
 
     def _stepper(self, choice: Choice) -> BatchStepper:
@@ -148,68 +148,68 @@ class Worker:
         found = monitor.map(t[:, None], x, u, p)[0][:, 0]
         return np.where(np.isfinite(found), found, np.inf)
 
-    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, Indices]:
-        """The equations' own choice, or a better one where that is ill conditioned: `best_choice_for` over lanes."""
+    def _initial_choices(self, starts: BatchStart, requested: BatchTargets) -> tuple[Reals, Indices]:
+        """The equations' own choice, or a better one where it is ill-conditioned: `best_choice_for` for a batch."""
         s = self._shared
-        root, t = s.equations, np.zeros(len(asked))
-        x = begun.states(root)
-        choice_of = np.zeros(len(asked), dtype=np.intp)
-        lowest = self._condition(root.independent, t, x, asked.inputs, asked.parameters)
-        poor = begun.settled & (lowest > root.limits.condition)
+        root, t = s.equations, np.zeros(len(requested))
+        x = starts.states(root)
+        choice_of = np.zeros(len(requested), dtype=np.intp)
+        lowest = self._condition(root.independent, t, x, requested.inputs, requested.parameters)
+        poor = starts.solved & (lowest > root.limits.condition)
         for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
-            there = begun.states(s.choices.equations(other))
-            condition = self._condition(other, t, there, asked.inputs, asked.parameters)
+            mapped = starts.states(s.choices.equations(other))
+            condition = self._condition(other, t, mapped, requested.inputs, requested.parameters)
             better = np.flatnonzero(poor & (condition < lowest))
-            x[better], lowest[better], choice_of[better] = there[better], condition[better], k
+            x[better], lowest[better], choice_of[better] = mapped[better], condition[better], k
         return x, choice_of
 
-    def _onwards(self, moved: Moved, choice_of: Indices, wanted: Integers) -> Integers:
-        """Give lanes that lost their conditioning another choice of velocities, or let them bear with the present one."""
+    def _switch_choices(self, state: BatchState, choice_of: Indices, action: Integers) -> Integers:
+        """Switch ill-conditioned samples to another choice of velocities, or let them continue with the present one."""
         s = self._shared
-        asking = np.flatnonzero((wanted != LEFT_OUT) & (moved.reason == layout.SWITCH))
-        again = np.full(len(wanted), LEFT_OUT, dtype=np.int64)
-        condition = np.where(np.isfinite(moved.condition), moved.condition, np.inf)
+        asking = np.flatnonzero((action != SKIP) & (state.reason == layout.SWITCH))
+        again = np.full(len(action), SKIP, dtype=np.int64)
+        condition = np.where(np.isfinite(state.condition), state.condition, np.inf)
         old = choice_of[asking]
         for present in np.unique(old):
             own = asking[old == present]
-            best, state, lowest = self._best_other(self._choices[present], moved, own)
+            best, best_state, lowest = self._best_other(self._choices[present], state, own)
             better = (best >= 0) & (lowest < condition[own])
             changing = own[better]
-            choice_of[changing], moved.x[changing] = best[better], state[better]
-            moved.reals[changing, 2] = np.maximum(s.equations.limits.condition, 2.0 * lowest[better])
-            moved.reals[changing, 3] = 1e-4
-            bearing = own[~better & (condition[own] <= HOPELESS * s.equations.limits.condition)]
-            moved.x[bearing] = moved.states[bearing, -1]
-            moved.reals[bearing, 2] = 2.0 * condition[bearing]
-            again[changing] = again[bearing] = GOES_ON
+            choice_of[changing], state.x[changing] = best[better], best_state[better]
+            state.reals[changing, 2] = np.maximum(s.equations.limits.condition, 2.0 * lowest[better])
+            state.reals[changing, 3] = 1e-4
+            bearing = own[~better & (condition[own] <= SINGULAR_FACTOR * s.equations.limits.condition)]
+            state.x[bearing] = state.states[bearing, -1]
+            state.reals[bearing, 2] = 2.0 * condition[bearing]
+            again[changing] = again[bearing] = RESUME
         return again
 
-    def _best_other(self, choice: Choice, moved: Moved, own: Indices) -> tuple[Indices, Reals, Reals]:
-        """Of each lane the choice with the lowest condition where it stands (−1: none), and its state in terms of that."""
+    def _best_other(self, choice: Choice, state: BatchState, own: Indices) -> tuple[Indices, Reals, Reals]:
+        """The other choice with the lowest condition number for each sample (−1: none), and the state in its velocities."""
         s = self._shared
         e = s.choices.equations(choice)
-        t, x, u, p = moved.ended[own], moved.states[own, -1], moved.inputs[own], moved.parameters[own]
+        t, x, u, p = state.ended[own], state.states[own, -1], state.inputs[own], state.parameters[own]
         v = s.velocities[choice].map(t[:, None], x, u, p)[0]
-        place = {velocity.name: i for i, velocity in enumerate(e.velocities)}
+        index = {velocity.name: i for i, velocity in enumerate(e.velocities)}
         q, r = len(e.coordinates), len(e.independent)
-        best, state, lowest = np.full(len(own), -1, dtype=np.intp), x.copy(), np.full(len(own), np.inf)
+        best, best_state, lowest = np.full(len(own), -1, dtype=np.intp), x.copy(), np.full(len(own), np.inf)
         for number, other in enumerate(self._choices):
             if other == choice:
                 continue
-            there = np.column_stack([x[:, :q], v[:, [place[name] for name in other]], x[:, q + r :]])
-            condition = self._condition(other, t, there, u, p)
-            better = np.flatnonzero((condition < lowest) & np.isfinite(there).all(axis=1))
-            state[better], lowest[better], best[better] = there[better], condition[better], number
-        return best, state, lowest
+            mapped = np.column_stack([x[:, :q], v[:, [index[name] for name in other]], x[:, q + r :]])
+            condition = self._condition(other, t, mapped, u, p)
+            better = np.flatnonzero((condition < lowest) & np.isfinite(mapped).all(axis=1))
+            best_state[better], lowest[better], best[better] = mapped[better], condition[better], number
+        return best, best_state, lowest
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def _report(self, moved: Moved, values: Reals, choice_of: Indices, reported: Integers, lanes: Indices) -> None:
-        """Outputs at the samples reached since `told`, and where the lanes stand."""
+    def _report(self, state: BatchState, values: Reals, choice_of: Indices, reported: Integers, lanes: Indices) -> None:
+        """Outputs at the output times reached since `told`, and at the last states."""
         s = self._shared
         count = len(s.samples)
         rows = np.arange(count)
-        fresh = (rows >= reported[lanes, None]) & (rows < moved.sampled[lanes, None])
+        fresh = (rows >= reported[lanes, None]) & (rows < state.sample_count[lanes, None])
         times = np.broadcast_to(s.samples, fresh.shape)
         for k in np.unique(choice_of[lanes]):
             own = choice_of[lanes] == k
@@ -218,30 +218,30 @@ class Worker:
             at = lanes[lane]
             if at.size:
                 values[at, sample] = s.reporter(
-                    e, times[lane, sample], moved.states[at, sample], moved.inputs[at], moved.parameters[at]
+                    e, times[lane, sample], state.states[at, sample], state.inputs[at], state.parameters[at]
                 )
             last = lanes[own]
             values[last, count] = s.reporter(
-                e, moved.ended[last], moved.states[last, count], moved.inputs[last], moved.parameters[last]
+                e, state.ended[last], state.states[last, count], state.inputs[last], state.parameters[last]
             )
 
-    def _ends(self, moved: Moved) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-        """How lanes ended; "" for those that are left to the driver of single runs."""
+    def _ends(self, state: BatchState) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+        """How samples ended; "" for those that need the driver of single runs."""
         events = np.array([*(event.name for event in self._shared.equations.event_list), ""], dtype=object)
-        status = np.full(len(moved.reason), "", dtype=object)
+        status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
-            status[moved.reason == reason] = str(ending)
-        return status, events[np.where(moved.reason == layout.STOPPED, moved.happening, -1)]
+            status[state.reason == reason] = str(ending)
+        return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
 
-    # ----------------------------------------------------------------------------------------------- single lanes
+    # ----------------------------------------------------------------------------------------------- single runs
 
-    def _alone(self, asked: Asked, lane: int, into: Finished) -> None:
-        """One lane as `simulate` would run it."""
+    def _run_single(self, requested: BatchTargets, lane: int, into: Finished) -> None:
+        """One run by the driver of single runs, as in `simulate`."""
         s = self._shared
-        e, u, p = s.equations, asked.inputs[lane], asked.parameters[lane]
+        e, u, p = s.equations, requested.inputs[lane], requested.parameters[lane]
         into.values[lane] = np.nan
         try:
-            begin = consistent_start(s.starts, asked.of(lane), p, inputs=u)
+            begin = consistent_start(s.starts, requested.of(lane), p, inputs=u)
         except StartError:
             into.status[lane], into.ended[lane] = NO_START, 0.0
             return

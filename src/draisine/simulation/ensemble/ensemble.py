@@ -1,10 +1,11 @@
-"""The verb: many runs of one model, on all cores or many machines, in chunks that can be kept on disk and taken up again."""
+"""Ensembles: many runs of one model, on all cores or on a cluster, in chunks that can be stored on disk and resumed."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Event
-from draisine.simulation.ensemble.ensemble import Progress
-from draisine.simulation.ensemble.job import Elsewhere, Makers, Task, Threads, joined
+from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
-from draisine.simulation.ensemble.problem import BAD_VALUES, pose
+from draisine.simulation.ensemble.problem import BAD_VALUES, ensemble_problem
 from draisine.simulation.ensemble.reductions import EventCounts, Final, Keep
 from draisine.simulation.ensemble.result import Ensemble
 from draisine.simulation.ensemble.samples import Drawn, Grid, LaneValues
@@ -29,7 +29,36 @@ from draisine.simulation.initial.problem import InitialGuess
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
 
-CHUNK = 4096  # runs that are written together
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of an ensemble: runs done and in total, the time taken, and the number of `resumed` runs.
+
+    >>> print(Progress(2_000, 10_000, 4.0))
+    2,000 of 10,000 runs, 500 runs/s, 16 s left
+    """
+
+    done: int
+    total: int
+    seconds: float
+    resumed: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Runs per second."""
+        return (self.done - self.resumed) / self.seconds if self.seconds > 0.0 else 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds still to go, at this rate."""
+        return (self.total - self.done) / self.rate if self.rate > 0.0 else float("inf")
+
+    def __str__(self) -> str:
+        left = f"{self.left:,.0f} s left" if self.rate > 0.0 else "time left unknown"
+        return f"{self.done:,} of {self.total:,} runs, {self.rate:,.0f} runs/s, {left}"
+
+
+CHUNK = 4096  # runs per chunk
 
 
 def ensemble(
@@ -55,20 +84,21 @@ def ensemble(
     on: Any = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Ensemble:
-    """Many runs of a model with different parameters, inputs and starts.
+    """Run a model many times with different parameters, inputs and starts.
 
-    - `over`: names and values, all combinations of which are run: lists, or (first, last, count).
-    - `samples`: instead, a table with one row per run: a mapping of columns or a DataFrame; columns may be distributions
-      (`Uniform`, `Normal`), of which `runs` numbers are drawn from `seed`.
-    - Names are those of parameters, inputs or wishes for the start; "start.lean" where a name could mean more than one.
-    - `outputs`: what to tell, and `keep`: how much of it: `Final()`, `Snapshots(1.0, 2.0)`, `Extremes()`, `Happenings()`.
-    - `start`, `parameters`, `inputs`, `events`, `method` are those of all runs, as in `simulate`; `tolerance` stands for
-      DOP853 with this relative and absolute tolerance.
-    - `out`: a folder in which chunks of `chunk` runs are kept, as Parquet files or, if its name ends with `.zarr`, as one Zarr
-      group; called again after an interruption, what is there is not computed anew. `rows=False` keeps the statistics alone.
-    - `on`: who computes: a `distributed.Client`, or an executor of processes; left out, `threads` of this process do.
+    - `over`: names and values, whose combinations are all run: lists, or (first, last, count).
+    - `samples`: instead of `over`, a table with one row per run: a mapping of columns or a DataFrame; columns may be
+      distributions (`Uniform`, `Normal`), from which `runs` numbers are drawn with `seed`.
+    - Names are those of parameters, inputs or start targets; "start.lean" where a name is ambiguous.
+    - `outputs`: names of outputs, and `keep`: what is kept of them: `Final()`, `Snapshots(1.0, 2.0)`, `Extremes()`,
+      `Happenings()`.
+    - `start`, `parameters`, `inputs`, `events`, `method` apply to all runs, as in `simulate`; `tolerance` stands for DOP853 with
+      this relative and absolute tolerance.
+    - `out`: a folder for chunks of `chunk` runs, stored as Parquet files or, if its name ends with `.zarr`, as one Zarr group;
+      after an interruption the same call resumes from the stored chunks. `rows=False` keeps only the statistics.
+    - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
 
-    A run that fails is a row with its status. Results do not depend on the number of threads or workers.
+    A failed run is a row with its status. Results do not depend on the number of threads or workers.
 
     >>> import draisine as dr
     >>> from sympy.abc import k, v, x
@@ -78,7 +108,7 @@ def ensemble(
     [0.540302, -0.416147]
     """
     if not (np.isfinite(until) and until > 0):
-        raise ArgumentError(f"until: how long each run lasts, in seconds; it must be positive and finite, got {until!r}")
+        raise ArgumentError(f"until: the duration of each run in seconds must be positive and finite, got {until!r}")
     if method is not None and tolerance is not None:
         raise ArgumentError("tolerance stands for DOP853 with this tolerance; give it, or a method, not both")
     if chunk < 1:
@@ -86,46 +116,50 @@ def ensemble(
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
     lanes = _lanes(over, samples, runs, seed)
-    posed = pose(model, lanes, start or {}, parameters or {}, inputs or {}, tuple(events))
-    task = Task.of(posed, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
+    problem = ensemble_problem(model, lanes, start or {}, parameters or {}, inputs or {}, tuple(events))
+    task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
     if out is not None:
         folder = Folder.opened(out, task.fingerprint(), task.description())
-    makers = Threads(threads or os.cpu_count() or 1) if on is None else Elsewhere(on)
-    return _Conductor(task, folder, makers, progress).run()
+    executor = ThreadExecutor(threads or os.cpu_count() or 1) if on is None else ClusterExecutor(on)
+    return _EnsembleRun(task, folder, executor, progress).run()
 
 
 def _lanes(over: Mapping[str, Any] | None, samples: Any, runs: int | None, seed: int) -> LaneValues:
     if (over is None) == (samples is None):
-        raise ArgumentError("give what the runs differ in: over={name: values} for all combinations, or samples={name: column}")
+        raise ArgumentError(
+            "the values that differ are missing: give over={name: values} for all combinations, or samples={name: column}"
+        )
     if over is not None:
         if runs is not None:
-            raise ArgumentError("runs says how many are drawn of samples=…; with over=… the combinations decide")
+            raise ArgumentError("runs is the number of draws of samples=…; with over=… it is the number of combinations")
         return Grid.of(over)
     return Drawn.of(samples, runs, seed)
 
 
-class _Conductor:
-    """Asks for the chunks that are missing and keeps them."""
+class _EnsembleRun:
+    """Computes the missing chunks and stores them."""
 
-    def __init__(self, task: Task, folder: Folder | None, makers: Makers, progress: Callable[[Progress], None] | None) -> None:
-        self._task, self._folder, self._makers, self._progress = task, folder, makers, progress
+    def __init__(
+        self, task: Task, folder: Folder | None, executor: Executor, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._task, self._folder, self._executor, self._progress = task, folder, executor, progress
         self._parts: dict[int, dict[str, Column]] = {}
         self._began = time.perf_counter()
 
     def run(self) -> Ensemble:
         task = self._task
-        there = [chunk for chunk in range(task.chunks) if self._folder is not None and self._folder.has(chunk)]
-        missing = [chunk for chunk in range(task.chunks) if chunk not in set(there)]
-        tallies = {chunk: self._folder.tally(chunk) for chunk in there if self._folder is not None}
+        stored = [chunk for chunk in range(task.chunks) if self._folder is not None and self._folder.has(chunk)]
+        missing = [chunk for chunk in range(task.chunks) if chunk not in set(stored)]
+        tallies = {chunk: self._folder.tally(chunk) for chunk in stored if self._folder is not None}
         resumed = done = sum(sum(tally.statuses.values()) for tally in tallies.values())
         complete = True
         try:
-            for chunk, columns in self._makers.made(task, missing) if missing else ():
-                tallies[chunk] = self._kept(chunk, columns)
+            for chunk, columns in self._executor.chunks(task, missing) if missing else ():
+                tallies[chunk] = self._stored(chunk, columns)
                 done += len(columns["run"])
                 if self._progress is not None:
-                    self._progress(Progress(done, task.posed.count, time.perf_counter() - self._began, resumed))
+                    self._progress(Progress(done, task.problem.count, time.perf_counter() - self._began, resumed))
         except KeyboardInterrupt:
             complete = False
         tally = Tally({}, {})
@@ -133,7 +167,7 @@ class _Conductor:
             tally = tally.merged(tallies[chunk])
         return self._result(tally, complete)
 
-    def _kept(self, chunk: int, columns: dict[str, Column]) -> Tally:
+    def _stored(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}
         tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns))
         kept = columns if self._task.rows else {name: column[:0] for name, column in columns.items()}
@@ -144,27 +178,27 @@ class _Conductor:
         return tally
 
     def _complaint(self, columns: dict[str, Column]) -> str:
-        """About the first of some runs whose values make no sense."""
+        """What is wrong with the first run of a chunk that has invalid values."""
         wrong = np.flatnonzero(columns["status"] == BAD_VALUES)
         if not wrong.size:
             return ""
-        posed = self._task.posed
-        values = {name: float(columns[name][wrong[0]]) for name in posed.lanes.names}
-        return f"run {columns['run'][wrong[0]]}: {posed.sense.complaint(values)}"
+        problem = self._task.problem
+        values = {name: float(columns[name][wrong[0]]) for name in problem.lanes.names}
+        return f"run {columns['run'][wrong[0]]}: {problem.validity.complaint(values)}"
 
     def _result(self, tally: Tally, complete: bool) -> Ensemble:
         task = self._task
         if set(tally.statuses) == {BAD_VALUES}:
-            name, count = task.posed.equations.name, tally.statuses[BAD_VALUES]
-            raise ArgumentError(f"{name}: the values of none of the {count:,} runs make sense; {tally.complaint}")
+            name, count = task.problem.equations.name, tally.statuses[BAD_VALUES]
+            raise ArgumentError(f"{name}: the values of all {count:,} runs are invalid; {tally.complaint}")
         names = task.column_names()
         parts = [self._parts[chunk] for chunk in sorted(self._parts)]
         columns = joined(parts) if parts else {name: np.zeros(0) for name in names}
         return Ensemble(
-            name=task.posed.equations.name,
-            varied=task.posed.lanes.names,
-            shape=task.posed.lanes.shape,
-            units=units_of(task.posed.equations, (*task.posed.lanes.names, *task.outputs)),
+            name=task.problem.equations.name,
+            varied=task.problem.lanes.names,
+            shape=task.problem.lanes.shape,
+            units=units_of(task.problem.equations, (*task.problem.lanes.names, *task.outputs)),
             tally=tally,
             complete=complete,
             seconds=time.perf_counter() - self._began,

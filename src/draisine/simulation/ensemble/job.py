@@ -1,32 +1,35 @@
-"""What is to be done, whoever does it: an ensemble's runs in chunks, and what is kept of them."""
+"""The work of an ensemble in chunks, and the executors that compute them: threads of this process, or processes elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, islice
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.problem import Posed, Texts
+from draisine.simulation.ensemble.problem import EnsembleProblem, Texts
 from draisine.simulation.ensemble.reductions import Keep, sample_times
 from draisine.simulation.ensemble.samples import Reals
 from draisine.simulation.ensemble.storage import Column
-from draisine.simulation.methods.selection import Method, check_tolerance, choose
+from draisine.simulation.methods.selection import Method, check_atol, select_method
 
-BLOCK = 1024  # runs that one thread makes at a time: enough that what Python does between them is little
-ROOM = 2_000_000  # numbers that the samples of a block may take
+BLOCK = 1024  # runs per call of compiled code: enough that Python's overhead is small
+ROOM = 2_000_000  # largest number of stored values of a block
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An ensemble, posed. Travels to other processes, where `begin` makes it ready."""
+    """The work of an ensemble. It can be pickled; in another process `begin` prepares it."""
 
-    posed: Posed
+    problem: EnsembleProblem
     until: float
     outputs: tuple[str, ...]
     keep: tuple[Keep, ...]
@@ -38,7 +41,7 @@ class Task:
 
     @staticmethod
     def of(
-        posed: Posed,
+        problem: EnsembleProblem,
         until: float,
         outputs: tuple[str, ...],
         keep: tuple[Keep, ...],
@@ -46,28 +49,28 @@ class Task:
         rows: bool,
         chunk: int,
     ) -> Task:
-        reporter = Reporter.of(posed.equations, outputs)
-        return Task(posed, until, outputs, keep, method, rows, chunk, sample_times(keep, until), reporter)
+        reporter = Reporter.of(problem.equations, outputs)
+        return Task(problem, until, outputs, keep, method, rows, chunk, sample_times(keep, until), reporter)
 
     def __reduce__(self) -> tuple[Callable[..., Task], tuple[Any, ...]]:
-        return Task.of, (self.posed, self.until, self.outputs, self.keep, self.method, self.rows, self.chunk)
+        return Task.of, (self.problem, self.until, self.outputs, self.keep, self.method, self.rows, self.chunk)
 
     @property
     def chunks(self) -> int:
-        return -(-self.posed.count // self.chunk)
+        return -(-self.problem.count // self.chunk)
 
     @property
     def block(self) -> int:
-        """Runs of a block: few enough that their samples take little room."""
-        width = len(self.posed.equations.states) + len(self.outputs)
+        """Runs per block, limited by memory."""
+        width = len(self.problem.equations.states) + len(self.outputs)
         return max(1, min(BLOCK, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
 
     def description(self) -> dict[str, Any]:
-        """The problem in words, for the folder."""
+        """A description of the problem for the folder."""
         return {
-            "model": self.posed.equations.name,
-            "runs": self.posed.count,
-            "varied": list(self.posed.lanes.names),
+            "model": self.problem.equations.name,
+            "runs": self.problem.count,
+            "varied": list(self.problem.lanes.names),
             "until": self.until,
             "outputs": list(self.outputs),
             "keep": [repr(one) for one in self.keep],
@@ -77,23 +80,23 @@ class Task:
         }
 
     def fingerprint(self) -> str:
-        return self.posed.fingerprint(sorted(self.description().items()))
+        return self.problem.fingerprint(sorted(self.description().items()))
 
     def shared(self, stop: np.ndarray) -> Shared:
-        equations = self.posed.equations
-        chosen = choose(self.method, equations)
-        check_tolerance(chosen.method, equations)
-        made = Shared(prepare(equations), self.posed.starts, self.method, chosen, self.until, self.samples, self.reporter, stop)
-        made.ready(self.posed.asked(0, 1)[1])
+        equations = self.problem.equations
+        chosen = select_method(self.method, equations)
+        check_atol(chosen.method, equations)
+        made = Shared(prepare(equations), self.problem.starts, self.method, chosen, self.until, self.samples, self.reporter, stop)
+        made.ready(self.problem.requested(0, 1)[1])
         return made
 
     def blocks(self, chunk: int) -> list[tuple[int, int]]:
-        end = min((chunk + 1) * self.chunk, self.posed.count)
+        end = min((chunk + 1) * self.chunk, self.problem.count)
         return [(begin, min(begin + self.block, end)) for begin in range(chunk * self.chunk, end, self.block)]
 
     def columns(self, begin: int, values: Mapping[str, Reals], reasons: Texts, lanes: Finished) -> dict[str, Column]:
-        """What is kept of runs from `begin` on: values in which they differ, why these make no sense, what came of them."""
-        events = [event.name for event in self.posed.equations.event_list]
+        """The columns of runs from `begin` on: varied values, reasons of invalid ones, and results."""
+        events = [event.name for event in self.problem.equations.event_list]
         found: dict[str, Column] = {"run": np.arange(begin, begin + len(lanes.ended)), **values}
         found["status"], found["event"], found["reason"] = lanes.status, lanes.event, reasons
         found["ended"], found["steps"] = lanes.ended, lanes.steps
@@ -102,34 +105,83 @@ class Task:
         return found
 
     def column_names(self) -> tuple[str, ...]:
-        events = len(self.posed.equations.event_list)
+        events = len(self.problem.equations.event_list)
         values, none = np.zeros((0, len(self.samples) + 1, len(self.outputs))), np.zeros(0, dtype=np.int64)
-        nothing = none.astype(object)
-        nobody = Finished(values, nothing, nothing, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
-        return tuple(self.columns(0, dict.fromkeys(self.posed.lanes.names, np.zeros(0)), nothing, nobody))
+        no_text = none.astype(object)
+        empty = Finished(values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
+        return tuple(self.columns(0, dict.fromkeys(self.problem.lanes.names, np.zeros(0)), no_text, empty))
 
     def begin(self) -> Callable[[int], dict[str, Column]]:
-        """Chunks by number, for a process of its own: compiled once, any thread may ask."""
+        """A function that computes chunks by number in another process; thread-safe."""
         shared, idle = self.shared(np.zeros(1, dtype=np.int64)), SimpleQueue[Worker]()
 
         def one(chunk: int) -> dict[str, Column]:
             worker = idle.get() if not idle.empty() else Worker(shared)
             try:
-                parts = [self.made(worker, *block) for block in self.blocks(chunk)]
+                parts = [self.compute_block(worker, *block) for block in self.blocks(chunk)]
             finally:
                 idle.put(worker)
             return joined([part for part in parts if part is not None])
 
         return one
 
-    def made(self, worker: Worker, begin: int, end: int) -> dict[str, Column] | None:
-        """Columns of a block, or None if it was told to stop."""
-        values, asked = self.posed.asked(begin, end)
-        reasons = self.posed.sense.reasons(values, end - begin)
-        lanes = worker(asked, reasons == "")
+    def compute_block(self, worker: Worker, begin: int, end: int) -> dict[str, Column] | None:
+        """Columns of a block, or None if it was stopped."""
+        values, requested = self.problem.requested(begin, end)
+        reasons = self.problem.validity.reasons(values, end - begin)
+        lanes = worker(requested, reasons == "")
         return None if lanes is None else self.columns(begin, values, reasons, lanes)
 
 
 def joined(parts: Sequence[dict[str, Column]]) -> dict[str, Column]:
-    """Blocks one after the other."""
+    """Blocks joined in order."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+Columns = dict[str, Column]
+
+
+class Executor(Protocol):
+    def chunks(self, task: Task, missing: Sequence[int]) -> Iterator[tuple[int, Columns]]:
+        """Chunks with their numbers, as they are completed."""
+
+
+@dataclass(frozen=True)
+class ThreadExecutor:
+    """Blocks of a chunk are distributed over threads; chunks are returned in order."""
+
+    count: int
+
+    def chunks(self, task: Task, missing: Sequence[int]) -> Iterator[tuple[int, Columns]]:
+        """The blocks of the next chunk start before the last of this one is completed."""
+        stop, workers = np.zeros(1, dtype=np.int64), SimpleQueue[Worker]()
+        shared = task.shared(stop)
+        for _ in range(self.count):
+            workers.put(Worker(shared))
+
+        def one(block: tuple[int, int]) -> Columns | None:
+            worker = workers.get()
+            try:
+                return task.compute_block(worker, *block)
+            finally:
+                workers.put(worker)
+
+        def cancel() -> None:
+            stop[0] = 1
+
+        blocks = [task.blocks(chunk) for chunk in missing]
+        ahead = 2 * max(map(len, blocks), default=1)
+        with closing(map_in_threads(one, chain(*blocks), self.count, ahead, cancel)) as made:
+            for chunk, own in zip(missing, blocks, strict=True):
+                parts = islice(made, len(own))
+                yield chunk, joined([part for part in parts if part is not None])
+
+
+@dataclass(frozen=True)
+class ClusterExecutor:
+    """Each chunk is computed by one worker of a cluster or pool; chunks are returned as they are completed."""
+
+    cluster: Any
+
+    def chunks(self, task: Task, missing: Sequence[int]) -> Iterator[tuple[int, Columns]]:
+        return Job(task.fingerprint(), task).run(missing, self.cluster)

@@ -1,4 +1,4 @@
-"""Named outputs over many points: of the report only what is asked for, compiled."""
+"""Named outputs at many points: the requested part of the report, compiled."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from draisine.simulation.named_values import unknown_name
 Reals = NDArray[np.float64]
 
 
-def places_of(equations: Equations) -> dict[str, tuple[str, int]]:
-    """Where what a run tells is found: a slot of the report and an entry of it, or a coordinate of the state."""
+def report_positions(equations: Equations) -> dict[str, tuple[str, int]]:
+    """Position of each reported quantity: a slot of the report and its entry, or a coordinate of the state."""
     e = equations
     found: dict[str, tuple[str, int]] = {q.name: ("x", i) for i, q in enumerate(e.coordinates)}
     groups = (("v", e.velocities), ("inputs", e.inputs), ("outputs", e.outputs), ("multipliers", e.multipliers))
@@ -32,7 +32,7 @@ def places_of(equations: Equations) -> dict[str, tuple[str, int]]:
 
 
 def units_of(equations: Equations, names: Sequence[str]) -> dict[str, str]:
-    """Units of outputs, parameters, inputs and wishes for the start ("start.lean") by name."""
+    """Units of outputs, parameters, inputs and start targets ("start.lean") by name."""
     e = equations
     groups = (e.parameters, e.multipliers, e.outputs, e.inputs, e.velocities, e.coordinates)
     known = {q.name: q.unit for group in groups for q in group} | {"kinetic_energy": "J", "potential_energy": "J"}
@@ -41,22 +41,22 @@ def units_of(equations: Equations, names: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Reporter:
-    """Outputs by name at (t, x, u, p) over points, for every choice of velocities."""
+    """Outputs by name at points (t, x, u, p), for every choice of velocities."""
 
     names: tuple[str, ...]
     _kernels: dict[tuple[str, ...], Kernel] = field(default_factory=dict)
 
     @staticmethod
     def of(equations: Equations, names: Sequence[str]) -> Reporter:
-        """Refuses names that the equations do not tell."""
-        known = places_of(equations)
+        """Names that the equations do not report are refused."""
+        known = report_positions(equations)
         for name in names:
             if name not in known:
                 raise unknown_name(f"output of {equations.name}", name, known)
         return Reporter(tuple(names))
 
     def prepare(self, equations: Equations) -> None:
-        """Compile the outputs in terms of one choice of velocities."""
+        """Compile the outputs for one choice of velocities."""
         if self.names and equations.independent not in self._kernels:
             self._kernels[equations.independent] = self._compiled(equations)
 
@@ -69,18 +69,18 @@ class Reporter:
         if len(results) == 1:
             return results[0]
         slots = [slot.name for slot in equations.report.outputs]
-        places = (places_of(equations)[name] for name in self.names)
-        return np.column_stack([x[:, i] if slot == "x" else results[slots.index(slot)][:, i] for slot, i in places])
+        positions = (report_positions(equations)[name] for name in self.names)
+        return np.column_stack([x[:, i] if slot == "x" else results[slots.index(slot)][:, i] for slot, i in positions])
 
     def _compiled(self, equations: Equations) -> Kernel:
         report = equations.report
-        if not isinstance(report, Program):  # a linear solution stands between: all of it
+        if not isinstance(report, Program):  # with a linear system inside: the whole report
             return compile(report)
         symbols = report.symbols()
         results = dict(zip((slot.name for slot in report.outputs), report.function.call(symbols), strict=True))
         results["x"] = symbols[[slot.name for slot in report.inputs].index("x")]
-        places = (places_of(equations)[name] for name in self.names)
-        chosen = ca.vertcat(*(results[slot][i] for slot, i in places))
+        positions = (report_positions(equations)[name] for name in self.names)
+        chosen = ca.vertcat(*(results[slot][i] for slot, i in positions))
         inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(report.inputs, symbols, strict=True)}
         return compile(Program.build(f"{equations.name}_told", inputs, {"told": (chosen, self.names)}))
 

@@ -1,4 +1,4 @@
-"""What is kept of every run, and how samples are reduced to it: small objects, each with the columns that it makes."""
+"""Reductions: what is kept of every run, as small objects that give the columns of a table."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Reals = NDArray[np.float64]
 
 
 class Keep(Protocol):
-    """Something to keep of every run."""
+    """A reduction of a run to columns."""
 
     def times(self, until: float) -> Reals:
-        """Samples that it needs."""
+        """Output times that it needs."""
 
     def columns(
         self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
-        """Columns by name, one number per lane."""
+        """Columns by name, one number per run."""
 
 
 @dataclass(frozen=True)
 class Final:
-    """Outputs where a run ended, in columns such as `lean.end`."""
+    """Outputs at the end of a run, in columns such as `lean.end`."""
 
     def times(self, until: float) -> Reals:
         return np.zeros(0)
@@ -44,7 +44,7 @@ class Final:
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Outputs at chosen times, in columns such as `lean@1.5`; NaN where a run ended before."""
+    """Outputs at given times, in columns such as `lean@1.5`; NaN if the run ended before."""
 
     at: tuple[float, ...]
 
@@ -62,17 +62,17 @@ class Snapshots:
     def columns(
         self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
-        places = np.searchsorted(samples, self.at)
+        indices = np.searchsorted(samples, self.at)
         return {
-            f"{name}@{t:g}": lanes.values[:, place, k]
+            f"{name}@{t:g}": lanes.values[:, index, k]
             for k, name in enumerate(outputs)
-            for t, place in zip(self.at, places, strict=True)
+            for t, index in zip(self.at, indices, strict=True)
         }
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """The smallest and largest value of each output over so many equal parts of the time, in columns such as `lean.min`."""
+    """The minimum and maximum of each output at the ends of `parts` equal intervals, in columns such as `lean.min`."""
 
     parts: int = 100
 
@@ -97,7 +97,7 @@ class Extremes:
 
 @dataclass(frozen=True)
 class EventCounts:
-    """When each event of the model first happened, and how often, in columns such as `fell_over.first` and `fell_over.count`."""
+    """Time of the first occurrence and number of occurrences of each event, in columns such as `fell_over.first`."""
 
     def times(self, until: float) -> Reals:
         return np.zeros(0)
@@ -112,5 +112,5 @@ class EventCounts:
 
 
 def sample_times(keep: Sequence[Keep], until: float) -> Reals:
-    """All samples that are needed, in order."""
+    """All output times needed, in order."""
     return np.unique(np.concatenate([np.zeros(0), *(one.times(until) for one in keep)]))

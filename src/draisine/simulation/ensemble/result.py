@@ -1,4 +1,4 @@
-"""What an ensemble gives back."""
+"""Results of an ensemble: a table with one row per run, and statistics."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ SHOWN = 4  # columns drawn when none are named
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Result):
-    """Many runs, one row each, and their statistics.
+    """An ensemble: one row per run, and statistics.
 
-    Columns: `run`, what the runs differ in by its name, `status`, `event` and `reason` as texts, `ended` (the time reached),
-    `steps`, and what was kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read when
-    asked for.
+    Columns: `run`, the varied names, `status`, `event` and `reason` as texts, `ended` (the time reached), `steps`, and what was
+    kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read from disk when used.
     """
 
     name: str
@@ -39,7 +38,7 @@ class Ensemble(Result):
     names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """How many runs were made."""
+        """Number of completed runs."""
         return sum(self.tally.statuses.values())
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -52,23 +51,23 @@ class Ensemble(Result):
         """A column in the shape of the grid: one axis for each name of `over`."""
         if not self.complete:
             raise ArgumentError(
-                f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it"
+                f"the ensemble of {self.name} was interrupted after {len(self)} runs and does not fill the grid; resume it"
             )
         return self[name].reshape(self.shape)
 
     @property
     def statuses(self) -> dict[str, int]:
-        """How many runs ended in which way."""
+        """Number of runs by status."""
         return dict(self.tally.statuses)
 
     @property
     def complaint(self) -> str:
-        """What is wrong with the first run whose values make no sense (status BAD_VALUES), or ""."""
+        """What is wrong with the first run that has invalid values (status BAD_VALUES), or ""."""
         return self.tally.complaint
 
     @property
     def statistics(self) -> dict[str, Moments]:
-        """Count, mean, deviation, least and greatest of each column of numbers, runs that gave none (NaN) left out."""
+        """Count, mean, standard deviation, minimum and maximum of each numeric column, without NaN."""
         return dict(self.tally.moments)
 
     def _table(self) -> Mapping[str, Any]:
@@ -80,11 +79,11 @@ class Ensemble(Result):
         return {"column": list(of), **reported}
 
     def survived(self) -> NDArray[np.bool_]:
-        """Which runs reached their end."""
+        """Which runs reached `until`."""
         return np.asarray(self["status"] == "FINISHED")
 
     def plot(self, *names: str, **options: Any) -> Any:
-        """How runs ended over two quantities; with names, or where they differ in fewer, columns of numbers.
+        """Status of the runs over two varied quantities; with names, or with fewer varied quantities, numeric columns.
 
         See `draisine.view.plots.parameter_studies`.
         """

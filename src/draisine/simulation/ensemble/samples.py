@@ -1,4 +1,4 @@
-"""What lanes differ in: grids, tables and random draws, given out as they are needed."""
+"""Values in which runs differ: grids, tables and random draws, computed when needed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from draisine.errors import ArgumentError
 
 Reals = NDArray[np.float64]
 
-PAGE = 1024  # lanes whose random numbers are drawn together; their numbers depend on seed, name and page alone
+PAGE = 1024  # runs whose random numbers are drawn together; they depend on seed, name and page alone
 
 
 class Distribution(Protocol):
-    """Numbers to draw."""
+    """A distribution of random numbers."""
 
     def draw(self, random: np.random.Generator, count: int) -> Reals: ...
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Numbers between `low` and `high`, all as likely."""
+    """Uniform distribution between `low` and `high`."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Normal:
-    """Numbers about `mean` with the standard deviation `deviation`."""
+    """Normal distribution with mean `mean` and standard deviation `deviation`."""
 
     mean: float
     deviation: float
@@ -54,24 +54,24 @@ class Normal:
 
 
 class LaneValues(Protocol):
-    """Names, and their values lane by lane."""
+    """Names, and their values for each run."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the grid, or the number of lanes."""
+        """Shape of the grid, or the number of runs."""
 
     def values(self, begin: int, end: int) -> dict[str, Reals]:
-        """Those of the lanes from `begin` to before `end`."""
+        """The values of runs from `begin` to before `end`."""
 
     def reported(self) -> str:
-        """All that decides the values, for fingerprints."""
+        """A text that determines the values, for fingerprints."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All combinations of values; the last name changes quickest."""
+    """All combinations of values; the last name varies fastest."""
 
     axes: dict[str, Reals]
 
@@ -88,8 +88,8 @@ class Grid:
         return tuple(len(axis) for axis in self.axes.values())
 
     def values(self, begin: int, end: int) -> dict[str, Reals]:
-        places = np.unravel_index(np.arange(begin, end), self.shape)
-        return {name: axis[place] for (name, axis), place in zip(self.axes.items(), places, strict=True)}
+        indices = np.unravel_index(np.arange(begin, end), self.shape)
+        return {name: axis[index] for (name, axis), index in zip(self.axes.items(), indices, strict=True)}
 
     def reported(self) -> str:
         return f"grid {[(name, _digest(axis)) for name, axis in self.axes.items()]}"
@@ -97,7 +97,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Columns of numbers, and columns to draw."""
+    """Columns of given numbers, and columns of random numbers."""
 
     count: int
     columns: dict[str, Reals]
@@ -120,7 +120,7 @@ class Drawn:
             listed = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
             raise ArgumentError(f"samples: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
         if not lengths and runs is None:
-            raise ArgumentError("samples: say how many to draw, e.g. runs=1000")
+            raise ArgumentError("samples: the number of draws is missing, e.g. runs=1000")
         count = next(iter(lengths.values())) if lengths else int(runs or 0)
         if count < 1:
             raise ArgumentError(f"samples: at least one run is needed, got {count}")

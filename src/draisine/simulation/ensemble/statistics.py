@@ -1,7 +1,7 @@
-"""Statistics over lanes, gathered chunk by chunk: counts, means, deviations and extremes.
+"""Statistics over runs, collected chunk by chunk: counts, means, standard deviations and extremes.
 
-Two parts are merged as by T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Chunks are merged in their order, whoever
-computed them and when, so that the last bit does not depend on threads or on interruptions.
+Two parts are merged by the formulas of T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Chunks are merged in order, so that the
+last bit does not depend on threads or interruptions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Moments:
-    """One column: how many numbers there were (NaN left out), their mean, standard deviation, least and greatest."""
+    """Statistics of one column: count (without NaN), mean, standard deviation, minimum and maximum."""
 
     count: int = 0
     mean: float = math.nan
@@ -39,7 +39,7 @@ class Moments:
         return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else math.nan
 
     def merged(self, other: Moments) -> Moments:
-        """Of both together."""
+        """The statistics of both parts together."""
         if not self.count or not other.count:
             return self if self.count else other
         count, apart = self.count + other.count, other.mean - self.mean
@@ -54,11 +54,11 @@ class Moments:
 
 @dataclass(frozen=True)
 class Tally:
-    """What is known of some lanes together: moments by column, and how many ended in which way."""
+    """Statistics of some runs: moments by column, and the number of runs by status."""
 
     moments: Mapping[str, Moments]
     statuses: Mapping[str, int]
-    complaint: str = ""  # about the first lane whose values make no sense
+    complaint: str = ""  # about the first run with invalid values
 
     @staticmethod
     def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "") -> Tally:
@@ -72,7 +72,7 @@ class Tally:
         return Tally(moments, ends, self.complaint or other.complaint)
 
     def as_text(self) -> str:
-        """Exact: numbers as hexadecimal."""
+        """Exact text form, with hexadecimal numbers."""
         moments = {
             name: [m.count, *(float(x).hex() for x in (m.mean, m.squares, m.least, m.greatest))]
             for name, m in self.moments.items()

@@ -1,7 +1,7 @@
-"""Consistent starts: fix these, solve those.
+"""Consistent starts: some quantities are prescribed, the rest is solved for.
 
-`solve` has the whole way: `wishes` are sorted, a `stage` of positions and one of velocities make each a system of residuals
-(`solver`); `conflict` explains what cannot be; `result` is what comes out. The systems are solved by restricted Python, which is
-written once for one start, for batches and for pages: `tasks` over `search`, `rest_velocities`, `descent`, `newton`,
-`least_norm` and `residual_system`, on the `memory` that they share.
+`consistent_start` sorts the targets (`problem`) and solves the position level, then the velocity level, each as a residual system
+(`solver`). `conflict` explains targets that have no solution; `result` holds what is returned. The residual systems are solved by
+restricted Python, written once for single starts, batches and web pages: `search` with `rest_velocities`, `descent`, `newton` and
+`residual_system`, on the shared `memory`.
 """

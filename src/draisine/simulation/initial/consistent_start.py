@@ -1,8 +1,8 @@
-"""Consistent starts: fix these, solve those (Delebecque & Nikoukhah 1992, section 3.2.1).
+"""Consistent starts from partial targets (Delebecque & Nikoukhah 1992, section 3.2.1).
 
-Positions first. The coordinates closest to their defaults are sought among those that fulfil every constraint and wish that does
-not depend on velocities; a coordinate wished for by name is held, bit by bit. Then, at these coordinates, velocities in the same
-way. Accelerations and multipliers follow from the report of the equations.
+First the position level: among the coordinates that satisfy all constraints and targets that do not depend on velocities, those
+closest to the defaults. A coordinate with a target has exactly this value. Then, at these coordinates, the velocity level in
+the same way. Accelerations and multipliers follow from the report of the equations.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
 from draisine.simulation.initial.evaluation import Indices, Reals
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
-from draisine.simulation.initial.result import Leftover, Moved, Start, StartReport, Target
-from draisine.simulation.initial.solver import Solution, Stage, Way, stage_of_positions, stage_of_velocities
+from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
+from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
 from draisine.simulation.named_values import numbers
 
-TRUSTED = 1e3  # times the limit of the condition: beyond, the report's velocities are not used
-UNMOVED = 1e-12  # changes below this part of an unknown's size are rounding
+CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
+ROUNDING = 1e-12  # relative changes of an unknown below this are rounding errors
 
 
 def consistent_start(
@@ -35,14 +35,14 @@ def consistent_start(
     inputs: Mapping[str, float] | ArrayLike | None = None,
     time: float = 0.0,
 ) -> Start:
-    """Solve for a start from partial wishes.
+    """Solve for a start from partial targets.
 
-    - Coordinates, velocities and further states wished for by name are kept exactly as they are given.
-    - Outputs wished for are equations, solved to rounding.
-    - All else moves as little as possible from its default, or from the `Near(value)` given for it.
+    - Coordinates, velocities and further states with a target have exactly the given value.
+    - Targets of outputs are equations, solved to rounding error.
+    - All other unknowns change as little as possible from their defaults, or from the `Near(value)` given for them.
 
-    Where there is no start, `draisine.errors.StartError` says which wishes conflict, with what, and which values would do. A
-    `StartProblem` in place of the equations is worth keeping: its programs are compiled once.
+    If there is no start, `draisine.errors.StartError` names the conflicting targets, the constraints involved and feasible
+    values. For many starts, pass a `StartProblem` instead of the equations: its programs are compiled once.
 
     >>> import draisine as dr
     >>> start = consistent_start(dr.derive(dr.gallery.bicycle()), {"lean": 0.1, "steer": 0.2})
@@ -58,16 +58,16 @@ def consistent_start(
 
 
 @dataclass(frozen=True, eq=False)
-class _Solved:
-    """A stage, how it was solved, and what was taken in the end."""
+class _SolvedLevel:
+    """A level, how it was solved, and its final point."""
 
-    stage: Stage
+    level: Level
     way: Way
     point: Solution
 
 
 class _Solver:
-    """One start: positions, then velocities."""
+    """One start: the position level, then the velocity level."""
 
     def __init__(self, problem: StartProblem, targets: Targets, given: Given) -> None:
         self._problem, self._targets, self._given = problem, targets, given
@@ -86,77 +86,82 @@ class _Solver:
             found.append(self._velocities(q))
             v = found[1].point.y
         for one in found:
-            one.stage.whole.release()
+            one.level.full_system.release()
             one.point.system.release()
         self._problem.give_back(self._evaluation)
         return Start(q, v, self._state(q, v), e, self._given, lambda: self._report(found, q, v))
 
     # ---------------------------------------------------------------- positions
 
-    def _positions(self) -> _Solved:
+    def _positions(self) -> _SolvedLevel:
         e, scales = self._problem.equations, self._problem.scales
         scale = scales.coordinates(self._q0, self._length)
-        stage = stage_of_positions(self._problem, self._targets, self._evaluation, self._q0, self._v0, scale, scales.leaps)
+        level = position_level(self._problem, self._targets, self._evaluation, self._q0, self._v0, scale, scales.max_steps)
         if isinstance(e.dynamics, DaeResidual):
-            settled = self._one_order_after_the_other(stage, np.array(e.dynamics.orders)) if e.dynamics.orders else None
+            settled = self._by_order(level, np.array(e.dynamics.orders)) if e.dynamics.orders else None
             if settled is not None:
                 return settled
-            # differential unknowns stay where they are if the algebraic ones alone can do it
-            found = stage.system(stage.targets, still=np.array(e.dynamics.differential)).find(thorough=False)
+            # differential unknowns stay fixed if the algebraic ones alone can satisfy the equations
+            found = level.system(level.targets, frozen=np.array(e.dynamics.differential)).find(thorough=False)
             if found.fulfilled:
-                return _Solved(stage, found.way, found)
-        found = self._searched(stage)
-        return _Solved(stage, found.way, found)
+                return _SolvedLevel(level, found.way, found)
+        found = self._search(level)
+        return _SolvedLevel(level, found.way, found)
 
-    def _one_order_after_the_other(self, stage: Stage, orders: Indices) -> _Solved | None:
-        """Positions, velocities and forces of a mechanism, each at what is settled before, as starts of its equations of motion
-        have them; None where that leads nowhere, since a wish may ask for all of them together."""
+    def _by_order(self, level: Level, orders: Indices) -> _SolvedLevel | None:
+        """Positions, then velocities, then forces of a mechanism, as in starts of its equations of motion.
+
+        None if that has no solution, because a target may depend on all of them.
+        """
         order_of = self._problem.orders(orders)
         speeds = np.array([c.unit == "m/s" for c in self._problem.equations.coordinates])
-        stage = replace(stage, scale=np.where(orders == 1, np.where(speeds, self._length, 1.0), stage.scale))
-        there, ways = stage, list[Way]()
+        level = replace(level, scale=np.where(orders == 1, np.where(speeds, self._length, 1.0), level.scale))
+        solved, ways = level, list[Way]()
         for order in range(int(orders.max(initial=0)) + 1):
-            others = [i for i in stage.constraints if order_of[i] != order]
-            aims = [name for name in stage.aims if order_of[self._problem.places[name]] == order]
-            system = partial(there.system, without=others, still=orders != order)
-            found = system([*there.held, *aims]).find(partial(system, ()))
+            others = [i for i in level.constraints if order_of[i] != order]
+            output_targets = [name for name in level.output_targets if order_of[self._problem.output_rows[name]] == order]
+            system = partial(solved.system, without=others, frozen=orders != order)
+            found = system([*solved.prescribed, *output_targets]).find(partial(system, ()))
             if not found.fulfilled:
                 return None
             ways.append(found.way)
-            there = replace(there, reference=found.y)
-        point = stage.whole.at_unknowns(there.reference)
-        return _Solved(stage, ways[0], point) if point.fulfilled else None
+            solved = replace(solved, reference=found.y)
+        point = level.full_system.at_unknowns(solved.reference)
+        return _SolvedLevel(level, ways[0], point) if point.fulfilled else None
 
-    def _searched(self, stage: Stage) -> Solution:
-        found = stage.whole.find(stage.without_targets)
+    def _search(self, level: Level) -> Solution:
+        found = level.full_system.find(level.without_targets)
         if not found.fulfilled:
-            raise explain(stage, found)
+            raise explain(level, found)
         return found
 
     # ---------------------------------------------------------------- velocities
 
-    def _velocities(self, q: Reals) -> _Solved:
+    def _velocities(self, q: Reals) -> _SolvedLevel:
         scale = self._problem.scales.velocities(self._length)
-        stage = stage_of_velocities(self._problem, self._targets, self._evaluation, q, self._v0, scale)
-        found = self._searched(stage)
-        hidden = self._hidden(stage, q, found)
-        if hidden is not None:
-            stage = replace(stage, hidden=hidden)
-            found = self._searched(stage)
-        return _Solved(stage, found.way, stage.whole.put_to_rest())
+        level = velocity_level(self._problem, self._targets, self._evaluation, q, self._v0, scale)
+        found = self._search(level)
+        implied_rows = self._implied_rows(level, q, found)
+        if implied_rows is not None:
+            level = replace(level, implied_rows=implied_rows)
+            found = self._search(level)
+        return _SolvedLevel(level, found.way, level.full_system.rest_velocities())
 
-    def _hidden(self, stage: Stage, q: Reals, point: Solution) -> tuple[Reals, Reals] | None:
-        """Rows that tie the dependent velocities to the independent ones, if the constraints do not.
+    def _implied_rows(self, level: Level, q: Reals, point: Solution) -> tuple[Reals, Reals] | None:
+        """Rows that relate the dependent velocities to the independent ones, if the constraints do not.
 
-        The rate of a position constraint may have no row of its own among the residuals; the report knows it.
+        The rate of a position constraint may have no row among the residuals; the report contains it.
         """
         e = self._problem.equations
         dependent = len(e.velocities) - len(e.independent)
-        if not dependent or self._decided(stage, point) >= dependent:
+        if not dependent or self._determined_count(level, point) >= dependent:
             return None
         t, u, p = self._given
-        if e.monitor is not None and not e.monitor([t], self._state(q, point.y), u, p)[0][0] <= TRUSTED * e.limits.condition:
-            return None  # the independent velocities say nothing about the others here
+        if (
+            e.monitor is not None
+            and not e.monitor([t], self._state(q, point.y), u, p)[0][0] <= CONDITION_FACTOR * e.limits.condition
+        ):
+            return None  # the independent velocities do not determine the others here
         slot = [s.name for s in e.report.outputs].index("v")
 
         def full(speeds: Reals) -> Reals:
@@ -168,40 +173,40 @@ class _Solver:
         return (matrix, offset) if np.isfinite(matrix).all() else None
 
     @staticmethod
-    def _decided(stage: Stage, point: Solution) -> int:
-        """How many velocities the constraints decide."""
-        if point.rank == len(point.residual):  # then the constraints among its rows are independent too
-            return len(stage.constraints)
-        return stage.without_targets().at_unknowns(point.y).rank
+    def _determined_count(level: Level, point: Solution) -> int:
+        """Number of velocities that the constraints determine."""
+        if point.rank == len(point.residual):  # then the constraints among its rows are independent as well
+            return len(level.constraints)
+        return level.without_targets().at_unknowns(point.y).rank
 
-    # ---------------------------------------------------------------- what came out
+    # ---------------------------------------------------------------- result
 
     def _state(self, q: Reals, v: Reals) -> Reals:
         e = self._problem.equations
-        place = {velocity.name: i for i, velocity in enumerate(e.velocities)}
-        speeds = [v[place[name]] for name in e.independent]
+        index = {velocity.name: i for i, velocity in enumerate(e.velocities)}
+        speeds = [v[index[name]] for name in e.independent]
         return np.concatenate([q, speeds, [self._targets.states.get(s.name, s.default) for s in e.extra_states]])
 
-    def _report(self, found: Sequence[_Solved], q: Reals, v: Reals) -> StartReport:
-        w, places = self._targets, self._problem.places
+    def _report(self, found: Sequence[_SolvedLevel], q: Reals, v: Reals) -> StartReport:
+        w, places = self._targets, self._problem.output_rows
         evaluation = self._problem.take_evaluation(self._given)
         values = evaluation(q, v, "v" if len(v) else "q")[0].copy()
-        targets = [Target(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # they are held
+        targets = [Target(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # prescribed
         targets += [Target(n, x, x, "velocity") for n, x in w.velocities.items()]
         targets += [Target(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
         targets += [Target(n, x, x, "state") for n, x in w.states.items()]
         moved: list[Moved] = []
-        left: list[tuple[int, Leftover]] = []
+        left: list[tuple[int, ConstraintResidual]] = []
         ranks, sizes = list[int](), list[tuple[int, int]]()
         for one in found:
-            whole = replace(one.stage, evaluation=evaluation).whole
-            ranks.append(whole.at_unknowns(one.point.y).rank)
-            sizes.append((len(whole.columns), len(one.point.residual)))
-            moved += self._moved(one, whole.least)
-            left += _leftovers(one)
-            whole.release()
+            full_system = replace(one.level, evaluation=evaluation).full_system
+            ranks.append(full_system.at_unknowns(one.point.y).rank)
+            sizes.append((len(full_system.columns), len(one.point.residual)))
+            moved += self._moved(one, full_system.least_size)
+            left += _constraint_residuals(one)
+            full_system.release()
         self._problem.give_back(evaluation)
-        names = [one.stage.name for one in found]
+        names = [one.level.name for one in found]
         return StartReport(
             tuple(targets),
             tuple(moved),
@@ -211,32 +216,32 @@ class _Solver:
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
         )
 
-    def _moved(self, one: _Solved, least: Reals) -> list[Moved]:
-        """Free unknowns that are not at their references, but for rounding."""
+    def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
+        """Free unknowns that differ from their references by more than rounding errors."""
         e = self._problem.equations
-        reference = one.stage.reference
-        quantities = e.coordinates if one.stage.name == "position" else e.velocities
-        changed = np.abs(one.point.y - reference) > UNMOVED * np.maximum(np.abs(one.point.y), least)
+        reference = one.level.reference
+        quantities = e.coordinates if one.level.name == "position" else e.velocities
+        changed = np.abs(one.point.y - reference) > ROUNDING * np.maximum(np.abs(one.point.y), least)
         return [
             Moved(c.name, before, after, c.unit)
             for c, before, after, moved in zip(
                 quantities, reference.tolist(), one.point.y.tolist(), changed.tolist(), strict=True
             )
-            if moved and c.name not in one.stage.held
+            if moved and c.name not in one.level.prescribed
         ]
 
 
 def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
-    """Where unknowns would stay if nothing moved them."""
+    """The references of the unknowns: their defaults, or the values they shall be near."""
     return np.array([near.get(name, x) for name, x in zip(names, defaults, strict=True)]) if near else defaults
 
 
-def _leftovers(one: _Solved) -> list[tuple[int, Leftover]]:
-    """What is left of the constraints of a stage, by their number."""
-    point, name = one.point, one.stage.name
-    count = len(one.stage.constraints)  # they come first
-    values, weights, labels = point.residual[:count].tolist(), point.weight[:count].tolist(), one.stage.whole.labels[:count]
+def _constraint_residuals(one: _SolvedLevel) -> list[tuple[int, ConstraintResidual]]:
+    """Residuals of the constraints of a level, by their number."""
+    point, name = one.point, one.level.name
+    count = len(one.level.constraints)  # they come first
+    values, weights, labels = point.residual[:count].tolist(), point.weight[:count].tolist(), one.level.full_system.labels[:count]
     return [
-        (number, Leftover(label, name, value, abs(value) / weight))
-        for number, label, value, weight in zip(one.stage.constraints, labels, values, weights, strict=True)
+        (number, ConstraintResidual(label, name, value, abs(value) / weight))
+        for number, label, value, weight in zip(one.level.constraints, labels, values, weights, strict=True)
     ]

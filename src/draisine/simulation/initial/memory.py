@@ -1,12 +1,11 @@
-"""Memory of the solver of starts: one stage, positions or velocities, as a system of residuals in scaled changes.
+"""Records of the start solver: one level, positions or velocities, as a residual system in scaled changes.
 
-The unknowns y are all coordinates, or all velocities. Some have a target of their own and are held at it, bit by bit; the others
-are y = reference + scale · z, so that z = 0 is the reference itself and |z| says how far a start is from it, with meters, radians
-and quaternions made comparable. Residuals are constraints, which must vanish, outputs less their targets, and rows that are
-linear in y.
+The unknowns y are all coordinates, or all velocities. Some are prescribed by a target; the others are y = reference + scale ·
+z, so that z = 0 is the reference and |z| the distance from it, with meters, radians and quaternions made comparable. Residuals
+are constraints, outputs minus their targets, and rows that are linear in y.
 
-The comments and `SHAPES` give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e entries of
-the Jacobian that can differ from zero, g velocities that shall be at rest where they can.
+The comments and `SHAPES` give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e structural
+nonzeros of the Jacobian, g velocities that shall be at rest where possible.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record
 from draisine.codegen.restricted.types import Integers, Matrix, Vector
 
-FULFILLED = 1e-12  # the largest share of a residual that counts as zero
+FULFILLED = 1e-12  # the largest relative residual that counts as zero
 
-# how a start was found; 0 if it was not
+# how a start was found; 0: not found
 NEWTON = 1  # from the references
-NUDGED = 2  # from beside them
+PERTURBED = 2  # from a perturbation of them
 CONTINUATION = 3  # in the targets
 DESCENT = 4  # towards the targets
-RESTARTED = 5  # Newton from elsewhere
+RESTARTED = 5  # Newton from random points
 
 # tasks
-FIND = 1  # a solution near the references; the answer is 1 if nothing remains to be tried
-FIND_FAR = 2  # what remains, with the system without targets as `other`
-FIND_ALONE = 3  # what remains, without it
-REST = 4  # put velocities to rest
-RESTORE = 5  # solve from the changes of `here`
-WALK = 6  # towards the targets from the unknowns `begin`
-DESCEND = 7  # to where the targets of `other` are missed least
-EVALUATE = 8  # all that is known at the changes of `here`, and its factors
-BATCH = 9  # find and put to rest, member by member
+FIND = 1  # a solution near the references; returns 1 if the search is finished
+FIND_FAR = 2  # the rest of the search, with the system without targets as `other`
+FIND_ALONE = 3  # the rest of the search, without it
+REST = 4  # set velocities to rest
+RESTORE = 5  # solve from the changes of `current`
+CONTINUE = 6  # continuation towards the targets from the unknowns `begin`
+DESCEND = 7  # to the smallest error of the targets of `other`
+EVALUATE = 8  # residuals and factors at the changes of `current`
+BATCH = 9  # find and set to rest, for all members
 
 
 class Motion(Record):
@@ -50,33 +49,33 @@ class Motion(Record):
 
 
 class Point(Record):
-    """Changes z, with the residuals there. A residual counts as zero by its share |r| / weight."""
+    """Changes z and the residuals there. A residual counts as zero by its relative size |r| / weight."""
 
     z: Vector  # (f)
     y: Vector  # (n)
     residual: Vector  # (m)
     jacobian: Matrix  # (m, n) by all unknowns
-    weight: Vector  # (m) |target| + Σ |∂r/∂y| max(|y|, least): neither units nor sizes matter
-    share: float  # the largest; infinite where a residual is not a number
-    strict_share: float  # the same where targets are compared with themselves alone: a slow turn beside a great speed, say
+    weight: Vector  # (m) |target| + Σ |∂r/∂y| max(|y|, least_size): independent of units and sizes
+    relative_residual: float  # the largest; infinite where a residual is NaN
+    strict_relative_residual: float  # the same relative to the targets alone, for small targets beside large unknowns
 
 
 class Factors(Record):
-    """The Jacobian by z, its rows brought to length one, as L Q with orthonormal rows Q; see `least_norm`."""
+    """The Jacobian by z, with rows of length one, as L Q with orthonormal rows Q; see `newton`."""
 
-    fresh: int  # whether they are those of the Jacobian at `here`
-    rank: int  # rows that are independent: r
+    valid: int  # whether they belong to the Jacobian at `current`
+    rank: int  # independent rows
     lengths: Vector  # (m) of the rows
-    rest: Vector  # (m) what is new of a row beyond the basis so far
-    order: Integers  # (m) the rows in the order in which the basis was made
-    basis: Matrix  # (m, f) Q; the k-th vector stands in row order[k]
+    remainder: Vector  # (m) norm of a row outside the basis
+    order: Integers  # (m) the rows in the order of the basis
+    basis: Matrix  # (m, f) Q; the k-th vector is row order[k]
     lower: Matrix  # (m, m) L; U where rows are redundant
     upper: Matrix  # (m, m) R of L = U R, where rows are redundant
     part: Vector  # (m)
 
 
 class System(Record):
-    """One stage of a start: what is asked, where the search is, and room to work in."""
+    """One level of a start: the problem, the state of the search, and work arrays."""
 
     # sizes
     unknowns: int
@@ -87,106 +86,106 @@ class System(Record):
     groups: int
 
     motion: Motion
-    argument: Vector  # (n) where its kernel reads the unknowns
-    derivatives: Vector  # where it writes the entries of the Jacobian
+    argument: Vector  # (n) argument of its kernel
+    derivatives: Vector  # result of its kernel: entries of the Jacobian
 
-    # what is asked
+    # problem
     columns: Integers  # (f) the free unknowns
-    held: Integers  # (n) whether an unknown is held
+    prescribed: Integers  # (n) whether an unknown is prescribed
     take: Integers  # (m − l) the rows among the values
     source: Integers  # (e) among the derivatives
     row: Integers  # (e) in the Jacobian
     column: Integers  # (e)
     targeted: Integers  # (m) whether a row is an output with a target
-    group: Integers  # (f) when a velocity is put to rest: 1 first, 0 never
+    group: Integers  # (f) order in which velocities are set to rest: 1 first, 0 never
     target: Vector  # (m)
     matrix: Matrix  # (l, n) linear rows: matrix · y = target
-    reference: Vector  # (n) held unknowns have their targets
+    reference: Vector  # (n) targets of prescribed unknowns
     scale: Vector  # (n)
-    leap: Vector  # (n) steps of the unknowns beyond this are not believed
-    homogeneous: int  # 1: velocities, whose size is that of what is asked for, not of the scale
+    max_step: Vector  # (n) largest step of an unknown in one iteration
+    homogeneous: int  # 1: velocities, whose size follows from the targets, not from the scale
 
-    # what follows from it
-    least: Vector  # (n) unknowns count as at least this large
-    furthest: Vector  # (f) the largest believable change in one step
+    # derived from it
+    least_size: Vector  # (n) smallest size of the unknowns in weights
+    max_change: Vector  # (f) largest change z in one step
 
-    # where the search is
-    here: Point
+    # search
+    current: Point
     trial: Point
     factors: Factors
-    fixed: Integers  # (f) whether a free unknown is kept at its reference for the moment
-    damped: int  # whether full steps did not lead here, so that another solution may be closer
-    curved: int  # whether the Jacobian changed on the way; else no solution is closer to where it began
-    best: Vector  # (f) the best end of all tries
+    fixed: Integers  # (f) whether a free unknown is temporarily kept at its reference
+    damped: int  # whether damped steps were needed, so that another solution may be closer
+    curved: int  # whether the Jacobian changed; else no solution is closer
+    best: Vector  # (f) the best point of all attempts
     best_share: float
     best_size: float
     way: int  # how it was found
 
     # continuation
-    begin: Vector  # (n) the unknowns without any target
-    last_y: Vector  # (n) as far as one has come
-    values_there: Vector  # (m) of the rows
+    begin: Vector  # (n) the unknowns without targets
+    last_y: Vector  # (n) the last point of the continuation
+    values_at_begin: Vector  # (m) of the rows
     last_target: Vector  # (m)
     last_reference: Vector  # (n)
 
-    # room
+    # work arrays
     step: Vector  # (f)
-    kept: Vector  # (f)
+    saved: Vector  # (f)
     gradient: Vector  # (f)
     new_gradient: Vector  # (f)
-    slope: Vector  # (f)
-    bent: Vector  # (f)
-    left: Vector  # (f)
+    projected_gradient: Vector  # (f)
+    hessian_step: Vector  # (f)
+    cg_residual: Vector  # (f)
     direction: Vector  # (f)
-    turned: Vector  # (f)
+    hessian_direction: Vector  # (f)
     multipliers: Vector  # (m)
-    side: Vector  # (m)
+    rhs: Vector  # (m)
     products: Matrix  # (m, m)
     damping: Matrix  # (m, m)
-    aim_weight: Vector  # (m) of targets that are missed
-    held_weight: Vector  # (n) the same of unknowns that are held
-    chosen: Integers  # (g) velocities that shall be at rest, among the free unknowns
-    sequence: Integers  # (g) those of them put to rest, in this order
-    allowed: Matrix  # (g, f) how a change of one moves all, so that the rows stay fulfilled
-    rests: Matrix  # (g, f) the changes with one more at rest
+    aim_weight: Vector  # (m) of targets
+    prescribed_weight: Vector  # (n) of prescribed unknowns
+    candidates: Integers  # (g) candidates for rest, among the free unknowns
+    sequence: Integers  # (g) those set to rest, in this order
+    allowed_changes: Matrix  # (g, f) changes of all by a change of one that keep the residuals
+    rest_changes: Matrix  # (g, f) the changes with one more at rest
 
 
 class Batch(Record):
-    """Many starts that differ in numbers, not in structure: (members, …) each."""
+    """Starts that differ in numbers, not in structure: (members, …) each."""
 
     members: int
     reference: Matrix
     scale: Matrix
     target: Matrix
-    q: Matrix  # as given for velocities, and v for coordinates
+    q: Matrix  # given for the velocity level, and v for the position level
     v: Matrix
     u: Matrix
     p: Matrix
     found: Matrix  # (members, n) the results
-    way: Integers  # how each was found; 0: it was not
+    way: Integers  # how each was found; 0: not found
     full_rank: Integers  # whether its rows are independent
 
 
 class Task(Record):
-    """What is to be done."""
+    """A task of the solver."""
 
     what: int
     system: System
-    other: System  # the system without targets, or the one whose targets are missed
+    other: System  # the system without targets, or the one whose targets are approached
     thorough: int
     batch: Batch
 
 
 SHAPES: dict[str, dict[str, str]] = {
     "Point": {"z": "f", "y": "n", "residual": "m", "jacobian": "mn", "weight": "m"},
-    "Factors": {**dict.fromkeys(("lengths", "rest", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
+    "Factors": {**dict.fromkeys(("lengths", "remainder", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
     "System": {
-        **dict.fromkeys(("held", "reference", "scale", "leap", "least", "held_weight"), "n"),
+        **dict.fromkeys(("prescribed", "reference", "scale", "max_step", "least_size", "prescribed_weight"), "n"),
         **dict.fromkeys(("begin", "last_y", "last_reference"), "n"),
-        **dict.fromkeys(("group", "furthest", "fixed", "best", "step", "kept", "gradient", "new_gradient"), "f"),
-        **dict.fromkeys(("slope", "bent", "left", "direction", "turned"), "f"),
-        **dict.fromkeys(("targeted", "target", "values_there", "last_target", "multipliers", "side", "aim_weight"), "m"),
+        **dict.fromkeys(("group", "max_change", "fixed", "best", "step", "saved", "gradient", "new_gradient"), "f"),
+        **dict.fromkeys(("projected_gradient", "hessian_step", "cg_residual", "direction", "hessian_direction"), "f"),
+        **dict.fromkeys(("targeted", "target", "values_at_begin", "last_target", "multipliers", "rhs", "aim_weight"), "m"),
         **{"matrix": "ln", "products": "mm", "damping": "mm"},
-        **{"chosen": "g", "sequence": "g", "allowed": "gf", "rests": "gf"},
+        **{"candidates": "g", "sequence": "g", "allowed_changes": "gf", "rest_changes": "gf"},
     },
 }

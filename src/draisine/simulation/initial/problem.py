@@ -1,41 +1,188 @@
-"""Equations made ready for starts: which rows belong to which level, and values with exact Jacobians, compiled or interpreted."""
+"""The start problem of a set of equations: targets, scales of the unknowns, rows of each level, values with exact Jacobians."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.program.equations import Equations
+from draisine.errors import ArgumentError
+from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence
 from draisine.program.program import LazyProgram, Program, Slot
-from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Of, Pattern, Reals, along_program
-from draisine.simulation.initial.problem import Scales
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
+from draisine.simulation.named_values import number_in, unknown_name
+
+
+@dataclass(frozen=True)
+class InitialGuess:
+    """An initial guess for a coordinate or velocity: it changes as little as possible from this value instead of its default.
+
+    It selects one of several solutions, such as elbow up or elbow down.
+    """
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets by kind; coordinates and velocities are prescribed, outputs are solved for."""
+
+    coordinates: Mapping[str, float] = field(default_factory=dict)
+    velocities: Mapping[str, float] = field(default_factory=dict)
+    outputs: Mapping[str, float] = field(default_factory=dict)
+    states: Mapping[str, float] = field(default_factory=dict)  # further states
+    near: Mapping[str, float] = field(default_factory=dict)  # of coordinates and velocities
+
+
+def sorted_targets(e: Equations, kinds: Mapping[str, str], targets: Mapping[str, float | InitialGuess]) -> Targets:
+    """Targets by kind; unknown names and invalid numbers are refused."""
+    found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}, "near": {}}
+    for name, target in targets.items():
+        value = _number(e, name, target.value if isinstance(target, InitialGuess) else target)
+        if name in e.force_outputs:
+            raise ArgumentError(
+                f"{e.name}: {name!r} depends on accelerations or forces and cannot be a start target; give targets for "
+                "coordinates, velocities or outputs that depend on these alone"
+            )
+        kind = kinds.get(name)
+        if kind is None:
+            raise unknown_name(f"coordinate, velocity or output of {e.name}", name, kinds)
+        if isinstance(target, InitialGuess):
+            if kind not in ("coordinates", "velocities"):
+                raise ArgumentError(
+                    f"{e.name}: {name!r} is neither a coordinate nor a velocity and cannot start near {value:g}; give the "
+                    f"target {name} = {value:g}, or start near coordinates that give it"
+                )
+            kind = "near"
+        found[kind][name] = value
+    return Targets(**found)
+
+
+def plain(e: Equations, targets: Mapping[str, float | str | InitialGuess]) -> dict[str, float | InitialGuess]:
+    """Targets as numbers in SI, also those given with a unit."""
+    return {
+        name: InitialGuess(_number(e, name, target.value)) if isinstance(target, InitialGuess) else _number(e, name, target)
+        for name, target in targets.items()
+    }
+
+
+def _number(e: Equations, name: str, value: object) -> float:
+    units = {q.name: q.unit for q in (*e.states, *e.velocities, *e.outputs)}
+    # unknown names are refused later
+    number = number_in(value, units[name], f"{e.name}: the start's {name}") if name in units else number_in(value)
+    if number is None or not np.isfinite(number):
+        unit = f" in {units[name]}" if units.get(name) else ""
+        raise ArgumentError(f"{e.name}: invalid start target {name} = {value!r}; give a finite number{unit}")
+    return number
+
+
+LARGEST_TURN = np.pi / 2  # largest change of an angle in one Newton step
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Scales of coordinates and velocities by their units.
+
+    The scale of an angle is one radian; a component of a unit quaternion changes by half the angle. The scale of a length is the
+    typical length of the system. Other quantities are scaled by the largest default of the same unit.
+    """
+
+    lengths: Indices  # parameters that are lengths
+    straight: Bools  # coordinates that are lengths
+    turning: Bools  # coordinates that are angles
+    quaternions: Bools  # coordinates that are components of unit quaternions
+    others: tuple[Indices, ...]  # coordinates of other units, grouped by unit
+    speeds: Bools  # velocities in m/s
+
+    @staticmethod
+    def of(e: Equations) -> Scales:
+        quaternions = _quaternions(e)
+        straight, turning = _of_unit(e.coordinates, "m"), _of_unit(e.coordinates, "rad")
+        left = ~(straight | turning | quaternions)
+        units = {c.unit for c, other in zip(e.coordinates, left, strict=True) if other}
+        others = tuple(np.flatnonzero(left & _of_unit(e.coordinates, unit)) for unit in sorted(units))
+        lengths = np.flatnonzero(_of_unit(e.parameters, "m"))
+        return Scales(lengths, straight, turning, quaternions, others, _of_unit(e.velocities, "m/s"))
+
+    def typical_length(self, parameters: Reals, coordinates: Reals) -> float:
+        """The median of the parameters that are lengths, else of such coordinates, else one meter."""
+        return float(self.typical_lengths(parameters[None, :], coordinates)[0])
+
+    def typical_lengths(self, parameters: Reals, coordinates: Reals) -> Reals:
+        """The same for rows of parameters."""
+        own = _median(np.abs(parameters[:, self.lengths]))
+        if own.all():
+            return own
+        (other,) = _median(np.abs(coordinates[None, self.straight]))
+        return np.where(own > 0.0, own, other or 1.0)
+
+    def coordinates(self, reference: Reals, length: float | Reals) -> Reals:
+        """One scale for each coordinate; rows of them for a column of lengths."""
+        scales = np.where(self.straight, length, np.where(self.quaternions, 0.5, 1.0))
+        for output_rows in self.others:
+            scales[..., output_rows] = float(np.abs(reference[output_rows]).max()) or 1.0
+        return scales
+
+    def velocities(self, length: float | Reals) -> Reals:
+        """One scale for each velocity; only their ratios matter."""
+        return np.where(self.speeds, length, 1.0)
+
+    @property
+    def max_steps(self) -> Reals:
+        """The largest Newton step of each coordinate: a quarter turn for angles, unlimited for lengths."""
+        return np.where(self.turning, LARGEST_TURN, np.where(self.quaternions, LARGEST_TURN / 2, np.inf))
+
+
+def _median(sizes: Reals) -> Reals:
+    """Of each row the upper median of its positive numbers, or 0 if there is none."""
+    known = sizes > 0.0
+    count = np.count_nonzero(known, axis=1)
+    in_order = np.sort(np.where(known, sizes, np.inf), axis=1)
+    padded = np.column_stack([in_order, np.zeros(len(sizes))])
+    return padded[np.arange(len(sizes)), np.where(count > 0, count // 2, -1)]
+
+
+def _of_unit(quantities: Sequence[Quantity], unit: str) -> Bools:
+    return np.array([q.unit == unit for q in quantities], dtype=bool)
+
+
+def _quaternions(e: Equations) -> Bools:
+    """Coordinates named as components of quaternions, else those whose squares a constraint sums to one."""
+    named = {name for four in e.quaternions for name in four}
+    names = [q.name for q in e.coordinates]
+    if not named:
+        motion = e.motion
+        ins, outs = [s.name for s in motion.inputs], [s.name for s in motion.outputs]
+        rows, columns = motion.function.jac_sparsity(outs.index("residuals"), ins.index("q")).get_triplet()
+        norms = {i for i, c in enumerate(e.constraints) if c.kind == Kind.NORM}
+        named = {names[column] for row, column in zip(rows, columns, strict=True) if row in norms}
+    return np.array([name in named for name in names], dtype=bool)
+
 
 Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Rows of one stage: some constraints, then some outputs."""
+    """Rows of one level: some constraints, then some outputs."""
 
     labels: tuple[str, ...]
-    targeted: Bools  # which rows are outputs
+    is_output: Bools  # which rows are outputs
     take: Indices  # among all values
-    source: Indices  # among the entries of the stage's Jacobian
+    source: Indices  # among the entries of the level's Jacobian
     row: Indices  # of these entries in the dense matrix of the rows
     column: Indices
 
 
 @dataclass(frozen=True, eq=False)
 class StartProblem:
-    """Equations with what starts are solved with; worth keeping when many starts are wanted.
+    """Equations prepared for consistent starts; keep it to solve for many starts.
 
-    Its programs are compiled, and kept on disk from one process to the next; unless `compiled` is False, but for what goes by
-    columns.
+    Its programs are compiled and cached on disk. With `compiled=False` they are interpreted, except for column-wise Jacobians.
     """
 
     equations: Equations
@@ -63,8 +210,8 @@ class StartProblem:
         return tuple(c.name for c in self.equations.coordinates), tuple(c.name for c in self.equations.velocities)
 
     @cached_property
-    def homes(self) -> dict[str, str]:
-        """What can be wished for, and where it belongs."""
+    def kinds(self) -> dict[str, str]:
+        """Names of possible targets, and their kind."""
         e = self.equations
         groups = {
             "coordinates": [q.name for q in e.coordinates],
@@ -73,29 +220,29 @@ class StartProblem:
             "states": [s.name for s in e.extra_states],
         }
         found: dict[str, str] = {}
-        for home, names in groups.items():
+        for kind, names in groups.items():
             for name in names:
-                found.setdefault(name, home)  # a coordinate before an output of its name
+                found.setdefault(name, kind)  # a coordinate before an output of the same name
         return found
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Where outputs stand among the values."""
+    def output_rows(self) -> dict[str, int]:
+        """Row of each output among the values."""
         first = len(self.equations.constraints)
         return {name: first + i for i, name in enumerate(self.equations.motion.output("outputs").labels)}
 
     @cached_property
-    def moving(self) -> Bools:
-        """Which values depend on any velocity, by structure: they are fulfilled by velocities, the others by coordinates."""
+    def velocity_dependent(self) -> Bools:
+        """Which values depend structurally on velocities; they belong to the velocity level, the others to the position level."""
         found = np.zeros(len(self.names), dtype=bool)
         found[self.by_v.rows] = True
         return found
 
     @cached_property
     def by_q(self) -> Pattern:
-        """The Jacobian by the coordinates, of values that depend on these alone."""
+        """The Jacobian by the coordinates, of values that depend on them alone."""
         whole = self._filled("q")
-        kept = ~self.moving[whole.rows]
+        kept = ~self.velocity_dependent[whole.rows]
         return Pattern(whole.rows[kept], whole.columns[kept])
 
     @cached_property
@@ -105,12 +252,12 @@ class StartProblem:
 
     @cached_property
     def rest_groups(self) -> Indices:
-        """Of each velocity when it is put to rest, those of 1 first; 0 for never, as dependent velocities are not."""
+        """Order in which velocities are set to rest, 1 first; 0 for dependent velocities, never."""
         independent = set(self.equations.independent)
         return np.array([int(name in independent) for name in self.unknowns[1]], dtype=np.intp)
 
     def orders(self, of_unknowns: Indices) -> Indices:
-        """Of each value the highest order among the unknowns it depends on, by structure."""
+        """The highest order among the unknowns on which each value depends structurally."""
         found = np.zeros(len(self.names), dtype=np.intp)
         np.maximum.at(found, self.by_q.rows, of_unknowns[self.by_q.columns])
         return found
@@ -118,20 +265,20 @@ class StartProblem:
     @cached_property
     def constraints(self) -> dict[str, tuple[int, ...]]:
         """The constraints of each level, by their number."""
-        moving = self.moving[: len(self.equations.constraints)]
-        sorts = {"position": ~moving, "velocity": moving}
-        return {level: tuple(int(i) for i in np.flatnonzero(found)) for level, found in sorts.items()}
+        velocity_dependent = self.velocity_dependent[: len(self.equations.constraints)]
+        by_level = {"position": ~velocity_dependent, "velocity": velocity_dependent}
+        return {level: tuple(int(i) for i in np.flatnonzero(found)) for level, found in by_level.items()}
 
     @cached_property
     def layout(self) -> Callable[[str, tuple[int, ...], tuple[str, ...]], Layout]:
-        """Rows by level, constraints and outputs; those met before are remembered."""
+        """Rows by level, constraints and outputs; cached."""
 
         @lru_cache(maxsize=256)
         def made(level: str, constraints: tuple[int, ...], outputs: tuple[str, ...]) -> Layout:
             pattern = self.by_q if level == "position" else self.by_v
-            take = np.array([*constraints, *(self.places[name] for name in outputs)], dtype=np.intp)
-            targeted = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), targeted, take, *pattern.within(take))
+            take = np.array([*constraints, *(self.output_rows[name] for name in outputs)], dtype=np.intp)
+            is_output = np.arange(len(take)) >= len(constraints)
+            return Layout(tuple(self.names[i] for i in take), is_output, take, *pattern.within(take))
 
         return made
 
@@ -168,16 +315,16 @@ class StartProblem:
 
     @cached_property
     def by_columns(self) -> bool:
-        """Whether Jacobians are found column by column, since a program of all their entries would be long."""
+        """Whether Jacobians are evaluated column by column, because a program of all entries would be long."""
         groups = (self.by_q, self.unknowns[0]), (self.by_v, self.unknowns[1])
         return any(pattern.crowded(len(self.names), len(unknowns)) for pattern, unknowns in groups)
 
     @cached_property
-    def along(self) -> Callable[[Of], Kernel]:
-        """Kernels of the values and of their derivative along a direction."""
+    def along(self) -> Callable[[Variables], Kernel]:
+        """Kernels of the values and their directional derivative."""
 
         @lru_cache(maxsize=2)
-        def made(of: Of) -> Kernel:
+        def made(of: Variables) -> Kernel:
             motion, size = self.equations.motion, len(self.names)
             direction = Slot("direction", (len(self.unknowns[0 if of == "q" else 1]), 1))
             outputs = Slot("values", (size, 1)), Slot("along", (size, 1))
@@ -189,22 +336,22 @@ class StartProblem:
 
     @cached_property
     def _idle(self) -> list[Evaluation]:
-        """Evaluations whose starts are done."""
+        """Evaluations that are free for reuse."""
         return []
 
     def take_evaluation(self, given: Given) -> Evaluation:
-        """One that is idle, else a new one; for one start at a time, as long as it is not given back."""
-        try:  # several threads may ask
+        """An idle evaluation or a new one, for one start until it is given back."""
+        try:  # thread-safe
             return self._idle.pop().give(*given)
         except IndexError:
             return self.evaluation(given)
 
     def give_back(self, evaluation: Evaluation) -> None:
-        """Leave an evaluation, with the memory of what was solved on it, to later starts."""
+        """Release an evaluation and its memory for later starts."""
         self._idle.append(evaluation)
 
     def evaluation(self, given: Given) -> Evaluation:
-        """Values and Jacobians at coordinates and velocities, all else being given."""
+        """Values and Jacobians at coordinates and velocities, for given time, inputs and parameters."""
         t, u, p = given
         known = {"t": np.array([t]), "q": self.defaults[0], "v": self.defaults[1], "u": u, "p": p}
         inputs = self.equations.motion.inputs

@@ -1,7 +1,7 @@
-"""Residuals of a stage and their Jacobian, and how much of a residual counts as zero.
+"""Residuals of a level, their Jacobian, and the weights that decide when a residual counts as zero.
 
-Restricted Python, as all of `least_norm`, `newton`, `descent`, `search` and `rest_velocities`: it runs as it stands, as machine
-code, and as JavaScript in a page.
+Restricted Python, like `newton`, `descent`, `search` and `rest_velocities`: it runs in the interpreter, as machine code, and as
+JavaScript in a web page.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.memory import Point, System
 
-EXACT = 5e-15  # a share that steps need not better
+EXACT = 5e-15  # a relative residual that needs no further step
 FAR = 1e3
-SAME = 1e-13  # rows of Jacobians that differ by less, as a part of their largest entry, are the same
+SAME = 1e-13  # relative difference below which rows of Jacobians are equal
 
 
-def place_unknowns(s: System, p: Point) -> None:
-    """All unknowns at the changes z."""
+def set_unknowns(s: System, p: Point) -> None:
+    """Compute the unknowns from the changes z."""
     copy(s.reference, p.y)
     for k in range(s.free):
         p.y[s.columns[k]] += s.scale[s.columns[k]] * p.z[k]
 
 
-def changes_to(s: System, y: Vector, z: Vector) -> None:
-    """The changes that lead to y, as far as its free entries go."""
+def changes_from(s: System, y: Vector, z: Vector) -> None:
+    """The changes z of the free unknowns of y."""
     for k in range(s.free):
         z[k] = (y[s.columns[k]] - s.reference[s.columns[k]]) / s.scale[s.columns[k]]
 
 
 def evaluate(s: System, p: Point) -> None:
-    """All that is known of a point, from its changes z."""
-    place_unknowns(s, p)
+    """Evaluate a point from its changes z."""
+    set_unknowns(s, p)
     evaluate_rows(s, p)
-    judge(s, p)
+    weigh_residuals(s, p)
 
 
-def go_to(s: System, z: Vector) -> None:
-    """Let the search go on from the changes z."""
-    copy(z, s.here.z)
-    evaluate(s, s.here)
-    s.factors.fresh = 0
+def set_current(s: System, z: Vector) -> None:
+    """Continue the search from the changes z."""
+    copy(z, s.current.z)
+    evaluate(s, s.current)
+    s.factors.valid = 0
 
 
 def evaluate_rows(s: System, p: Point) -> None:
@@ -62,49 +62,49 @@ def evaluate_rows(s: System, p: Point) -> None:
         p.residual[nonlinear + i] = total - s.target[nonlinear + i]
 
 
-def larger(a: float, b: float) -> float:
-    """The larger of two; the first where the second is not a number."""
+def maximum(a: float, b: float) -> float:
+    """The larger of two numbers; the first if the second is NaN."""
     return b if b > a else a
 
 
-def judge(s: System, p: Point) -> None:
-    """The weights of the residuals, and their largest share."""
+def weigh_residuals(s: System, p: Point) -> None:
+    """The weights of the residuals, and the largest relative residual."""
     share, strict = 0.0, 0.0
     for i in range(s.rows):
         weight = abs(s.target[i])
         for j in range(s.unknowns):
-            weight += abs(p.jacobian[i, j]) * larger(s.least[j], abs(p.y[j]))
+            weight += abs(p.jacobian[i, j]) * maximum(s.least_size[j], abs(p.y[j]))
         p.weight[i] = weight if weight != 0.0 else 1.0
         part = abs(p.residual[i]) / p.weight[i]
-        share = larger(share, part) if part == part else math.inf
+        share = maximum(share, part) if part == part else math.inf
         if s.targeted[i] == 1 and s.target[i] != 0.0:
-            strict = larger(strict, abs(p.residual[i]) / abs(s.target[i]))
-    p.share = share
-    p.strict_share = larger(share, strict)
+            strict = maximum(strict, abs(p.residual[i]) / abs(s.target[i]))
+    p.relative_residual = share
+    p.strict_relative_residual = maximum(share, strict)
 
 
-def size_up(s: System) -> None:
-    """What counts as large: of unknowns their scales, of velocities what is asked for; and how long a step may be."""
+def set_sizes(s: System) -> None:
+    """Set the sizes of the unknowns, from scales or for velocities from the targets, and the largest steps."""
     size = 1.0
     if s.homogeneous == 1:
         size = size_of_velocities(s)
     for j in range(s.unknowns):
-        s.least[j] = size * s.scale[j]
+        s.least_size[j] = size * s.scale[j]
     known = 0.0
     for j in range(s.unknowns):
-        known = larger(known, larger(s.scale[j], abs(s.reference[j])))
+        known = maximum(known, maximum(s.scale[j], abs(s.reference[j])))
     for i in range(s.rows):
-        known = larger(known, abs(s.target[i]))
+        known = maximum(known, abs(s.target[i]))
     for k in range(s.free):
         column = s.columns[k]
-        leap = s.leap[column]
+        leap = s.max_step[column]
         if s.homogeneous == 0 and FAR * known < leap:
-            leap = FAR * known  # not far beyond all that is known of the sizes of coordinates
-        s.furthest[k] = leap / s.scale[column]
+            leap = FAR * known  # not far beyond the known sizes of coordinates
+        s.max_change[k] = leap / s.scale[column]
 
 
 def size_of_velocities(s: System) -> float:
-    """How many scales are needed for what is asked for, or are in the references."""
+    """The size of the velocities, in scales, from targets, residuals and references."""
     p = s.trial
     copy(s.reference, p.y)
     evaluate_rows(s, p)
@@ -114,30 +114,30 @@ def size_of_velocities(s: System) -> float:
         for j in range(s.unknowns):
             rate += abs(p.jacobian[i, j]) * s.scale[j]
         if rate > 0.0:
-            size = larger(size, larger(abs(s.target[i]), abs(p.residual[i])) / rate)
+            size = maximum(size, maximum(abs(s.target[i]), abs(p.residual[i])) / rate)
     for j in range(s.unknowns):
-        size = larger(size, abs(s.reference[j]) / s.scale[j])
+        size = maximum(size, abs(s.reference[j]) / s.scale[j])
     return size if size > 0.0 and size < math.inf else 1.0
 
 
-def move_here(s: System, p: Point) -> None:
-    """Make a point the one where the search is. Factors of a Jacobian that has not changed stay good."""
-    h = s.here
+def accept_point(s: System, p: Point) -> None:
+    """Make a point the current one. Factors of an unchanged Jacobian remain valid."""
+    h = s.current
     for i in range(s.rows):
         difference, largest = 0.0, 0.0
         for j in range(s.unknowns):
-            difference = larger(difference, abs(p.jacobian[i, j] - h.jacobian[i, j]))
-            largest = larger(largest, abs(p.jacobian[i, j]))
+            difference = maximum(difference, abs(p.jacobian[i, j] - h.jacobian[i, j]))
+            largest = maximum(largest, abs(p.jacobian[i, j]))
             h.jacobian[i, j] = p.jacobian[i, j]
         if not difference <= SAME * largest:
-            s.factors.fresh = 0
+            s.factors.valid = 0
             s.curved = 1
         h.residual[i] = p.residual[i]
         h.weight[i] = p.weight[i]
     copy(p.y, h.y)
     copy(p.z, h.z)
-    h.share = p.share
-    h.strict_share = p.strict_share
+    h.relative_residual = p.relative_residual
+    h.strict_relative_residual = p.strict_relative_residual
 
 
 def square(a: float) -> float:
@@ -156,7 +156,7 @@ def norm(a: Vector) -> float:
 
 
 def dot(a: Vector, b: Vector) -> float:
-    """The scalar product, by four sums side by side: one alone would wait for itself."""
+    """The scalar product by four independent sums, which is faster than one."""
     n = len(a)
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     k = 0

@@ -1,4 +1,4 @@
-"""What a start is, what was done to find it, and what is said where there is none."""
+"""Results of a start: the start itself, its report, and the kinds of conflict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE = 300  # systems with more unknowns are not searched for redundant rows
 
 @dataclass(frozen=True)
 class Target:
-    """What was asked for, and what the start has."""
+    """A target, and its value at the start."""
 
     name: str
     wanted: float
@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Moved:
-    """A free coordinate or velocity that is not where it was by default."""
+    """A free coordinate or velocity that differs from its default."""
 
     name: str
     default: float
@@ -48,25 +48,25 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Leftover:
-    """What is left of a constraint, and as a share of what it is compared with."""
+class ConstraintResidual:
+    """The residual of a constraint, absolute and relative."""
 
     name: str
     level: str  # "position" or "velocity"
     value: float
-    share: float
+    relative_residual: float
 
 
 @dataclass(frozen=True)
 class StartReport:
-    """What was wished for, what was moved from its default to fulfil it, and what is left of the constraints."""
+    """Targets, unknowns moved from their defaults, and residuals of the constraints."""
 
     targets: tuple[Target, ...]
     moved: tuple[Moved, ...]
-    residuals: tuple[Leftover, ...]
+    residuals: tuple[ConstraintResidual, ...]
     ways: tuple[tuple[str, Way], ...] = ()  # level, how it was solved
-    freedom: tuple[tuple[str, int], ...] = ()  # level, in how many ways one could still move with all wishes kept
-    redundant: tuple[tuple[str, int], ...] = ()  # level, how many rows follow from the others
+    freedom: tuple[tuple[str, int], ...] = ()  # level, remaining degrees of freedom with all targets kept
+    redundant: tuple[tuple[str, int], ...] = ()  # level, number of redundant rows
 
     @property
     def largest_residual(self) -> float:
@@ -74,11 +74,11 @@ class StartReport:
 
     @property
     def largest_relative_residual(self) -> float:
-        return max((r.share for r in self.residuals), default=0.0)
+        return max((r.relative_residual for r in self.residuals), default=0.0)
 
     def __str__(self) -> str:
         lines = ["consistent start"]
-        lines += [f"  wished  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.targets]
+        lines += [f"  target  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.targets]
         lines += [f"  solved  {m.name} = {m.value:.6g} (default {m.default:g}, moved by {m.change:+.3g})" for m in self.moved]
         lines += [f"  {level} by {way}" for level, way in self.ways if way != Way.NEWTON]
         lines += [f"  {count} redundant among the {level} rows" for level, count in self.redundant if count]
@@ -92,8 +92,8 @@ class StartReport:
 class Start:
     """A consistent start: coordinates, all velocities, and the state `x` of the equations; everything else by name.
 
-    What is not a number of the start itself is computed when it is first asked for; accelerations and multipliers from the
-    report of that choice of independent velocities which fits best.
+    Other quantities are computed at first use; accelerations and multipliers from the report of the best-conditioned choice of
+    independent velocities.
     """
 
     q: Reals
@@ -105,7 +105,7 @@ class Start:
 
     @cached_property
     def report(self) -> StartReport:
-        """What was wished for, what was moved, what is left of the constraints."""
+        """Targets, moved unknowns, and residuals of the constraints."""
         return self.describe()
 
     @cached_property
@@ -130,23 +130,23 @@ class Start:
 
     @cached_property
     def accelerations(self) -> dict[str, float]:
-        """Rates of change of all velocities, by the names of these."""
+        """Accelerations by the names of the velocities."""
         rates = self._reported.get("vdot", {})
         return {v.name: rate for v, rate in zip(self.equations.velocities, rates.values(), strict=True)} if rates else {}
 
     @cached_property
     def multipliers(self) -> dict[str, float]:
-        """Where constraints are redundant only their joint effect is known; these are then the smallest that have it."""
+        """Multipliers; for redundant constraints those of least norm."""
         return self._reported.get("multipliers", {})
 
     @cached_property
     def outputs(self) -> dict[str, float]:
-        """All outputs, those of forces and accelerations too."""
+        """All outputs, including forces and accelerations."""
         return self._reported.get("outputs", {})
 
     @cached_property
     def rates(self) -> dict[str, float]:
-        """ẋ by the names of the states. Where only 0 = F(t, x, ẋ) is known, the smallest that fulfils it."""
+        """ẋ by the names of the states; for 0 = F(t, x, ẋ) the solution of least norm."""
         e, (t, u, p) = self.equations, self.given
         names = [s.name for s in e.states]
         if isinstance(e.dynamics, DaeResidual):
@@ -157,7 +157,7 @@ class Start:
 
 
 def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> tuple[Reals, ...]:
-    """Results of a program; by least squares where the linear system inside may be singular, as redundant constraints make it."""
+    """Results of a program; its linear system is solved by least squares, because redundant constraints make it singular."""
     if not isinstance(program, LinearSolveProgram) or program.size > LARGE:
         return program(*arguments)
     entries, side = program.system(*arguments)
@@ -169,7 +169,7 @@ def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> 
 
 
 def _implicit_rates(dynamics: DaeResidual, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
-    """ẋ by Newton's method with the shortest steps from rest; F is linear in ẋ as a rule, and then one step will do."""
+    """ẋ by least-norm Newton steps from zero; usually F is linear in ẋ and one step suffices."""
     rows, columns = dynamics.pattern
     rate = np.zeros(dynamics.size)
     residual = dynamics([t], x, rate, u, p)
@@ -178,18 +178,18 @@ def _implicit_rates(dynamics: DaeResidual, t: float, x: Reals, u: Reals, p: Real
             break
         slope = np.zeros((dynamics.size, dynamics.size))
         slope[rows, columns] = dynamics.jacobian([t], x, rate, u, p)[1]
-        ahead = rate - np.linalg.lstsq(slope, residual, rcond=SINGULAR)[0]
-        there = dynamics([t], x, ahead, u, p)
-        if not np.linalg.norm(there) < 0.9 * np.linalg.norm(residual):
+        new_rate = rate - np.linalg.lstsq(slope, residual, rcond=SINGULAR)[0]
+        new_residual = dynamics([t], x, new_rate, u, p)
+        if not np.linalg.norm(new_residual) < 0.9 * np.linalg.norm(residual):
             break
-        rate, residual = ahead, there
+        rate, residual = new_rate, new_residual
     return rate
 
 
 class Conflict(StrEnum):
-    """Why there is no start."""
+    """Kinds of infeasible starts."""
 
-    TARGET_IMPOSSIBLE = "wish impossible"  # one wish alone cannot be, whatever else is wished for
-    TARGETS_CONTRADICT = "wishes contradict each other"
-    TOO_MANY_TARGETS = "too many wishes"  # what is wished for is decided already by other wishes
-    MODEL_CANNOT_STAND = "model cannot stand at all"  # its constraints have no solution without any wish
+    TARGET_IMPOSSIBLE = "target infeasible"  # one target alone has no solution
+    TARGETS_CONTRADICT = "targets contradict each other"
+    TOO_MANY_TARGETS = "too many targets"  # a target is determined already by the others
+    MODEL_CANNOT_STAND = "model cannot be assembled"  # its constraints have no solution without any target

@@ -1,9 +1,9 @@
-"""A solution close to the references, also where targets lie far from them.
+"""Search for a start close to the references, also where targets lie far from them; `run` is the entry of the start solver.
 
-Newton from the references; if it fails, from small fixed moves away from them (a length has no gradient at zero, a stretched arm
-none to fold); then continuation, in which targets are moved from what the constraints alone give to what was asked for; then
-downhill along the constraints in what is missing of the targets; then a few restarts, the same in every run. What is found slides
-along the solutions to the place closest to the references.
+Newton's method from the references; if it fails, from small fixed perturbations of them (a length has no gradient at zero, nor
+does a stretched arm to fold); then continuation, in which targets are moved from the values that the constraints alone give to
+the values required; then descent along the constraints in the error of the targets; then a few restarts, the same in every run.
+Each solution found is moved along the solution manifold to the point closest to the references.
 """
 
 from __future__ import annotations
@@ -11,52 +11,72 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.initial.descent import MISSED, descend, find_closest, weigh_targets
-from draisine.simulation.initial.memory import CONTINUATION, DESCENT, FULFILLED, NEWTON, NUDGED, RESTARTED, System
-from draisine.simulation.initial.newton import MOST_STEPS, least_norm, prepare, restore
+from draisine.simulation.initial.descent import MISSED, descend, move_to_closest, set_target_weights
+from draisine.simulation.initial.memory import (
+    BATCH,
+    CONTINUATION,
+    CONTINUE,
+    DESCEND,
+    DESCENT,
+    EVALUATE,
+    FIND,
+    FIND_ALONE,
+    FIND_FAR,
+    FULFILLED,
+    NEWTON,
+    PERTURBED,
+    REST,
+    RESTARTED,
+    RESTORE,
+    Batch,
+    System,
+    Task,
+)
+from draisine.simulation.initial.newton import MAX_STEPS, least_norm, prepare, restore
 from draisine.simulation.initial.residual_system import (
-    changes_to,
+    changes_from,
     copy,
     evaluate_rows,
-    go_to,
     norm,
-    place_unknowns,
-    size_up,
+    set_current,
+    set_sizes,
+    set_unknowns,
     square,
 )
+from draisine.simulation.initial.rest_velocities import rest_velocities
 
-NUDGES = 3  # 10⁻³, 10⁻², 10⁻¹
-LEAST_NUDGE = 1e-3
-LARGEST_NUDGE = 0.1
+PERTURBATIONS = 3  # 10⁻³, 10⁻², 10⁻¹
+SMALLEST_PERTURBATION = 1e-3
+LARGEST_PERTURBATION = 0.1
 SEED = 1992  # of restarts
-SHORTEST = 1e-4  # of the way, in continuation
-MOST_PARTS = 100
+SHORTEST_PART = 1e-4  # of the continuation
+MAX_PARTS = 100
 
 
 def find_near(s: System) -> bool:
-    """Newton from the references and from beside them; whether nothing remains to be tried."""
+    """Newton from the references and from perturbations of them; whether the search is finished."""
     for k in range(s.free):
-        s.here.z[k] = 0.0
+        s.current.z[k] = 0.0
         s.fixed[k] = 0
     s.way = 0
     s.best_share = math.inf
     s.best_size = math.inf
-    size_up(s)
-    fulfilled = restore(s, MOST_STEPS)
+    set_sizes(s)
+    fulfilled = restore(s, MAX_STEPS)
     undamped, curved = s.damped == 0, s.curved
     if fulfilled:
         if curved == 1 or not undamped:
-            find_closest(s)
-        offer(s, NEWTON)
-        return undamped  # a solution that full steps did not lead to need not be the closest one
-    offer(s, NEWTON)
+            move_to_closest(s)
+        keep_if_better(s, NEWTON)
+        return undamped  # a solution found by damped steps need not be the closest one
+    keep_if_better(s, NEWTON)
     if is_linear(s):
-        return True  # least squares of linear equations are the last word
-    size = LEAST_NUDGE
-    for _ in range(NUDGES):
-        beside(s, size, s.here.z)
-        fulfilled = restore(s, MOST_STEPS)
-        close_in(s, NUDGED)
+        return True  # linear equations: least squares are the best result
+    size = SMALLEST_PERTURBATION
+    for _ in range(PERTURBATIONS):
+        perturb(s, size, s.current.z)
+        fulfilled = restore(s, MAX_STEPS)
+        keep_closest(s, PERTURBED)
         if fulfilled:
             return False
         size *= 10.0
@@ -64,198 +84,262 @@ def find_near(s: System) -> bool:
 
 
 def find_far(s: System, base: System, with_base: int, thorough: int) -> None:
-    """What remains to be tried; `base` is the system without targets."""
+    """The rest of the search; `base` is the system without targets."""
     if with_base == 1:
-        by_targets(s, base)
+        continue_from_constraints(s, base)
     if thorough == 1 and not s.best_share <= FULFILLED:
-        elsewhere(s)
+        restarts(s)
 
 
 def take_best(s: System) -> bool:
-    """Go to the best end of all tries; whether it is a solution."""
-    if distance(s.here.z, s.best) > 0.0 or s.here.share != s.best_share:
-        go_to(s, s.best)
-    return s.here.share <= FULFILLED
+    """Make the best point of all attempts current; whether it is a solution."""
+    if distance(s.current.z, s.best) > 0.0 or s.current.relative_residual != s.best_share:
+        set_current(s, s.best)
+    return s.current.relative_residual <= FULFILLED
 
 
-def close_in(s: System, way: int) -> None:
-    """Slide along the solutions, if this is one, and offer what is found."""
-    if s.here.share <= FULFILLED:
-        find_closest(s)
-    offer(s, way)
+def keep_closest(s: System, way: int) -> None:
+    """Move a solution to the closest one, and keep it if it is better."""
+    if s.current.relative_residual <= FULFILLED:
+        move_to_closest(s)
+    keep_if_better(s, way)
 
 
-def offer(s: System, way: int) -> None:
-    """Keep an end if it is a solution closer to the references than those before, or as long as there is none, if it is closer
-    to being one."""
-    size = norm(s.here.z)
-    if s.here.share <= FULFILLED:
+def keep_if_better(s: System, way: int) -> None:
+    """Keep a solution that is closer to the references, or, while there is none, a point with smaller residuals."""
+    size = norm(s.current.z)
+    if s.current.relative_residual <= FULFILLED:
         if s.best_share <= FULFILLED and size >= s.best_size:
             return
-    elif s.way != 0 and not s.here.share < s.best_share:
+    elif s.way != 0 and not s.current.relative_residual < s.best_share:
         return
-    copy(s.here.z, s.best)
-    s.best_share = s.here.share
+    copy(s.current.z, s.best)
+    s.best_share = s.current.relative_residual
     s.best_size = size
     s.way = way
 
 
-def beside(s: System, size: float, z: Vector) -> None:
-    """A move from the references in a direction that no symmetry has, the same in every run."""
+def perturb(s: System, size: float, z: Vector) -> None:
+    """A change in a direction without symmetry, the same in every run."""
     for k in range(s.free):
         z[k] = size * math.cos(1.0 + 2.4 * float(k))
 
 
 def is_linear(s: System) -> bool:
-    """Whether the Jacobian is the same beside the references."""
+    """Whether the Jacobian is constant near the references."""
     for k in range(s.free):
-        s.here.z[k] = 0.0
-    place_unknowns(s, s.here)
-    evaluate_rows(s, s.here)
-    s.here.share = math.inf  # it is not judged
-    beside(s, LARGEST_NUDGE, s.trial.z)
-    place_unknowns(s, s.trial)
+        s.current.z[k] = 0.0
+    set_unknowns(s, s.current)
+    evaluate_rows(s, s.current)
+    s.current.relative_residual = math.inf  # it is not weighed
+    perturb(s, LARGEST_PERTURBATION, s.trial.z)
+    set_unknowns(s, s.trial)
     evaluate_rows(s, s.trial)
     for i in range(s.rows):
         for k in range(s.free):
-            if s.here.jacobian[i, s.columns[k]] != s.trial.jacobian[i, s.columns[k]]:
+            if s.current.jacobian[i, s.columns[k]] != s.trial.jacobian[i, s.columns[k]]:
                 return False
     return True
 
 
-def elsewhere(s: System) -> None:
-    """Restarts, ever farther from the references until one succeeds; by the minimal standard generator of Park and Miller."""
+def restarts(s: System) -> None:
+    """Random restarts in growing regions until one succeeds, by the minimal standard generator of Park and Miller."""
     state = SEED
-    for ring in range(3):
-        size = 0.3 if ring == 0 else (1.0 if ring == 1 else 3.0)
-        for _ in range(6 if ring == 0 else (8 if ring == 1 else 12)):
+    for radius_index in range(3):
+        size = 0.3 if radius_index == 0 else (1.0 if radius_index == 1 else 3.0)
+        for _ in range(6 if radius_index == 0 else (8 if radius_index == 1 else 12)):
             for k in range(s.free):
                 state = state * 16807 % 2147483647
-                s.here.z[k] = size * (2.0 * float(state) / 2147483647.0 - 1.0)
-            restore(s, MOST_STEPS)
-            close_in(s, RESTARTED)
+                s.current.z[k] = size * (2.0 * float(state) / 2147483647.0 - 1.0)
+            restore(s, MAX_STEPS)
+            keep_closest(s, RESTARTED)
         if s.best_share <= FULFILLED:
             return
 
 
-# ------------------------------------------------------------------------------------------------------ from no targets
+# ------------------------------------------------------------------------------------------------------ continuation
 
 
-def by_targets(s: System, base: System) -> None:
-    """From a solution without targets: walk towards them, and if that fails, go downhill in what is missing of them."""
+def continue_from_constraints(s: System, base: System) -> None:
+    """From a solution without targets: continuation towards them; if that fails, descent in their error."""
     find_near(base)
     if not take_best(base):
         return
-    copy(base.here.y, s.begin)
-    walk(s)
-    if restore(s, MOST_STEPS) or not has_targets(s):
-        close_in(s, CONTINUATION)
+    copy(base.current.y, s.begin)
+    continuation(s)
+    if restore(s, MAX_STEPS) or not has_targets(s):
+        keep_closest(s, CONTINUATION)
         return
-    weigh_targets(base, s)
-    for turn in range(2):
-        copy(base.best, base.here.z)
-        if turn == 1:
+    set_target_weights(base, s)
+    for iteration in range(2):
+        copy(base.best, base.current.z)
+        if iteration == 1:
             for k in range(base.free):
-                base.here.z[k] += LARGEST_NUDGE * math.cos(1.0 + 2.4 * float(k))
-        if restore(base, MOST_STEPS):
+                base.current.z[k] += LARGEST_PERTURBATION * math.cos(1.0 + 2.4 * float(k))
+        if restore(base, MAX_STEPS):
             descend(base, s, MISSED)
-        changes_to(s, base.here.y, s.here.z)
-        restore(s, MOST_STEPS)
-        close_in(s, DESCENT)
+        changes_from(s, base.current.y, s.current.z)
+        restore(s, MAX_STEPS)
+        keep_closest(s, DESCENT)
         if s.best_share <= FULFILLED:
             return
 
 
 def has_targets(s: System) -> bool:
-    """Whether anything is asked for."""
+    """Whether there is any target."""
     for i in range(s.rows):
         if s.targeted[i] == 1:
             return True
     return s.free < s.unknowns
 
 
-def walk(s: System) -> None:
-    """Move targets step by step from what they are at `begin` to what they should be.
+def continuation(s: System) -> None:
+    """Move targets stepwise from their values at `begin` to the required values.
 
-    `here` is then where that came to; it fulfils all rows if the way was walked to its end.
+    `current` is the last point; it satisfies all rows if the continuation reached its end.
     """
     copy(s.target, s.last_target)
     copy(s.reference, s.last_reference)
     copy(s.begin, s.trial.y)
     evaluate_rows(s, s.trial)
     for i in range(s.rows):
-        s.values_there[i] = s.trial.residual[i] + s.target[i]
-    copy(s.begin, s.here.y)
-    done, length, looks = 0.0, 1.0, 3
-    for _ in range(MOST_PARTS):
-        if done == 1.0 or length < SHORTEST:
+        s.values_at_begin[i] = s.trial.residual[i] + s.target[i]
+    copy(s.begin, s.current.y)
+    done, length, perturbations_left = 0.0, 1.0, 3
+    for _ in range(MAX_PARTS):
+        if done == 1.0 or length < SHORTEST_PART:
             break
-        wanted = done + length if done + length < 1.0 else 1.0
-        set_targets(s, wanted)
-        copy(s.here.y, s.last_y)
-        ahead = walk_along(s)
-        if not ahead and length <= 0.25 and looks > 0:
-            copy(s.last_y, s.here.y)
-            ahead = walk_beside(s)
-            looks -= 1
+        next_part = done + length if done + length < 1.0 else 1.0
+        set_targets(s, next_part)
+        copy(s.current.y, s.last_y)
+        ahead = continuation_step(s)
+        if not ahead and length <= 0.25 and perturbations_left > 0:
+            copy(s.last_y, s.current.y)
+            ahead = perturbed_continuation_step(s)
+            perturbations_left -= 1
         if ahead:
-            done = wanted
+            done = next_part
             length *= 2.0
         else:
-            copy(s.last_y, s.here.y)
+            copy(s.last_y, s.current.y)
             length *= 0.5
-    copy(s.here.y, s.last_y)
+    copy(s.current.y, s.last_y)
     set_targets(s, 1.0)
-    changes_to(s, s.last_y, s.here.z)
+    changes_from(s, s.last_y, s.current.z)
 
 
 def set_targets(s: System, part: float) -> None:
-    """Targets a part of the way from where they are to where they should be."""
+    """Interpolate targets between their values at `begin` and the required values."""
     for i in range(s.rows):
         s.target[i] = s.last_target[i]
         if s.targeted[i] == 1 and part < 1.0:
-            s.target[i] = (1.0 - part) * s.values_there[i] + part * s.last_target[i]
+            s.target[i] = (1.0 - part) * s.values_at_begin[i] + part * s.last_target[i]
     for j in range(s.unknowns):
         s.reference[j] = s.last_reference[j]
-        if s.held[j] == 1 and part < 1.0:
+        if s.prescribed[j] == 1 and part < 1.0:
             s.reference[j] = (1.0 - part) * s.begin[j] + part * s.last_reference[j]
-    size_up(s)
+    set_sizes(s)
 
 
-def walk_along(s: System) -> bool:
-    """From the unknowns of `here` along the tangent, then by Newton; refused if Newton has to correct much of it."""
-    changes_to(s, s.here.y, s.kept)
-    go_to(s, s.kept)
-    if not s.here.share < math.inf:
+def continuation_step(s: System) -> bool:
+    """Tangent predictor and Newton corrector; refused if the correction is large."""
+    changes_from(s, s.current.y, s.saved)
+    set_current(s, s.saved)
+    if not s.current.relative_residual < math.inf:
         return False
     prepare(s)
-    least_norm(s, s.here.residual, s.step)
+    least_norm(s, s.current.residual, s.step)
     moved = norm(s.step)
     for k in range(s.free):
-        s.here.z[k] -= s.step[k]
-    copy(s.here.z, s.kept)
+        s.current.z[k] -= s.step[k]
+    copy(s.current.z, s.saved)
     if not restore(s, 8):
         return False
-    return distance(s.here.z, s.kept) <= 0.5 * moved + 1e-6
+    return distance(s.current.z, s.saved) <= 0.5 * moved + 1e-6
 
 
-def walk_beside(s: System) -> bool:
-    """From a fixed small move beside the path: where it begins in a symmetry, no tangent leads out of it."""
-    changes_to(s, s.here.y, s.kept)
-    size = LEAST_NUDGE
-    for _ in range(NUDGES):
-        beside(s, size, s.here.z)
+def perturbed_continuation_step(s: System) -> bool:
+    """A step from a small perturbation: at a symmetric point no tangent leaves the symmetry."""
+    changes_from(s, s.current.y, s.saved)
+    size = SMALLEST_PERTURBATION
+    for _ in range(PERTURBATIONS):
+        perturb(s, size, s.current.z)
         for k in range(s.free):
-            s.here.z[k] += s.kept[k]
-        if restore(s, 30) and distance(s.here.z, s.kept) <= 1.0:
+            s.current.z[k] += s.saved[k]
+        if restore(s, 30) and distance(s.current.z, s.saved) <= 1.0:
             return True
         size *= 10.0
     return False
 
 
 def distance(a: Vector, b: Vector) -> float:
-    """Of two vectors."""
+    """The distance of two vectors."""
     total = 0.0
     for k in range(len(a)):
         total += square(a[k] - b[k])
     return math.sqrt(total)
+
+
+def run(task: Task) -> int:
+    """Run a task: the entry of the compiled solver."""
+    s = task.system
+    done = True
+    if task.what == FIND:
+        done = solve_near(s)
+    if task.what == FIND_FAR or task.what == FIND_ALONE:
+        find_far(s, task.other, 1 if task.what == FIND_FAR else 0, task.thorough)
+        take_best(s)
+    if task.what == REST:
+        rest_velocities(s)
+    if task.what == RESTORE:
+        set_sizes(s)
+        restore(s, MAX_STEPS)
+    if task.what == CONTINUE:
+        continuation(s)
+    if task.what == DESCEND:
+        set_sizes(task.other)
+        set_target_weights(s, task.other)
+        descend(s, task.other, MISSED)
+    if task.what == EVALUATE:
+        set_sizes(s)
+        set_current(s, s.current.z)
+    if task.what == BATCH:
+        return solve_batch(s, task.other, task.batch)
+    prepare(s)
+    return 1 if done else 0
+
+
+def solve_near(s: System) -> bool:
+    """Search near the references; take the best point if the search is finished."""
+    done = find_near(s)
+    if done:
+        take_best(s)
+    return done
+
+
+def solve_batch(s: System, base: System, b: Batch) -> int:
+    """Solve the starts of a batch; return the number of solutions."""
+    found = 0
+    for member in range(b.members):
+        copy(b.q[member], s.motion.q)
+        copy(b.v[member], s.motion.v)
+        copy(b.u[member], s.motion.u)
+        copy(b.p[member], s.motion.p)
+        copy(b.reference[member], s.reference)
+        copy(b.scale[member], s.scale)
+        copy(b.target[member], s.target)
+        if not solve_near(s):
+            copy(b.scale[member], base.scale)
+            find_far(s, base, 1, 1)
+            take_best(s)
+        if s.current.relative_residual <= FULFILLED:
+            found += 1
+            b.way[member] = s.way
+            if s.homogeneous == 1:
+                prepare(s)
+                b.full_rank[member] = 1 if s.factors.rank == s.rows else 0
+                rest_velocities(s)
+        else:
+            b.way[member] = 0
+        copy(s.current.y, b.found[member])
+    return found

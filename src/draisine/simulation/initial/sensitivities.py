@@ -1,11 +1,11 @@
-"""How a consistent start depends on parameters, inputs and wishes, exactly.
+"""Exact sensitivities of a consistent start by parameters, inputs and targets.
 
-A stage of a start gives the unknowns y nearest to their references among those that fulfil c(y, θ) = 0. With D the scales and μ
-the multipliers of the rows, it is told by
+A level of a start gives the unknowns y nearest to their references among those with c(y, θ) = 0. With the scales D and the
+multipliers μ of the rows, they satisfy
 
     D⁻²(y − y₀) + (∂c/∂y)ᵀ μ = 0,        c(y, θ) = 0,
 
-and these equations are differentiated. Velocities follow positions, whose changes are among the θ there.
+and these equations are differentiated. On the velocity level the coordinates are among the θ.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import Start
 
-NEAREST = 1e-5  # relative part of a change that is not needed by the rows, beyond which a state is not the nearest
-SETTLED = 1e-7  # relative residual of the differentiated equations above which they contradict each other
+NEAREST = 1e-5  # relative change outside the row space above which a state is not the nearest
+SETTLED = 1e-7  # relative residual above which the differentiated equations are inconsistent
 
 
 def start_jacobian(
@@ -36,7 +36,7 @@ def start_jacobian(
 ) -> tuple[Reals, Reals, Reals]:
     """∂q/∂θ, ∂v/∂θ (all velocities) and ∂(further states)/∂θ at the start, a column per direction.
 
-    Directions with the slot "x" are wishes, by name.
+    Directions with the slot "x" are targets, by name.
     """
     e, given = problem.equations, start.given
     sorted_ = sorted_targets(e, problem.kinds, targets)
@@ -46,7 +46,9 @@ def start_jacobian(
     by_given = _given_columns(directions, len(given[1]), len(given[2]))
 
     stretch = longer / length
-    places = _Stage(problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_)
+    places = _LevelSensitivity(
+        problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_
+    )
     orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, DaeResidual) else np.zeros(0, dtype=np.intp)
     fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
     ordered = replace(places, scale=np.where(orders == 1, np.where(fast, length, 1.0), places.scale)) if orders.size else places
@@ -55,10 +57,10 @@ def start_jacobian(
             directions, by_given, np.outer(np.where(orders == 1, fast, problem.scales.straight), stretch), orders
         )
     else:
-        dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _stays(e, start, q0))
+        dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _frozen_unknowns(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
-    speeds = _Stage(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
+    speeds = _LevelSensitivity(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
     rest = np.array([v.name in e.independent and start.v[i] == v0[i] for i, v in enumerate(e.velocities)])
     dv = speeds.jacobian(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
     return dq, dv, _states(e, directions)
@@ -80,7 +82,7 @@ def _states(e: Equations, directions: Sequence[Direction]) -> Reals:
 
 
 def _lengthening(problem: StartProblem, parameters: Reals, directions: Sequence[Direction]) -> Reals:
-    """How the typical length changes in every direction: it is the size of one of the parameters that are lengths."""
+    """Derivative of the typical length in every direction: it is the size of one of the parameters that are lengths."""
     places = problem.scales.lengths
     sizes = np.abs(parameters[places])
     known = sorted(sizes[sizes > 0.0].tolist())
@@ -88,8 +90,8 @@ def _lengthening(problem: StartProblem, parameters: Reals, directions: Sequence[
     return np.array([float(np.sign(parameters[middle])) if d.slot == "p" and d.place == middle else 0.0 for d in directions])
 
 
-def _stays(e: Equations, start: Start, q0: Reals) -> Bools:
-    """Differential unknowns of implicit equations that were left where they were."""
+def _frozen_unknowns(e: Equations, start: Start, q0: Reals) -> Bools:
+    """Differential unknowns of implicit equations that were not changed."""
     if not isinstance(e.dynamics, DaeResidual):
         return np.zeros(len(q0), dtype=bool)
     differential = np.array(e.dynamics.differential, dtype=bool)
@@ -97,15 +99,15 @@ def _stays(e: Equations, start: Start, q0: Reals) -> Bools:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """One stage at its solution: unknowns, references, scales, wishes held and wishes among the rows."""
+class _LevelSensitivity:
+    """One level at its solution: unknowns, references, scales, prescribed values and targets among the rows."""
 
     problem: StartProblem
     level: str
     start: Start
     reference: Reals
     scale: Reals
-    held: Mapping[str, float]
+    prescribed: Mapping[str, float]
     targets: Targets
 
     @property
@@ -117,20 +119,23 @@ class _Stage:
         return self.start.q if self.level == "position" else self.start.v
 
     def jacobian(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, rest: Bools) -> Reals:
-        """∂y/∂θ. Those at `rest` are held at their references, if the rows let them."""
-        held, named, dy = self._held(directions)
-        still = rest & (self.solution == self.reference) & ~held
+        """∂y/∂θ. Unknowns at `rest` stay at their references, if the rows allow it."""
+        prescribed, named, dy = self._prescribed(directions)
+        frozen = rest & (self.solution == self.reference) & ~prescribed
         rows = self._rows()
-        found, error = self._solve(rows, held | still, dy, by_others, stretched, named)
-        if error > SETTLED and still.any():
-            found, _ = self._solve(rows, held, dy, by_others, stretched, named)
+        found, error = self._solve(rows, prescribed | frozen, dy, by_others, stretched, named)
+        if error > SETTLED and frozen.any():
+            found, _ = self._solve(rows, prescribed, dy, by_others, stretched, named)
         return found
 
     def in_order(self, orders: Indices) -> bool:
-        """Whether positions are those nearest to their references whatever is wished for velocities and forces."""
-        held = np.array([name in self.held for name in self.names], dtype=bool) | (orders != 0)
+        """Whether positions are nearest to their references, independently of targets for velocities and forces."""
+        prescribed = np.array([name in self.prescribed for name in self.names], dtype=bool) | (orders != 0)
         rows = [row for row in self._rows() if self.problem.orders(orders)[row] == 0]
-        scaled, z = self._jacobian(rows)[:, ~held] * self.scale[~held], ((self.solution - self.reference) / self.scale)[~held]
+        scaled, z = (
+            self._jacobian(rows)[:, ~prescribed] * self.scale[~prescribed],
+            ((self.solution - self.reference) / self.scale)[~prescribed],
+        )
         left = z - scaled.T @ np.linalg.lstsq(scaled.T, z, rcond=RANK)[0]
         return float(np.linalg.norm(left)) <= NEAREST * max(float(np.linalg.norm(z)), NEAREST)
 
@@ -142,43 +147,54 @@ class _Stage:
         return np.asarray(whole[list(rows)])
 
     def jacobian_in_order(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, orders: Indices) -> Reals:
-        """∂y/∂θ where positions, velocities and forces were settled one after the other."""
-        held, named, dy = self._held(directions)
+        """∂y/∂θ where positions, velocities and forces were solved one after the other."""
+        prescribed, named, dy = self._prescribed(directions)
         order_of = self.problem.orders(orders)
         for order in range(int(orders.max(initial=0)) + 1):
             rows = {row: target for row, target in self._rows().items() if order_of[row] == order}
-            dy, _ = self._solve(rows, held | (orders != order), dy, by_others, stretched, named)
+            dy, _ = self._solve(rows, prescribed | (orders != order), dy, by_others, stretched, named)
         return dy
 
-    def _held(self, directions: Sequence[Direction]) -> tuple[Bools, list[str], Reals]:
-        """Which unknowns are wished for by name, the wishes that vary, and the changes of the unknowns with these."""
+    def _prescribed(self, directions: Sequence[Direction]) -> tuple[Bools, list[str], Reals]:
+        """Which unknowns are prescribed, the varied targets, and the derivatives of the prescribed unknowns."""
         named = [d.name if d.slot == "x" else "" for d in directions]
-        dy = np.array([[float(name == target and name in self.held) for target in named] for name in self.names])
-        return np.array([name in self.held for name in self.names], dtype=bool), named, dy.reshape(len(self.names), len(named))
+        dy = np.array([[float(name == target and name in self.prescribed) for target in named] for name in self.names])
+        return (
+            np.array([name in self.prescribed for name in self.names], dtype=bool),
+            named,
+            dy.reshape(len(self.names), len(named)),
+        )
 
     def _solve(
-        self, wanted: Mapping[int, str], held: Bools, dy: Reals, by_others: Reals, stretched: Reals, named: Sequence[str]
+        self,
+        target_rows: Mapping[int, str],
+        prescribed: Bools,
+        dy: Reals,
+        by_others: Reals,
+        stretched: Reals,
+        named: Sequence[str],
     ) -> tuple[Reals, float]:
-        """Changes of the unknowns that are not held, and by how much the differentiated equations are missed."""
+        """Derivatives of the unknowns, and the relative residual of the differentiated equations."""
         e, (t, u, p) = self.problem.equations, self.start.given
-        at, rows = (t, self.start.q, self.start.v, u, p), list(wanted)
+        at, rows = (t, self.start.q, self.start.v, u, p), list(target_rows)
         program = _rows_program(e, self.level, max(rows, default=0) >= len(self.problem.names))
         jacobian = self._jacobian(rows)
-        free = np.flatnonzero(~held)
+        free = np.flatnonzero(~prescribed)
         scaled = jacobian[:, free] * self.scale[free]
         z = ((self.solution - self.reference) / self.scale)[free]
         multipliers = np.zeros(program.size1_in(5))
         multipliers[rows] = -np.linalg.lstsq(scaled.T, z, rcond=RANK)[0]
-        _, bend, cross, by = (np.array(m) for m in program(*at, multipliers))
-        targets = np.array([[float(name == target != "") for target in named] for name in wanted.values()])
+        _, hessian_y, hessian_yw, by = (np.array(m) for m in program(*at, multipliers))
+        targets = np.array([[float(name == target != "") for target in named] for name in target_rows.values()])
         targets = targets.reshape(len(rows), len(named))
         side = np.vstack(
             [
-                -self.scale[free, None] * (bend[free] @ dy + cross[free] @ by_others) + 2 * z[:, None] * stretched[free],
+                -self.scale[free, None] * (hessian_y[free] @ dy + hessian_yw[free] @ by_others)
+                + 2 * z[:, None] * stretched[free],
                 targets - jacobian @ dy - by[rows] @ by_others,
             ]
         )
-        curved = np.eye(len(free)) + self.scale[free, None] * bend[np.ix_(free, free)] * self.scale[free]
+        curved = np.eye(len(free)) + self.scale[free, None] * hessian_y[np.ix_(free, free)] * self.scale[free]
         system = np.block([[curved, scaled.T], [scaled, np.zeros((len(rows), len(rows)))]])
         found = np.linalg.lstsq(system, side, rcond=RANK)[0]
         error = np.abs(system @ found - side).max(initial=0.0) / max(float(np.abs(side).max(initial=0.0)), 1e-300)
@@ -187,18 +203,22 @@ class _Stage:
         return result, float(error)
 
     def _rows(self) -> dict[int, str]:
-        """Rows that count, and the name of what each should be, "" for zero."""
+        """The active rows, and the target of each, "" for zero."""
         problem = self.problem
-        outputs = [n for n in self.targets.outputs if bool(problem.moving[problem.places[n]]) == (self.level == "velocity")]
+        outputs = [
+            n
+            for n in self.targets.outputs
+            if bool(problem.velocity_dependent[problem.output_rows[n]]) == (self.level == "velocity")
+        ]
         constraints = list(problem.constraints[self.level])
-        rows = {**dict.fromkeys(constraints, ""), **{problem.places[name]: name for name in outputs}}
+        rows = {**dict.fromkeys(constraints, ""), **{problem.output_rows[name]: name for name in outputs}}
         if self.level == "velocity" and self._undecided(constraints):
             first = len(problem.names)
             rows |= {first + i: "" for i, v in enumerate(self.names) if v not in problem.equations.independent}
         return rows
 
     def _undecided(self, constraints: Sequence[int]) -> bool:
-        """Whether dependent velocities follow from the report alone, as rates of position constraints without a row do."""
+        """Whether dependent velocities follow only from the report, as for position constraints without a velocity row."""
         e = self.problem.equations
         dependent = len(e.velocities) - len(e.independent)
         if not dependent or not isinstance(e.report, Program):
@@ -215,8 +235,8 @@ def _rows_program(e: Equations, level: str, hidden: bool) -> ca.Function:
     reported = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
     rows = ca.vertcat(reported["residuals"], reported["outputs"])
     if hidden:
-        place = {v.name: i for i, v in enumerate(e.velocities)}
-        speeds = [symbols["v"][place[name]] for name in e.independent]
+        index = {v.name: i for i, v in enumerate(e.velocities)}
+        speeds = [symbols["v"][index[name]] for name in e.independent]
         x = ca.vertcat(symbols["q"], *speeds, ca.SX.zeros(len(e.extra_states)))
         slot = [s.name for s in e.report.outputs].index("v")
         assert isinstance(e.report, Program)
@@ -224,8 +244,8 @@ def _rows_program(e: Equations, level: str, hidden: bool) -> ca.Function:
     y = symbols["q" if level == "position" else "v"]
     others = ca.vertcat(*([] if level == "position" else [symbols["q"]]), symbols["u"], symbols["p"])
     multipliers = ca.SX.sym("mu", rows.numel())
-    slope = ca.jacobian(rows, y)
-    pull = slope.T @ multipliers
-    results = [slope, ca.jacobian(pull, y), ca.jacobian(pull, others), ca.jacobian(rows, others)]
+    jacobian_y = ca.jacobian(rows, y)
+    gradient = jacobian_y.T @ multipliers
+    results = [jacobian_y, ca.jacobian(gradient, y), ca.jacobian(gradient, others), ca.jacobian(rows, others)]
     arguments = [symbols[n] for n in ("t", "q", "v", "u", "p")]
     return ca.Function("start_rows", [*arguments, multipliers], ca.cse([ca.densify(r) for r in results]))

@@ -1,9 +1,9 @@
-"""Systems of residuals on Python's side: their memory is filled and read here, and solved by `tasks`."""
+"""Position and velocity level of a start as residual systems: their memory is filled and read here and solved by `search`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property
 
@@ -11,67 +11,67 @@ import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
-from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Of, Reals
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
 from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
-from draisine.simulation.initial.problem import Layout
+from draisine.simulation.initial.problem import Layout, StartProblem, Targets
 
-MANY = 200  # with more free velocities than this, least change is left as it is
-MANY_KEPT = 32  # memories for later starts
+MAX_RESTED = 200  # with more free velocities than this, none are set to rest
+MAX_IDLE = 32  # idle memories kept for later starts
 
 
 class Way(StrEnum):
-    """How a start was found, in the order of `memory.NEWTON` and what follows."""
+    """How a start was found, in the order of `memory.NEWTON` and following."""
 
     NEWTON = "Newton from the defaults"
-    NUDGE = "Newton from beside the defaults"
-    CONTINUATION = "continuation in the wishes"
-    DESCENT = "descent towards the wishes"
-    RESTART = "Newton from elsewhere"
+    DIFFERENCE = "Newton from perturbed defaults"
+    CONTINUATION = "continuation in the targets"
+    DESCENT = "descent towards the targets"
+    RESTART = "Newton from random points"
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where a search ended. If it failed, residuals are the smallest met."""
+    """The end of a search. If it failed, the residuals are the smallest found."""
 
     system: ResidualSystem
     z: Reals
     y: Reals
     residual: Reals
     weight: Reals
-    share: float
+    relative_residual: float
     rank: int  # number of independent rows
     way: Way
 
     @property
     def fulfilled(self) -> bool:
-        return self.share <= FULFILLED
+        return self.relative_residual <= FULFILLED
 
     @cached_property
     def _basis(self) -> Reals:
-        """Orthonormal rows that span those of the Jacobian by z."""
+        """Orthonormal basis of the row space of the Jacobian by z."""
         self.system.at(self.z)
         factors = self.system.memory.factors
         return factors.basis[factors.order[: factors.rank]]  # a copy
 
     def along(self, direction: Reals) -> Reals:
-        """The part of a direction in which no residual changes."""
+        """The projection of a direction onto the null space of the Jacobian."""
         return direction - self._basis.T @ (self._basis @ direction)
 
 
 @dataclass(frozen=True, eq=False)
 class ResidualSystem:
-    """Residuals of one stage that are to vanish: constraints, outputs less their targets, and linear rows."""
+    """Residuals of one level: constraints, outputs minus their targets, and linear rows."""
 
     labels: tuple[str, ...]  # of the rows
-    of: Of
+    of: Variables
     evaluation: Evaluation
     layout: Layout
     target: Reals
-    reference: Reals  # held unknowns have their targets
+    reference: Reals  # targets of prescribed unknowns
     free: Bools
     scale: Reals
-    leap: Reals
-    groups: Indices  # of all unknowns: in which they are put to rest, 0 for never
+    max_step: Reals
+    groups: Indices  # order in which unknowns are set to rest, 0 for never
     linear: tuple[Reals, Reals] | None = None  # matrix · y = offset
 
     @cached_property
@@ -81,18 +81,18 @@ class ResidualSystem:
 
     @cached_property
     def memory(self) -> System:
-        """What the solver works on; that of an earlier start which asked for the same names, if there is one."""
+        """The memory of the solver; reused from an earlier start with the same target names."""
         s = self.evaluation.idle.pop(self._key, None) or self._new_memory()
-        s.scale[:], s.leap[:], s.reference[:] = self.scale, self.leap, self.reference
+        s.scale[:], s.max_step[:], s.reference[:] = self.scale, self.max_step, self.reference
         s.target[: len(self.target)] = self.target
         if self.linear is not None:
             s.matrix[:], s.target[len(self.target) :] = self.linear
         return s
 
     def release(self) -> None:
-        """Leave the memory to later starts."""
+        """Release the memory for later starts."""
         idle, own = self.evaluation.idle, vars(self).pop("memory", None)
-        if len(idle) > MANY_KEPT:
+        if len(idle) > MAX_IDLE:
             idle.clear()
         if own is not None:
             idle[self._key] = own
@@ -107,19 +107,19 @@ class ResidualSystem:
         linear = 0 if self.linear is None else len(self.linear[1])
         m = len(layout.take) + linear
         group = self.groups[columns]
-        g = int(np.count_nonzero(group)) if f <= MANY else 0
+        g = int(np.count_nonzero(group)) if f <= MAX_RESTED else 0
         s = System()
         s.unknowns, s.free, s.rows, s.linear, s.entries = n, f, m, linear, e
         s.groups = int(group.max(initial=0)) if g else 0
         s.homogeneous = 1 if self.of == "v" else 0
-        s.here, s.trial, s.factors = Point(), Point(), Factors()
-        for record in (s, s.here, s.trial, s.factors):
-            _room(record, n=n, f=f, m=m, l=linear, g=g)
+        s.current, s.trial, s.factors = Point(), Point(), Factors()
+        for record in (s, s.current, s.trial, s.factors):
+            _allocate(record, n=n, f=f, m=m, l=linear, g=g)
         s.motion = self.evaluation.motion(self.of)
         s.argument, s.derivatives = self.evaluation.arguments[self.of], self.evaluation.entries[self.of]
         s.take, s.source, s.row, s.column, s.columns = layout.take, layout.source, layout.row, layout.column, columns
-        s.held[:], s.group[:] = ~self.free, group
-        s.targeted[: len(layout.targeted)] = layout.targeted
+        s.prescribed[:], s.group[:] = ~self.free, group
+        s.targeted[: len(layout.is_output)] = layout.is_output
         return s
 
     def _run(self, what: int, other: System | None = None, thorough: bool = False) -> int:
@@ -129,14 +129,14 @@ class ResidualSystem:
         return run(task, self.evaluation)
 
     def _end(self) -> Solution:
-        s, h = self.memory, self.memory.here
+        s, h = self.memory, self.memory.current
         copies = h.z.copy(), h.y.copy(), h.residual.copy(), h.weight.copy()
-        return Solution(self, *copies, h.share, s.factors.rank, tuple(Way)[max(s.way - 1, 0)])
+        return Solution(self, *copies, h.relative_residual, s.factors.rank, tuple(Way)[max(s.way - 1, 0)])
 
     def find(self, base: Callable[[], ResidualSystem] | None = None, thorough: bool = True) -> Solution:
         """The solution closest to the reference, or if there is none, a point of small residuals.
 
-        `base` makes the system without targets, which is asked for only if it is needed; `thorough` allows restarts.
+        `base` makes the system without targets, only if it is needed; `thorough` allows restarts.
         """
         if not self._run(memory.FIND):
             if base is None:
@@ -146,69 +146,169 @@ class ResidualSystem:
         return self._end()
 
     def at(self, z: Reals) -> Solution:
-        """What is known at the changes z."""
-        self.memory.here.z[:] = z
+        """Residuals and rank at the changes z."""
+        self.memory.current.z[:] = z
         self._run(memory.EVALUATE)
         return self._end()
 
     def at_unknowns(self, y: Reals) -> Solution:
-        """The same at unknowns, as far as they are free."""
+        """The same at given unknowns."""
         return self.at((y - self.reference)[self.columns] / self.scale[self.columns])
 
-    def restored(self, z: Reals) -> Solution:
-        """From the changes z to a solution."""
-        self.memory.here.z[:] = z
+    def restore(self, z: Reals) -> Solution:
+        """Solve by Newton's method from the changes z."""
+        self.memory.current.z[:] = z
         self._run(memory.RESTORE)
         return self._end()
 
-    def put_to_rest(self) -> Solution:
-        """What was found last, with as few velocities moved as will do."""
+    def rest_velocities(self) -> Solution:
+        """The last solution with as few velocities as possible off their references."""
         self._run(memory.REST)
         return self._end()
 
-    def walked(self, begin: Reals) -> Reals:
-        """All unknowns where targets, moved step by step from what they are at `begin` to what they should be, came to."""
+    def continued(self, begin: Reals) -> Reals:
+        """The end of a continuation of the targets from their values at `begin` to the required values."""
         self.memory.begin[:] = begin
-        self._run(memory.WALK)
+        self._run(memory.CONTINUE)
         return self.memory.last_y.copy()
 
-    def descended(self, begin: Solution, aim: ResidualSystem) -> Solution:
-        """From a solution to one where the targets of `aim` are missed least."""
-        self.memory.here.z[:] = begin.z
+    def descend(self, begin: Solution, aim: ResidualSystem) -> Solution:
+        """From a solution to one with the smallest error of the targets of `aim`."""
+        self.memory.current.z[:] = begin.z
         self._run(memory.EVALUATE)
         self._run(memory.DESCEND, aim.memory)
         return self._end()
 
     def jacobian_at(self, y: Reals) -> Reals:
-        """Of the rows, by all unknowns."""
+        """The Jacobian of the rows by all unknowns."""
         self.at_unknowns(y)
-        return self.memory.here.jacobian.copy()
+        return self.memory.current.jacobian.copy()
 
     @property
-    def least(self) -> Reals:
-        """Unknowns count as at least this large, once something was found."""
-        return self.memory.least
+    def least_size(self) -> Reals:
+        """Smallest sizes of the unknowns in weights, after a search."""
+        return self.memory.least_size
 
 
-def _room(record: System | Point | Factors, **sizes: int) -> None:
-    """Give all arrays that the solver works on to a record."""
+def _allocate(record: System | Point | Factors, **sizes: int) -> None:
+    """Allocate the arrays of a record."""
     shapes = SHAPES[type(record).__name__]
     record.allocate({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
-_SOURCES = ("memory", "residual_system", "least_norm", "newton", "descent", "search", "rest_velocities")
+_SOURCES = ("memory", "residual_system", "newton", "descent", "rest_velocities")
 SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
 @cache
 def solver_code() -> Code:
-    """The solver as machine code, which one machine compiles once."""
+    """The solver as machine code, compiled once per machine."""
     return SOLVER.load()
 
 
 def run(task: Task, evaluation: Evaluation) -> int:
-    """Do a task; what calls back to Python raised is raised here."""
-    answer = solver_code()(task)
+    """Run a task; exceptions of Python callbacks are raised here."""
+    output = solver_code()(task)
     if evaluation.failures:
         raise evaluation.failures.pop()
-    return answer
+    return output
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One stage: its unknowns with references and scales, and the targets that belong to it.
+
+    `prescribed` are targets of unknowns themselves, `output_targets` targets of outputs. `implied_rows` are linear rows that
+    the equations imply without having them among their constraints.
+    """
+
+    name: str  # "position" or "velocity"
+    problem: StartProblem
+    evaluation: Evaluation
+    unknowns: tuple[str, ...]
+    reference: Reals
+    scale: Reals
+    max_step: Reals
+    groups: Indices  # in which unknowns are put to rest, 0 for never
+    prescribed: Mapping[str, float]
+    output_targets: Mapping[str, float]
+    implied_rows: tuple[Reals, Reals] | None = None
+
+    @property
+    def constraints(self) -> tuple[int, ...]:
+        """The constraints of this level, by their number."""
+        return self.problem.constraints[self.name]
+
+    @cached_property
+    def targets(self) -> dict[str, float]:
+        return {**self.prescribed, **self.output_targets}
+
+    @cached_property
+    def full_system(self) -> ResidualSystem:
+        """All constraints and all targets."""
+        return self.system(self.targets)
+
+    def without_targets(self) -> ResidualSystem:
+        """The constraints alone."""
+        return self.system(())
+
+    def target_system(self, target: str, perturb: ResidualSystem) -> ResidualSystem:
+        """One target without constraints, with the references of another system in which it is free."""
+        return replace(replace(self, implied_rows=None).system((target,), without=self.constraints), reference=perturb.reference)
+
+    def system(
+        self, targets: Collection[str], without: Collection[int] = (), loose: Collection[str] = (), frozen: Bools | None = None
+    ) -> ResidualSystem:
+        """The constraints but those `without`, and the wishes named.
+
+        `loose` are unknowns that begin at their target without being held at it; `frozen` are unknowns that stay at their
+        references though nobody wished for it.
+        """
+        reference, free = self.reference.copy(), np.ones(len(self.unknowns), dtype=bool)
+        for name, value in self.prescribed.items():
+            if name in targets or name in loose:
+                place = self.unknowns.index(name)
+                reference[place] = value
+                free[place] = name in loose
+        if frozen is not None:
+            free &= ~frozen
+        constraints = tuple(i for i in self.constraints if i not in without) if without else self.constraints
+        outputs = tuple(name for name in self.output_targets if name in targets)
+        layout = self.problem.layout(self.name, constraints, outputs)
+        target = np.array([0.0] * len(constraints) + [self.output_targets[name] for name in outputs])
+        implied_rows = () if self.implied_rows is None else tuple(f"dependence of {name}" for name in self.unknowns)
+        return ResidualSystem(
+            labels=layout.labels + implied_rows,
+            of="q" if self.name == "position" else "v",
+            evaluation=self.evaluation,
+            layout=layout,
+            target=target,
+            reference=reference,
+            free=free,
+            scale=self.scale,
+            max_step=self.max_step,
+            groups=self.groups,
+            linear=self.implied_rows,
+        )
+
+
+def position_level(
+    problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals, max_step: Reals
+) -> Level:
+    """The position level: coordinates and values that depend on them alone. `q` and `v` are references."""
+    evaluation.arguments["v"][:] = v
+    names = problem.unknowns[0]
+    output_targets = {n: a for n, a in targets.outputs.items() if not problem.velocity_dependent[problem.output_rows[n]]}
+    groups = np.zeros(len(names), dtype=np.intp)
+    return Level("position", problem, evaluation, names, q, scale, max_step, groups, targets.coordinates, output_targets)
+
+
+def velocity_level(problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals) -> Level:
+    """The velocity level at given coordinates; independent velocities are set to rest where possible."""
+    evaluation.arguments["q"][:] = q
+    names = problem.unknowns[1]
+    output_targets = {n: a for n, a in targets.outputs.items() if problem.velocity_dependent[problem.output_rows[n]]}
+    max_step = np.full(len(names), np.inf)
+    return Level(
+        "velocity", problem, evaluation, names, v, scale, max_step, problem.rest_groups, targets.velocities, output_targets
+    )

@@ -1,4 +1,4 @@
-"""Collocation methods from their nodes: the polynomial that fulfils the equations at them makes the step.
+"""Coefficients of collocation methods from their nodes.
 
 E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, sections IV.5 (construction), IV.8
 (transformation of the linear systems, error estimate).
@@ -13,7 +13,7 @@ from draisine.simulation.methods.tableau import Array, Complex, ImplicitScheme, 
 
 
 def collocation_scheme(nodes: Array, order: int) -> ImplicitScheme:
-    """The scheme of a collocation method; its last node is 1 or it does not use the ends at all."""
+    """The scheme of a collocation method; its last node is 1, or neither end is a node."""
     s = len(nodes)
     a, b = runge_kutta_matrix(nodes)
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
@@ -21,7 +21,7 @@ def collocation_scheme(nodes: Array, order: int) -> ImplicitScheme:
     update = np.eye(s)[-1] if stiffly_accurate else b @ inverse
     real, pairs = _eigensystem(inverse)
     filter_value = float(real[0, 0]) if len(real) else float(np.abs(pairs[0, 0]))
-    end_rate = inverse[-1] if stiffly_accurate else _slope_at_one(nodes)
+    end_rate = inverse[-1] if stiffly_accurate else _derivative_at_one(nodes)
     dense, rough = _interpolants(nodes, inverse, update, stiffly_accurate)
     return ImplicitScheme(
         order=order,
@@ -54,20 +54,20 @@ def _eigensystem(inverse: Array) -> tuple[Array, Complex]:
 
 
 def _real_pair(left: Complex, right: Complex) -> tuple[Complex, Complex]:
-    """Eigenvectors of a real eigenvalue turned so that they are real."""
+    """Eigenvectors of a real eigenvalue, normalized to be real."""
     phase = right[int(np.argmax(np.abs(right)))]
     return left * phase, right / phase
 
 
 def _embedded(nodes: Array, start_weight: float) -> Array:
-    """b̂ − b of the quadrature formula of order s that gives the rate at the start the weight 1/μ: IV.8, eq. (8.19)."""
+    """b̂ − b of the quadrature formula of order s in which the rate at the start has the weight 1/μ: IV.8, eq. (8.19)."""
     s = len(nodes)
     side = np.zeros(s)
     side[0] = -start_weight
     return np.asarray(np.linalg.solve(np.vander(nodes, s, increasing=True).T, side), dtype=np.float64)
 
 
-def _slope_at_one(nodes: Array) -> Array:
+def _derivative_at_one(nodes: Array) -> Array:
     """The derivative at 1 of the polynomial through (0, 0) and (c_i, Z_i)."""
     points = np.concatenate([[0.0], nodes])
     jacobian = []
@@ -78,9 +78,9 @@ def _slope_at_one(nodes: Array) -> Array:
 
 
 def _interpolants(nodes: Array, inverse: Array, update: Array, stiffly_accurate: bool) -> tuple[Array, Array]:
-    """The collocation polynomial, and one of a higher degree that has the rate at the start (and at the end) as well.
+    """The collocation polynomial, and one of higher degree that also matches the rate at the start (and at the end).
 
-    The rates at the nodes come from stages that are exact to O(h^(s+1)), so that their integral gains an order.
+    The rates at the nodes come from stages that are exact to O(h^(s+1)), so their integral gains an order.
     """
     s = len(nodes)
     z, start, end = np.eye(s, s + 2), np.eye(s + 2)[s], np.eye(s + 2)[s + 1]
@@ -90,7 +90,7 @@ def _interpolants(nodes: Array, inverse: Array, update: Array, stiffly_accurate:
         fine = [*coarse, (0.0, True, start)]
     elif stiffly_accurate:
         fine = [(0.0, True, start), *inner]
-    elif s == 1:  # the rate at the middle is the mean rate, and says nothing new
+    elif s == 1:  # the rate at the midpoint is the mean rate and adds nothing
         fine = [(1.0, False, update @ z), (0.0, True, start), (1.0, True, end)]
     else:
         fine = [(0.0, True, start), *inner, (1.0, True, end)]

@@ -2,7 +2,7 @@
 
 J. R. Dormand and P. J. Prince, "High order embedded Runge–Kutta formulae", J. Comp. Appl. Math. 7 (1981) 67–75, with the error
 estimate and the interpolant of E. Hairer, S. P. Nørsett and G. Wanner, Solving Ordinary Differential Equations I,
-2nd ed., Springer 1993, sections II.5, II.6 and II.10. The digits are those of Hairer's code dop853.f, which SciPy carries too.
+2nd ed., Springer 1993, sections II.5, II.6 and II.10. The digits are those of Hairer's code dop853.f, also used by SciPy.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.errors import ArgumentError
-from draisine.simulation.methods.tableau import Array, Scheme, positive
+from draisine.simulation.methods.tableau import Array, Scheme, check_settings
 
 # fmt: off
 _NODES = (
@@ -137,10 +136,10 @@ SCHEME = _scheme()
 
 @dataclass(frozen=True)
 class DOP853:
-    """Dormand–Prince of order 8 with step control: each step's error stays below `atol + rtol · |x|` for every state.
+    """Dormand–Prince of order 8 with step size control: the error of each step is below `atol + rtol · |x|` for every state.
 
-    `atol` is one number or one per state. `first_step` is chosen automatically unless given; `max_step` bounds the
-    steps, `max_steps` their number, rejected ones included.
+    `atol` is one number or one per state. `first_step` is chosen automatically unless given; `max_step` limits the
+    steps, `max_steps` their number, including rejected ones.
 
     >>> DOP853(rtol=1e-10).order
     8
@@ -159,12 +158,4 @@ class DOP853:
     starter = SCHEME
 
     def __post_init__(self) -> None:
-        positive("DOP853", "rtol", self.rtol)
-        if self.rtol < 1e-14:
-            raise ArgumentError(f"DOP853: rtol = {self.rtol:g} is below what double precision can hold; use 1e-14 or more")
-        for value in np.atleast_1d(np.asarray(self.atol, dtype=float)):
-            positive("DOP853", "atol", float(value))
-        for name in ("first_step", "max_step"):
-            if getattr(self, name) is not None:
-                positive("DOP853", name, getattr(self, name))
-        positive("DOP853", "max_steps", self.max_steps)
+        check_settings(self)

@@ -1,4 +1,4 @@
-"""ESDIRK23: a pair of orders 2 and 3 with an explicit first stage and one matrix for the two others.
+"""ESDIRK23: embedded pair of orders 2 and 3 with an explicit first stage and one matrix for the two others.
 
 M. R. Kristensen, J. B. Jørgensen, P. G. Thomsen and S. B. Jørgensen, "An ESDIRK method with sensitivity analysis capabilities",
 Computers & Chemical Engineering 28 (2004) 2695–2707. With γ = 1 − 1/√2 the advancing formula is L-stable and stiffly
@@ -56,9 +56,9 @@ SCHEME = _scheme()
 
 @dataclass(frozen=True)
 class ESDIRK23:
-    """Order 2 with an error estimate of order 3: for stiff equations at loose tolerances, or with many jumps.
+    """Order 2 with an error estimate of order 3: for stiff equations at loose tolerances, or with many discontinuities.
 
-    With `step` the run is divided into equal steps instead, none longer than that, and every step is solved to rounding error.
+    With `step` the run is divided into equal steps, none longer than `step`, and each is solved to rounding error.
 
     >>> ESDIRK23(rtol=1e-4).order
     2

@@ -1,4 +1,4 @@
-"""Gauss–Legendre: collocation at the Gauss nodes, of order 2s, symplectic, A-stable, symmetric.
+"""Gauss–Legendre collocation: order 2s, symplectic, A-stable, symmetric.
 
 E. Hairer, C. Lubich and G. Wanner, Geometric Numerical Integration, 2nd ed., Springer 2006, sections II.1.3, IV.2.1 (quadratic
 invariants) and VI.4 (symplecticity).
@@ -27,9 +27,9 @@ def scheme(stages: int) -> ImplicitScheme:
 class Gauss:
     """Gauss–Legendre with 1 stage (implicit midpoint rule, order 2), 2 (order 4) or 3 stages (order 6).
 
-    With `step` the run is divided into equal steps, none longer than that, and every step is solved to rounding error:
-    quadratic invariants stay as they are, and the energy of a Hamiltonian system does not drift. Without it the steps are
-    controlled, and these virtues are lost. Algebraic unknowns converge with order s or s + 1 only; for them Radau is better.
+    With `step` the run is divided into equal steps, none longer than `step`, and each is solved to rounding error: quadratic
+    invariants are conserved, and the energy of a Hamiltonian system does not drift. Without `step` the step size is controlled,
+    and these properties are lost. Algebraic unknowns converge only with order s or s + 1; for them Radau is better.
 
     >>> Gauss(step=0.01).order, Gauss(step=0.01, stages=3).order
     (4, 6)

@@ -1,4 +1,4 @@
-"""The improved Euler method, of order 2, with a fixed step.
+"""Heun's method (improved Euler) of order 2 with a fixed step.
 
 K. Heun, "Neue Methoden zur approximativen Integration der Differentialgleichungen einer unabhängigen Veränderlichen", Z. Math.
 Phys. 45 (1900) 23–38. Dense output is the cubic Hermite polynomial through both ends of a step.
@@ -30,9 +30,9 @@ SCHEME = Scheme(
 
 @dataclass(frozen=True)
 class Heun:
-    """The improved Euler method, by the mean of both ends' slopes. A run is divided into equal steps, none longer than `step`.
+    """Heun's method of order 2. A run is divided into equal steps, none longer than `step`.
 
-    Of order 2 it is a method to compare with; RK4 costs twice as much a step and is far more accurate.
+    It serves for comparisons; RK4 costs twice as much per step and is far more accurate.
 
     >>> Heun(step=0.01).order
     2

@@ -1,4 +1,4 @@
-"""The predictor–corrector of Mauny, Porez and Boyer: an explicit formula of order 4, corrected by an implicit one of order 5.
+"""Predictor–corrector method of Mauny, Porez and Boyer: Adams–Bashforth 4 with Adams–Moulton 5.
 
 J. Mauny, M. Porez and F. Boyer, "Symbolic Dynamic Modeling of Locomotion Systems with Persistent Contacts - Application to the
 3D Bicycle", IFAC-PapersOnLine 50-1 (2017) 7598–7605, integrate with "a fourth-order explicit method for the prediction step and a
@@ -27,11 +27,11 @@ def _quintic() -> Array:
     With the increment Δ = h · corrector · k, the cubic part has the derivatives −12Δ + 8h f₀ + 5h f₊ at θ = −1 and
     −36Δ + 21h f₀ + 16h f₊ at θ = −2; the rest, θ²(1−θ)²(F₃ + θF₄), adds −12F₃ + 16F₄ and −60F₃ + 156F₄.
     """
-    now, before, before_that, new = (np.eye(6)[j] for j in (0, 1, 2, 5))
+    at_t, at_t1, at_t2, new = (np.eye(6)[j] for j in (0, 1, 2, 5))
     missing = np.array(
         [
-            before + 12.0 * _CORRECTOR - 8.0 * now - 5.0 * new,
-            before_that + 36.0 * _CORRECTOR - 21.0 * now - 16.0 * new,
+            at_t1 + 12.0 * _CORRECTOR - 8.0 * at_t - 5.0 * new,
+            at_t2 + 36.0 * _CORRECTOR - 21.0 * at_t - 16.0 * new,
         ]
     )
     return np.linalg.solve(np.array([[-12.0, 16.0], [-60.0, 156.0]]), missing)

@@ -1,4 +1,4 @@
-"""Radau IIA: collocation at the Radau nodes, of order 2s − 1, stiffly accurate and L-stable.
+"""Radau IIA collocation: order 2s − 1, stiffly accurate and L-stable.
 
 E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, section IV.8, and the code RADAU5
 described there; E. Hairer, C. Lubich and M. Roche, The Numerical Solution of Differential-Algebraic Systems by Runge–Kutta
@@ -28,9 +28,9 @@ def scheme(stages: int) -> ImplicitScheme:
 class Radau:
     """Radau IIA with 3 stages (order 5), 5 stages (order 9) or 1 stage (implicit Euler), for stiff and implicit equations.
 
-    Steps are controlled so that errors stay near `atol + rtol · |x|`; unknowns of index 2 and 3 are judged more mildly by
-    one and two powers of the step. With `step` the run is divided into equal steps instead, none longer than that, and every
-    step is solved to rounding error.
+    Steps are controlled so that errors stay near `atol + rtol · |x|`; errors of unknowns of index 2 and 3 are scaled by one
+    and two powers of the step. With `step` the run is divided into equal steps, none longer than `step`, and each is solved to
+    rounding error.
 
     >>> Radau().order, Radau(stages=5).order
     (5, 9)

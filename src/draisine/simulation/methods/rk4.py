@@ -25,7 +25,7 @@ SCHEME = Scheme(
 
 @dataclass(frozen=True)
 class RK4:
-    """The classical method of order 4. The run is divided into equal steps, none longer than `step`.
+    """The classical Runge–Kutta method of order 4. The run is divided into equal steps, none longer than `step`.
 
     >>> RK4(step=0.01).order
     4

@@ -1,23 +1,36 @@
-"""The numbers of an explicit method, in one form for all: rows of weights on derivatives.
+"""Coefficients of integration methods, in one form for all explicit and one for all implicit methods, and checks of settings.
 
-A step starts with `history` known derivatives (one for Runge–Kutta methods: that of the point itself; more for multistep
-methods: the newest first). Row i of `weights` makes the point of stage i from the derivatives before it,
+**Explicit methods.** A step starts with `history` known derivatives: one for Runge–Kutta methods, that of the point itself;
+more for multistep methods, the newest first. Row i of `weights` gives the point of stage i from the derivatives before it,
 
     X_i = x + h Σ_j weights[i, j] k_j,        k_i = f(t + nodes[i] h, X_i);
 
-row number `stages` gives the new state, and its derivative opens the next step. Rows after it serve dense output only.
+row number `stages` gives the new state, and its derivative opens the next step. The rows after it serve dense output only.
 
-The interpolant is nested in θ = (time − t)/h,
+**Interpolant**, nested in θ = (time − t)/h,
 
-    x(θ) = x + θ (F₀ + (1−θ) (F₁ + θ (F₂ + (1−θ) (F₃ + θ (F₄ + …))))),
+    x(θ) = x + θ (F₀ + (1−θ) (F₁ + θ (F₂ + (1−θ) (F₃ + θ (F₄ + …))))).
 
-F₀ … F₂ being the cubic Hermite polynomial through both ends, and the further ones F = h · dense · k.
-This is Hairer's form (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, 2nd ed., section II.6).
+F₀ … F₂ are the cubic Hermite polynomial through both ends, the further ones F = h · dense · k. This is Hairer's form (Hairer,
+Nørsett & Wanner, Solving Ordinary Differential Equations I, 2nd ed., section II.6).
+
+**Implicit methods** solve 0 = F(t, x, ẋ). The unknowns of a step are the increments of its stages, Z_i = X_i − x at t + c_i h.
+*Coupled* methods (collocation) solve all stages at once,
+
+    0 = F(t + c_i h, x + Z_i, (A⁻¹Z)_i / h).
+
+With A⁻¹ = R Λ L (right and left eigenvectors, LR = 1) a simplified Newton step decouples into one linear system per eigenvalue λ,
+real for a real one and complex for each pair, with the matrix λ/h ∂F/∂ẋ + ∂F/∂x: Hairer & Wanner, Solving Ordinary Differential
+Equations II, section IV.8. *Diagonal* methods solve one stage after the other, all with the same matrix; their first stage is the
+known derivative at t. The error estimate is a formula of lower order that also uses the derivative at t, filtered by the matrix
+μ/h ∂F/∂ẋ + ∂F/∂x so that stiff components are not overrated. Interpolants have the form above, linear in the increments and
+in h times the derivatives at both ends.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,13 +41,16 @@ from draisine.errors import ArgumentError
 from draisine.numerics.runge_kutta import ExplicitTableau
 
 if TYPE_CHECKING:
-    from draisine.simulation.methods.tableau import ImplicitScheme
+    from draisine.simulation.compiled_equations import CompiledEquations
+    from draisine.simulation.stepper.layout import Stepper
+    from draisine.simulation.stepper.memory import Memory
 
 Array = NDArray[np.float64]
+Advance = Callable[["Stepper"], int]  # continues a run; the reason to return is one of `stepper.layout`
 
 
-def protect(scheme: Scheme | ImplicitScheme) -> None:
-    """No more writing to the numbers of a method, which all runs share."""
+def make_read_only(scheme: Scheme | ImplicitScheme) -> None:
+    """Make the coefficient arrays of a method read-only; all runs share them."""
     for numbers in vars(scheme).values():
         if isinstance(numbers, np.ndarray):
             numbers.flags.writeable = False
@@ -42,7 +58,7 @@ def protect(scheme: Scheme | ImplicitScheme) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
-    """Weights of one explicit method; see the module's text for their meaning."""
+    """Coefficients of one explicit method; see the module docstring."""
 
     order: int
     history: int
@@ -51,10 +67,10 @@ class Scheme:
     nodes: Array  # (rows)
     dense: Array  # (terms beyond the cubic, rows)
     error: Array | None = None  # (2, rows): the estimates of order 5 and 3 of DOP853; a single one leaves the second zero
-    foreign: bool = False  # steps are made outside the loop, which only takes them
+    external: bool = False  # steps are made outside the loop and passed to it
 
     def __post_init__(self) -> None:
-        protect(self)
+        make_read_only(self)
 
     @property
     def rows(self) -> int:
@@ -62,14 +78,14 @@ class Scheme:
 
     @property
     def tableau(self) -> ExplicitTableau:
-        """Butcher's table of a Runge–Kutta method, for steps outside the compiled loop."""
+        """Butcher tableau of a Runge–Kutta method, for steps outside the compiled loop."""
         s = self.stages
         error = None if self.error is None else self.error[:, :s]
         return ExplicitTableau(self.order, self.weights[:s, :s], self.weights[s, :s], self.nodes[:s], error)
 
 
 class SteppingMethod(Protocol):
-    """What the driver reads of a method. A fixed-step method has `step`; an adaptive one its tolerances."""
+    """What the driver needs of a method. A fixed-step method has `step`; an adaptive one has tolerances."""
 
     @property
     def order(self) -> int: ...
@@ -79,7 +95,7 @@ class SteppingMethod(Protocol):
 
     @property
     def implicit(self) -> bool:
-        """Whether it solves 0 = F(t, x, ẋ); then it has `highest_index`."""
+        """Whether it solves 0 = F(t, x, ẋ); then it also has `highest_index`."""
 
     @property
     def scheme(self) -> Scheme | ImplicitScheme: ...
@@ -92,7 +108,121 @@ class SteppingMethod(Protocol):
     def max_steps(self) -> int: ...
 
 
+class ExternalMethod(SteppingMethod, Protocol):
+    """A method whose steps are made outside the stepping loop (its scheme is `external`)."""
+
+    def stepper(self, memory: Memory, equations: CompiledEquations, loop: Advance, command: Callable[[], None] | None) -> Advance:
+        """A function like `loop` that makes steps and passes them to it; `command` has a control set the inputs."""
+
+
 def positive(method: str, name: str, value: float) -> None:
-    """Refuse a setting that is not a positive finite number."""
+    """Raise an error for a setting that is not a positive finite number."""
     if not (value > 0.0 and math.isfinite(value)):
         raise ArgumentError(f"{method}: {name} must be a positive number, got {value!r}")
+
+
+class Settings(Protocol):
+    """Settings of methods with step size control."""
+
+    @property
+    def rtol(self) -> float: ...
+    @property
+    def atol(self) -> float | Sequence[float]: ...
+    @property
+    def first_step(self) -> float | None: ...
+    @property
+    def max_step(self) -> float | None: ...
+    @property
+    def max_steps(self) -> int: ...
+
+
+def check_settings(method: Settings) -> None:
+    """Raise an error for invalid tolerances and steps, with the method and the setting."""
+    name = type(method).__name__
+    positive(name, "rtol", method.rtol)
+    if method.rtol < 1e-14:
+        raise ArgumentError(f"{name}: rtol = {method.rtol:g} is below the precision of doubles; use 1e-14 or more")
+    for value in np.atleast_1d(np.asarray(method.atol, dtype=float)):
+        positive(name, "atol", float(value))
+    for setting in ("step", "first_step", "max_step"):
+        if getattr(method, setting, None) is not None:
+            positive(name, setting, getattr(method, setting))
+    positive(name, "max_steps", method.max_steps)
+
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitScheme:
+    """Coefficients of one implicit method; s is the number of stages that are solved for."""
+
+    order: int
+    power: int  # the error estimate falls like h^power
+    coupled: bool
+    nodes: Array  # (s)
+    weights: Array  # coupled: A⁻¹ (s, s); diagonal: a_ij (s, s + 1), the known rate first
+    update: Array  # (s): x_new = x + Σ update Z
+    end_rate: Array  # (s): rate at the end = Σ end_rate Z / h
+    filter: float  # μ
+    # coupled: the residual at t is taken with the rate Σ estimate Z / h; diagonal: the error is h Σ estimate k (s + 1)
+    estimate: Array
+    dense: Array  # (terms, s + 2): on Z, h · rate at the start, h · rate at the end
+    rough: Array  # (terms, s + 2): the same where the rate at the start is not that of a smooth solution
+    mismatch: Array  # (s + 2): on the same, the largest difference of the two interpolants
+    evaluates_end: bool  # the rate at the end is evaluated where the equations are explicit
+    real: Array  # (0 or 1, 1 + 2 s): λ, its left and its right eigenvector
+    pairs: Complex  # (pairs, 1 + 2 s): the same for one of each pair
+
+    history = 1
+    external = False
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
+
+    @property
+    def solved(self) -> int:
+        """Number of stages that are solved for."""
+        return len(self.nodes)
+
+    @property
+    def stages(self) -> int:
+        """The row of rates at the new point."""
+        return self.solved + 1
+
+    @property
+    def rows(self) -> int:
+        return self.stages + 1
+
+
+def polynomial(conditions: list[tuple[float, bool, Array]], terms: int) -> Array:
+    """Coefficients (terms, columns) of the nested interpolant by conditions: (θ, whether on the derivative, row of data)."""
+    basis = nested_basis(len(conditions))
+    left = np.array([[np.polyval(np.polyder(p) if slope else p, theta) for p in basis] for theta, slope, _ in conditions])
+    right = np.array([data for _, _, data in conditions])
+    coefficients = np.zeros((terms, right.shape[1]))
+    coefficients[: len(conditions)] = np.linalg.solve(left, right)
+    return coefficients
+
+
+def largest_difference(dense: Array, rough: Array) -> Array:
+    """The largest difference of two interpolants with the same ends, as weights on their data.
+
+    Filtered error estimates ignore algebraic and stiff unknowns, which are accurate at the end of any step. Between the ends of
+    too long a step they are not, and there the two interpolants differ.
+    """
+    theta = np.linspace(0.0, 1.0, 201)
+    basis = np.array([np.polyval(p, theta) for p in nested_basis(len(dense))])
+    # they differ in the rate at the start
+    gap = (dense - rough)[:, -2] @ basis
+    index = int(np.argmax(np.abs(gap)))
+    return np.asarray(basis[:, index] @ (dense - rough))
+
+
+def nested_basis(terms: int) -> list[Array]:
+    """θ, θ(1−θ), θ²(1−θ), θ²(1−θ)², … as polynomials."""
+    basis, last = [], np.array([1.0])
+    for term in range(terms):
+        last = np.polymul(last, [1.0, 0.0] if term % 2 == 0 else [-1.0, 1.0])
+        basis.append(last)
+    return basis

@@ -1,1 +1,1 @@
-"""The stepping loop, compiled: steps, error control, events, recording."""
+"""The compiled stepping loop: steps, error control, events, recording."""

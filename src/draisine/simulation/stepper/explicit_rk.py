@@ -1,7 +1,7 @@
-"""Inside one step: derivatives, stages, the error estimate and the interpolant.
+"""One step of an explicit method: derivatives, stages, error estimate, stiffness detection, interpolant.
 
-Like all of the stepping loop these functions are written in restricted Python (`kernels.restricted`): they are compiled as they
-stand, and run in the interpreter as well.
+Like all of the stepping loop these functions are restricted Python (`codegen.restricted`): they are compiled without change,
+and run in the interpreter as well.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ def copy(source: Vector, target: Vector, length: int) -> None:
         target[i] = source[i]
 
 
-def first_bad(numbers: Vector, length: int) -> int:
-    """The position of the first number that is infinite or not a number, or −1."""
+def first_nonfinite(numbers: Vector, length: int) -> int:
+    """The index of the first number that is not finite, or −1."""
     for i in range(length):
         if not math.isfinite(numbers[i]):
             return i
     return -1
 
 
-def command(s: Stepper, time: float) -> None:
-    """Let the control set the inputs for (time, point)."""
+def apply_control(s: Stepper, time: float) -> None:
+    """Have the control set the inputs for (time, point)."""
     s.time[0] = time
     if s.control != 0:
         call_kernel(s.control, (s.time, s.point, s.u, s.parameters), (s.command,))
@@ -36,14 +36,14 @@ def command(s: Stepper, time: float) -> None:
 
 
 def evaluate(s: Stepper, time: float, row: int) -> None:
-    """Write the derivative at (time, point) into a row. After an abort by the control the row is left as it is."""
-    command(s, time)
+    """Write the derivative at (time, point) into a row. After an abort by the control the row is unchanged."""
+    apply_control(s, time)
     if s.aborted == 0:
         call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
         s.evaluations += 1
 
 
-def weigh(s: Stepper, weights: Vector, count: int, target: Vector) -> None:
+def weighted_sum(s: Stepper, weights: Vector, count: int, target: Vector) -> None:
     """target = Σ_j weights[j] k_j over the first `count` rows."""
     width, k = s.width, s.k
     for i in range(width):
@@ -55,37 +55,37 @@ def weigh(s: Stepper, weights: Vector, count: int, target: Vector) -> None:
                 target[i] += weight * k[j, i]
 
 
-def place(s: Stepper, m: Tableau, row: int, h: float, target: Vector) -> None:
+def stage_point(s: Stepper, m: Tableau, row: int, h: float, target: Vector) -> None:
     """target = x + h Σ_j weights[row, j] k_j."""
-    weigh(s, m.weights[row], row, target)
+    weighted_sum(s, m.weights[row], row, target)
     x = s.x
     for i in range(s.width):
         target[i] = x[i] + h * target[i]
 
 
 def attempt(s: Stepper, m: Tableau, h: float) -> None:
-    """Compute the stages and the new state of a step; the derivatives of its history are there."""
+    """Compute the stages and the new state of a step; the derivatives of its history are known."""
     for row in range(m.history, m.stages):
-        place(s, m, row, h, s.point)
+        stage_point(s, m, row, h, s.point)
         evaluate(s, s.t + m.nodes[row] * h, row)
         if s.aborted != 0:
             return
-    place(s, m, m.stages, h, s.new)
+    stage_point(s, m, m.stages, h, s.new)
 
 
 def scale(s: Stepper, i: int) -> float:
-    """The error allowed to state i."""
+    """The error tolerance of state i."""
     return s.atol[i] + s.rtol * max(abs(s.x[i]), abs(s.new[i]))
 
 
 def error_size(s: Stepper, m: Tableau, h: float) -> float:
     """The error of the step in units of the tolerance, root mean square over the states.
 
-    Two estimates are combined as in Hairer, Nørsett & Wanner I, eq. (II.10.17); with the second zero the first remains.
+    Two estimates are combined as in Hairer, Nørsett & Wanner I, eq. (II.10.17); if the second is zero the first remains.
     """
     error = s.error
-    weigh(s, m.error[0], m.stages, error[0])
-    weigh(s, m.error[1], m.stages, error[1])
+    weighted_sum(s, m.error[0], m.stages, error[0])
+    weighted_sum(s, m.error[1], m.stages, error[1])
     main, other = 0.0, 0.0
     for i in range(s.states):
         unit = 1.0 / scale(s, i)
@@ -106,32 +106,32 @@ def largest_error(s: Stepper) -> int:
     return worst
 
 
-def blame(s: Stepper, m: Tableau, h: float, last: int) -> None:
-    """Note the first derivative that is not finite among the stages up to `last`, else the first such state."""
+def record_nonfinite(s: Stepper, m: Tableau, h: float, last: int) -> None:
+    """Record the first derivative that is not finite among the stages up to `last`, else the first such state."""
     for row in range(m.history, last + 1):
-        bad = first_bad(s.k[row], s.states)
+        bad = first_nonfinite(s.k[row], s.states)
         if bad >= 0:
-            s.culprit, s.culprit_is_state, s.bad_time = bad, 0, s.t + m.nodes[row] * h
+            s.failed_index, s.failed_kind, s.bad_time = bad, 0, s.t + m.nodes[row] * h
             return
-    s.culprit, s.culprit_is_state, s.bad_time = max(0, first_bad(s.new, s.states)), 1, s.t + h
+    s.failed_index, s.failed_kind, s.bad_time = max(0, first_nonfinite(s.new, s.states)), 1, s.t + h
 
 
-# A run is stiff if stability limits its steps: the stretch of a derivative over a difference of two points of the step, times h,
-# lies at the border of the stability region. Hairer, Nørsett & Wanner II, section IV.2, and the code DOP853.
+# A run is stiff if stability limits its steps: h times the ratio of the differences of derivatives and states at two points of
+# the step lies at the border of the stability region. Hairer & Wanner II, section IV.2, and the code DOP853.
 STABILITY_BORDER = 6.1
-LOOK_EVERY = 10
-SEEN, UNSEEN = 15, 6
+STIFFNESS_TEST_INTERVAL = 10
+STIFF_LIMIT, NONSTIFF_LIMIT = 15, 6
 
 
-def looks_stiff(s: Stepper, m: Tableau, h: float) -> bool:
-    """Whether steps at the border of stability were seen often enough; the derivative at the new point is there.
+def is_stiff(s: Stepper, m: Tableau, h: float) -> bool:
+    """Whether enough steps were at the border of stability; the derivative at the new point is known.
 
-    The two points are the new one and that of the last stage, which lie at the same time.
+    The two points are the new state and the last stage, which belong to the same time.
     """
-    if s.suspect == 1 and s.stiff_steps == 0 and s.accepted % LOOK_EVERY != 0:
+    if s.check_stiffness == 1 and s.stiff_steps == 0 and s.accepted % STIFFNESS_TEST_INTERVAL != 0:
         return False
     last = m.stages - 1
-    place(s, m, last, h, s.point)
+    stage_point(s, m, last, h, s.point)
     new, point, rate, other = s.new, s.point, s.k[m.stages], s.k[last]
     above, below = 0.0, 0.0
     for i in range(s.states):
@@ -139,11 +139,11 @@ def looks_stiff(s: Stepper, m: Tableau, h: float) -> bool:
         above += ((rate[i] - other[i]) * unit) ** 2
         below += ((new[i] - point[i]) * unit) ** 2
     if abs(h) * math.sqrt(above) > STABILITY_BORDER * math.sqrt(below):
-        s.calm_steps = 0
+        s.nonstiff_steps = 0
         s.stiff_steps += 1
-        return s.stiff_steps >= SEEN
-    s.calm_steps += 1
-    if s.calm_steps >= UNSEEN:
+        return s.stiff_steps >= STIFF_LIMIT
+    s.nonstiff_steps += 1
+    if s.nonstiff_steps >= NONSTIFF_LIMIT:
         s.stiff_steps = 0
     return False
 
@@ -156,26 +156,26 @@ def prepare_cubic(s: Stepper, m: Tableau, h: float) -> None:
         f[0, i] = increment
         f[1, i] = h * old_rate[i] - increment
         f[2, i] = 2.0 * increment - h * (old_rate[i] + new_rate[i])
-    s.ready = 0
+    s.dense_ready = 0
 
 
 def prepare_dense(s: Stepper, m: Tableau, h: float) -> None:
-    """The further coefficients of the interpolant, with the stages that serve them alone."""
+    """The further coefficients of the interpolant, with the stages that only they need."""
     for row in range(m.stages + 1, m.rows):
-        place(s, m, row, h, s.point)
+        stage_point(s, m, row, h, s.point)
         evaluate(s, s.t + m.nodes[row] * h, row)
         if s.aborted != 0:
             return
     f = s.dense
     for term in range(3, m.terms):
-        weigh(s, m.dense[term - 3], m.rows, f[term])
+        weighted_sum(s, m.dense[term - 3], m.rows, f[term])
         for i in range(s.width):
             f[term, i] *= h
-    s.ready = 1
+    s.dense_ready = 1
 
 
 def interpolate(s: Stepper, terms: int, theta: float, target: Vector, length: int) -> None:
-    """target = the interpolant at the fraction θ of the step, using its first `terms` coefficients."""
+    """target = the interpolant at the fraction θ of the step, with its first `terms` coefficients."""
     x, f, rest = s.x, s.dense, 1.0 - theta
     for i in range(length):
         value = 0.0

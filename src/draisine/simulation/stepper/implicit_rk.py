@@ -1,39 +1,40 @@
-"""Inside one step of an implicit method: the simplified Newton iteration that solves its stages.
+"""One step of an implicit Runge–Kutta method: simplified Newton iteration, error estimate, interpolant.
 
-Restricted Python, like `stages`, whose implicit counterparts these functions are. The iteration follows the code RADAU5
-(Hairer & Wanner II, section IV.8): Jacobians and factors are kept as long as it converges well, and its rate θ says how long
-that is. In runs with a fixed step it goes on to rounding error instead.
+Restricted Python, the implicit counterpart of `explicit_rk`. The iteration follows the code RADAU5 (Hairer & Wanner II, section
+IV.8): Jacobians and factors are kept as long as it converges well, and its convergence rate θ decides how long that is. In runs
+with a fixed step it continues to rounding error instead.
 """
 
 from __future__ import annotations
 
 import math
 
-from draisine.simulation.stepper.explicit_rk import copy, first_bad
+from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.implicit_systems import (
-    PATIENCE,
-    blame_equation,
+    MAX_ITERATIONS,
     clear,
     factorize,
     make_jacobians,
+    multiply_rate_jacobian,
+    record_nonfinite_equation,
     residual,
-    size_of,
+    set_error_weights,
     solve_complex,
     solve_real,
-    weigh_unknowns,
+    weighted_rms,
 )
 from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED, Stepper, Tableau
 
 EPSILON = 2.220446049250313e-16
-SLOWEST = 0.99  # rate of convergence beyond which an iteration is given up
+SLOWEST = 0.99  # convergence rate above which an iteration is stopped
 
 
 def predict(s: Stepper, m: Tableau, h: float) -> None:
-    """Increments of the stages by the polynomial of the step before, continued; zero if there was none."""
+    """Increments of the stages by extrapolation of the last step's polynomial; zero if there is none."""
     count, width, z, past, nodes = m.solved, s.width, s.stage, s.past_stage, m.nodes
     for i in range(count):
         clear(z[i], width)
-    if s.predicts == 0:
+    if s.past_stage_valid == 0:
         return
     for i in range(count):
         theta = 1.0 + nodes[i] * h / s.past_h
@@ -47,7 +48,7 @@ def predict(s: Stepper, m: Tableau, h: float) -> None:
                 z[i, l] += weight * past[j, l]
 
 
-def load_stage(s: Stepper, m: Tableau, h: float, i: int) -> None:
+def evaluate_stage_residual(s: Stepper, m: Tableau, h: float, i: int) -> None:
     """The residual of stage i."""
     width, z, x, point, rate = s.width, s.stage, s.x, s.point, s.rate
     for l in range(width):
@@ -57,30 +58,30 @@ def load_stage(s: Stepper, m: Tableau, h: float, i: int) -> None:
         weight = m.weights[i, j] / h
         for l in range(width):
             rate[l] += weight * z[j, l]
-    residual(s, s.t + m.nodes[i] * h, s.load[i])
+    residual(s, s.t + m.nodes[i] * h, s.stage_residual[i])
 
 
-def correct_stages(s: Stepper, m: Tableau) -> float:
+def newton_step(s: Stepper, m: Tableau) -> float:
     """One Newton step for all stages, by the eigenvectors of A⁻¹; return its size."""
-    count, n, z, load, change = m.solved, s.unknowns, s.stage, s.load, s.change
-    weight, side, shared, real, pairs = s.weight, s.side, s.complex_side, m.real, m.pairs
+    count, n, z, residuals, change = m.solved, s.unknowns, s.stage, s.stage_residual, s.change
+    weight, rhs, shared, real, pairs = s.weight, s.rhs, s.complex_rhs, m.real, m.pairs
     for i in range(count):
         clear(change[i], s.width)
     for k in range(m.real_systems):
         for l in range(n):
             total = 0.0
             for i in range(count):
-                total -= real[k, 1 + i] * load[i, l]
-            side[l] = total
-        solve_real(s, side)
+                total -= real[k, 1 + i] * residuals[i, l]
+            rhs[l] = total
+        solve_real(s, rhs)
         for i in range(count):
             for l in range(n):
-                change[i, l] += real[k, 1 + count + i] * side[l]
+                change[i, l] += real[k, 1 + count + i] * rhs[l]
     for k in range(m.pair_systems):
         for l in range(n):
             shares = 0.0j
             for i in range(count):
-                shares -= pairs[k, 1 + i] * load[i, l]
+                shares -= pairs[k, 1 + i] * residuals[i, l]
             shared[l] = shares
         solve_complex(s, k)
         for i in range(count):
@@ -96,75 +97,75 @@ def correct_stages(s: Stepper, m: Tableau) -> float:
 
 
 def iterate_coupled(s: Stepper, m: Tableau, h: float) -> int:
-    """All stages together."""
+    """Newton iteration for all stages together."""
     before, rate_before, rate = 0.0, 1.0, 1.0
-    for turn in range(most_turns(s, m)):
+    for iteration in range(max_iterations(s, m)):
         for i in range(m.solved):
-            load_stage(s, m, h, i)
+            evaluate_stage_residual(s, m, h, i)
             if s.aborted != 0:
                 return SOLVED
-            bad = first_bad(s.load[i], s.unknowns)
+            bad = first_nonfinite(s.stage_residual[i], s.unknowns)
             if bad >= 0:
-                return blame_equation(s, bad)
-        size = correct_stages(s, m)
+                return record_nonfinite_equation(s, bad)
+        size = newton_step(s, m)
         if not math.isfinite(size):
-            s.relief = 0.5
+            s.shrink_factor = 0.5
             return SINGULAR_MATRIX
-        rate, rate_before = rate_of(turn, size, before, rate, rate_before)
-        verdict = judge(s, m, turn, size, before, rate)
-        if verdict >= 0:
-            return verdict
+        rate, rate_before = convergence_rate(iteration, size, before, rate, rate_before)
+        outcome = check_convergence(s, m, iteration, size, before, rate)
+        if outcome >= 0:
+            return outcome
         before = max(size, EPSILON * 1e-10)
-    s.relief = 0.5
+    s.shrink_factor = 0.5
     return DIVERGED
 
 
-def most_turns(s: Stepper, m: Tableau) -> int:
+def max_iterations(s: Stepper, m: Tableau) -> int:
     if s.newton_tolerance == 0.0:
-        return PATIENCE
+        return MAX_ITERATIONS
     return 7 + (5 * max(0, m.solved - 3)) // 2
 
 
-def rate_of(turn: int, size: float, before: float, rate: float, rate_before: float) -> tuple[float, float]:
-    """The rate of convergence, smoothed over two turns, and the bare one."""
-    if turn == 0:
+def convergence_rate(iteration: int, size: float, before: float, rate: float, rate_before: float) -> tuple[float, float]:
+    """The convergence rate, smoothed over two iterations, and the plain one."""
+    if iteration == 0:
         return 1.0, 1.0
     bare = size / before
-    return (bare if turn == 1 else math.sqrt(bare * rate_before)), bare
+    return (bare if iteration == 1 else math.sqrt(bare * rate_before)), bare
 
 
-def judge(s: Stepper, m: Tableau, turn: int, size: float, before: float, rate: float) -> int:
-    """SOLVED or DIVERGED after a turn of the iteration, −1 to go on."""
+def check_convergence(s: Stepper, m: Tableau, iteration: int, size: float, before: float, rate: float) -> int:
+    """SOLVED or DIVERGED after an iteration, −1 to continue."""
     if s.newton_tolerance == 0.0:
-        return judge_exact(s, turn, size, before)
-    if turn > 0:
+        return check_exact_convergence(s, iteration, size, before)
+    if iteration > 0:
         if rate >= SLOWEST:
-            s.convergence, s.relief = rate, 0.5
+            s.convergence, s.shrink_factor = rate, 0.5
             return DIVERGED
         s.convergence = rate
-        s.carried = rate / (1.0 - rate)
-        turns_left = most_turns(s, m) - 1 - turn
-        expected = s.carried * size * rate ** float(turns_left) / s.newton_tolerance
-        if expected >= 1.0 and turns_left > 0:
+        s.newton_factor = rate / (1.0 - rate)
+        iterations_left = max_iterations(s, m) - 1 - iteration
+        expected = s.newton_factor * size * rate ** float(iterations_left) / s.newton_tolerance
+        if expected >= 1.0 and iterations_left > 0:
             expected = max(1e-4, min(20.0, expected))
-            s.relief = 0.8 * expected ** (-1.0 / (4.0 + turns_left))
+            s.shrink_factor = 0.8 * expected ** (-1.0 / (4.0 + iterations_left))
             return DIVERGED
-    s.iterations = turn + 1
-    if s.carried * size <= s.newton_tolerance:
+    s.iterations = iteration + 1
+    if s.newton_factor * size <= s.newton_tolerance:
         return SOLVED
     return -1
 
 
-def judge_exact(s: Stepper, turn: int, size: float, before: float) -> int:
-    """Solved when a turn changes nothing any more, or rounding keeps it from changing less; `carried` is the least change yet."""
-    s.iterations = turn + 1
-    s.carried = size if turn == 0 else min(size, s.carried)
-    if turn > 0 and before > 1e-12:
-        s.convergence = max(s.convergence if turn > 1 else 0.0, size / before)
-    if size <= 0.25 * EPSILON or (turn > 0 and before <= size < 1e-9):
+def check_exact_convergence(s: Stepper, iteration: int, size: float, before: float) -> int:
+    """Solved when the corrections reach rounding error; `newton_factor` is the smallest correction so far."""
+    s.iterations = iteration + 1
+    s.newton_factor = size if iteration == 0 else min(size, s.newton_factor)
+    if iteration > 0 and before > 1e-12:
+        s.convergence = max(s.convergence if iteration > 1 else 0.0, size / before)
+    if size <= 0.25 * EPSILON or (iteration > 0 and before <= size < 1e-9):
         return SOLVED
-    if size > 1e3 * s.carried:
-        s.relief = 0.5
+    if size > 1e3 * s.newton_factor:
+        s.shrink_factor = 0.5
         return DIVERGED
     return -1
 
@@ -173,9 +174,9 @@ def judge_exact(s: Stepper, turn: int, size: float, before: float) -> int:
 
 
 def iterate_diagonal(s: Stepper, m: Tableau, h: float) -> int:
-    """The stages in turn; rates k of the stages stand in the rows of derivatives, the known one first."""
+    """Newton iteration stage by stage; the rates k of the stages are the rows of derivatives, the known one first."""
     count, width = m.solved, s.width
-    slowest, turns = 0.0, 0
+    slowest, iterations = 0.0, 0
     for i in range(count):
         weights, base, k = m.weights[i], s.stage[i], s.k[i + 1]
         clear(base, width)
@@ -189,42 +190,42 @@ def iterate_diagonal(s: Stepper, m: Tableau, h: float) -> int:
             return outcome
         for l in range(width):
             base[l] += h * weights[i + 1] * k[l]
-        slowest, turns = max(slowest, s.convergence), turns + s.iterations
-    s.convergence, s.iterations = slowest, turns
+        slowest, iterations = max(slowest, s.convergence), iterations + s.iterations
+    s.convergence, s.iterations = slowest, iterations
     copy(s.k[count], s.k[m.stages], width)
     return SOLVED
 
 
 def iterate_stage(s: Stepper, m: Tableau, h: float, i: int, gamma: float) -> int:
-    """F(t + c h, x + base + hγ k, k) = 0 for k."""
+    """Solve F(t + c h, x + base + hγ k, k) = 0 for k."""
     width, n = s.width, s.unknowns
-    x, base, k, point, side = s.x, s.stage[i], s.k[i + 1], s.point, s.side
+    x, base, k, point, rhs = s.x, s.stage[i], s.k[i + 1], s.point, s.rhs
     time = s.t + m.nodes[i] * h
     before, rate_before, rate = 0.0, 1.0, 1.0
     s.convergence = 0.0
-    for turn in range(most_turns(s, m)):
+    for iteration in range(max_iterations(s, m)):
         for l in range(width):
             point[l] = x[l] + base[l] + h * gamma * k[l]
         copy(k, s.rate, width)
-        residual(s, time, side)
+        residual(s, time, rhs)
         if s.aborted != 0:
             return SOLVED
-        bad = first_bad(side, n)
+        bad = first_nonfinite(rhs, n)
         if bad >= 0:
-            return blame_equation(s, bad)
-        solve_real(s, side)
-        size = size_of(s, side)
+            return record_nonfinite_equation(s, bad)
+        solve_real(s, rhs)
+        size = weighted_rms(s, rhs)
         if not math.isfinite(size):
-            s.relief = 0.5
+            s.shrink_factor = 0.5
             return SINGULAR_MATRIX
         for l in range(n):
-            k[l] -= side[l] / (h * gamma)
-        rate, rate_before = rate_of(turn, size, before, rate, rate_before)
-        verdict = judge(s, m, turn, size, before, rate)
-        if verdict >= 0:
-            return verdict
+            k[l] -= rhs[l] / (h * gamma)
+        rate, rate_before = convergence_rate(iteration, size, before, rate, rate_before)
+        outcome = check_convergence(s, m, iteration, size, before, rate)
+        if outcome >= 0:
+            return outcome
         before = max(size, EPSILON * 1e-10)
-    s.relief = 0.5
+    s.shrink_factor = 0.5
     return DIVERGED
 
 
@@ -232,29 +233,29 @@ def iterate_stage(s: Stepper, m: Tableau, h: float, i: int, gamma: float) -> int
 
 
 def attempt_implicit(s: Stepper, m: Tableau, h: float) -> int:
-    """Solve the stages of a step; the new state and the rate there."""
-    if s.old != 0:
+    """Solve the stages of a step; compute the new state and its rate."""
+    if s.jacobian_old != 0:
         outcome = make_jacobians(s)
         if outcome != SOLVED:
             return outcome
     outcome = factorize(s, m, h)
     if outcome != SOLVED:
-        s.relief = 0.5
+        s.shrink_factor = 0.5
         return outcome
-    weigh_unknowns(s, h)
-    s.carried = max(s.carried, EPSILON) ** 0.8
-    s.convergence = 0.0  # nothing bad is known of it
+    set_error_weights(s, h)
+    s.newton_factor = max(s.newton_factor, EPSILON) ** 0.8
+    s.convergence = 0.0  # no iteration yet
     if m.coupled != 0:
         predict(s, m, h)
         outcome = iterate_coupled(s, m, h)
     else:
         outcome = iterate_diagonal(s, m, h)
     if outcome == SOLVED and s.aborted == 0:
-        finish(s, m, h)
+        update_state(s, m, h)
     return outcome
 
 
-def finish(s: Stepper, m: Tableau, h: float) -> None:
+def update_state(s: Stepper, m: Tableau, h: float) -> None:
     """x + Σ update Z, and Σ end_rate Z / h."""
     count, width, z, x, new, end = m.solved, s.width, s.stage, s.x, s.new, s.k[m.stages]
     update, end_rate = m.update, m.end_rate
@@ -269,3 +270,76 @@ def finish(s: Stepper, m: Tableau, h: float) -> None:
             for j in range(count):
                 total += end_rate[j] * z[j, l]
             end[l] = total / h
+
+
+def implicit_error_size(s: Stepper, m: Tableau, h: float) -> float:
+    """The error of the step in units of the tolerance: at its end by the filtered estimate, inside by the interpolants."""
+    size = coupled_error_size(s, m, h) if m.coupled != 0 else diagonal_error_size(s, m, h)
+    if s.smooth != 0 and m.evaluates_end == 0 and size < 1.0:
+        size = max(size, mismatch_size(s, m, h))
+    return size
+
+
+def mismatch_size(s: Stepper, m: Tableau, h: float) -> float:
+    """The difference of two interpolants of the step."""
+    count, width = m.solved, s.width
+    z, mismatch, start, end, gap = s.stage, m.mismatch, s.k[0], s.k[m.stages], s.rhs
+    for l in range(width):
+        gap[l] = h * (mismatch[count] * start[l] + mismatch[count + 1] * end[l])
+    for j in range(count):
+        for l in range(width):
+            gap[l] += mismatch[j] * z[j, l]
+    return weighted_rms(s, gap)
+
+
+def coupled_error_size(s: Stepper, m: Tableau, h: float) -> float:
+    """The estimate of collocation methods, filtered a second time if the first would reject the first or a repeated step."""
+    count, width = m.solved, s.width
+    z, estimate, x, error, point, rate = s.stage, m.estimate, s.x, s.error[0], s.point, s.rate
+    clear(error, width)
+    size = 0.0
+    for _ in range(2):
+        for l in range(width):
+            point[l] = x[l] + error[l]
+            total = 0.0
+            for j in range(count):
+                total += estimate[j] * z[j, l]
+            rate[l] = total / h
+        residual(s, s.t, error)
+        if s.aborted != 0:
+            return 0.0
+        for l in range(width):
+            error[l] = -error[l]
+        solve_real(s, error)
+        size = weighted_rms(s, error)
+        if size < 1.0 or (s.accepted > 0 and s.last_rejected == 0):
+            break
+    return size
+
+
+def diagonal_error_size(s: Stepper, m: Tableau, h: float) -> float:
+    """The filtered difference of the two formulas."""
+    count, width = m.solved, s.width
+    estimate, difference, error = m.estimate, s.rhs, s.error[0]
+    clear(difference, width)
+    for j in range(count + 1):
+        k = s.k[j]
+        for l in range(width):
+            difference[l] += m.filter * estimate[j] * k[l]
+    multiply_rate_jacobian(s, difference, error)
+    solve_real(s, error)
+    return weighted_rms(s, error)
+
+
+def prepare_polynomial(s: Stepper, m: Tableau, h: float) -> None:
+    """Compute all coefficients of the interpolant."""
+    count, width = m.solved, s.width
+    z, f, start, end = s.stage, s.dense, s.k[0], s.k[m.stages]
+    weights = m.dense if s.smooth != 0 else m.rough
+    for term in range(m.terms):
+        for l in range(width):
+            f[term, l] = h * (weights[term, count] * start[l] + weights[term, count + 1] * end[l])
+        for j in range(count):
+            for l in range(width):
+                f[term, l] += weights[term, j] * z[j, l]
+    s.dense_ready = 1

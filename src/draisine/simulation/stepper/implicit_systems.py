@@ -1,15 +1,20 @@
-"""Linear systems inside the loop: λ/h ∂F/∂ẋ + ∂F/∂x, real and complex, dense with row exchanges or sparse by a plan.
+"""Implicit equations in the stepping loop: residuals, Jacobians, linear systems, error weights and the consistent start.
 
-Restricted Python, like `stages`. The functions of the first part serve real and complex matrices alike.
+The linear systems have the matrix λ/h ∂F/∂ẋ + ∂F/∂x, real or complex, dense with row pivoting or sparse by a precomputed plan.
+Restricted Python, like `explicit_rk`. The dense routines serve real and complex matrices alike.
 """
 
 from __future__ import annotations
 
-from draisine.codegen.jit import sparse_qr
-from draisine.codegen.restricted.types import Integers, Number, NumberMatrix, Numbers, Vector
-from draisine.simulation.stepper.layout import SINGULAR_MATRIX, SOLVED, Stepper
+import math
 
-# A pivot this small beside its column says that the unknown is not determined.
+from draisine.codegen.jit import sparse_qr
+from draisine.codegen.restricted.record import call_kernel
+from draisine.codegen.restricted.types import Integers, Number, NumberMatrix, Numbers, Vector
+from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
+from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
+
+# A pivot below this fraction of its column means that the unknown is not determined.
 UNDETERMINED_PIVOT = 1e-11
 
 
@@ -25,7 +30,7 @@ def magnitude(value: Number) -> float:
     return abs(value.real) + abs(value.imag)
 
 
-def inverse_of(value: Number) -> Number:
+def reciprocal(value: Number) -> Number:
     """1/value, for complex numbers without Python's exception for zero."""
     return value.conjugate() * (1.0 / (value.real * value.real + value.imag * value.imag))
 
@@ -36,8 +41,8 @@ def clear_matrix(a: NumberMatrix, n: int) -> None:
             a[i, j] = 0.0
 
 
-def decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
-    """a = P L U in place, the diagonal of U inverted; return a column without a pivot, or −1 if all have one."""
+def lu_decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
+    """a = P L U in place, the diagonal of U inverted; return a column without a pivot, or −1."""
     for k in range(n):
         best, size = k, magnitude(a[k, k])
         for i in range(k + 1, n):
@@ -50,7 +55,7 @@ def decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
         if best != k:
             for j in range(n):
                 a[k, j], a[best, j] = a[best, j], a[k, j]
-        inverse = inverse_of(a[k, k])
+        inverse = reciprocal(a[k, k])
         a[k, k] = inverse
         for i in range(k + 1, n):
             if magnitude(a[i, k]) != 0.0:
@@ -61,22 +66,22 @@ def decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
     return -1
 
 
-def substitute(a: NumberMatrix, pivot: Integers, n: int, side: Numbers) -> None:
+def lu_solve(a: NumberMatrix, pivot: Integers, n: int, rhs: Numbers) -> None:
     """side ← (P L U)⁻¹ side."""
     for k in range(n):
         best = pivot[k]
-        side[k], side[best] = side[best], side[k]
+        rhs[k], rhs[best] = rhs[best], rhs[k]
     for i in range(n):
-        value = side[i]
+        value = rhs[i]
         for j in range(i):
-            value -= a[i, j] * side[j]
-        side[i] = value
+            value -= a[i, j] * rhs[j]
+        rhs[i] = value
     for back in range(n):
         i = n - 1 - back
-        value = side[i]
+        value = rhs[i]
         for j in range(i + 1, n):
-            value -= a[i, j] * side[j]
-        side[i] = value * a[i, i]
+            value -= a[i, j] * rhs[j]
+        rhs[i] = value * a[i, i]
 
 
 # --------------------------------------------------------------------------------------------- the matrices of a step
@@ -96,11 +101,11 @@ def factorize_real(s: Stepper, by_rate: float) -> int:
     clear_matrix(a, n)
     for e in range(s.entries):
         a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if decompose(a, s.pivot, n) < 0 else SINGULAR_MATRIX
+    return SOLVED if lu_decompose(a, s.pivot, n) < 0 else SINGULAR_MATRIX
 
 
 def factorize_complex(s: Stepper, system: int, by_rate: complex) -> int:
-    """The same with a complex factor."""
+    """Factorize the same matrix with a complex factor."""
     s.factorisations += 1
     n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
@@ -113,31 +118,31 @@ def factorize_complex(s: Stepper, system: int, by_rate: complex) -> int:
     clear_matrix(a, n)
     for e in range(s.entries):
         a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if decompose(a, s.complex_pivot[system], n) < 0 else SINGULAR_MATRIX
+    return SOLVED if lu_decompose(a, s.complex_pivot[system], n) < 0 else SINGULAR_MATRIX
 
 
-def solve_real(s: Stepper, side: Vector) -> None:
+def solve_real(s: Stepper, rhs: Vector) -> None:
     if s.sparse != 0:
-        sparse_qr.solve(s.plan, s.factor, side, s.work)
+        sparse_qr.solve(s.plan, s.factor, rhs, s.work)
     else:
-        substitute(s.lu, s.pivot, s.unknowns, side)
+        lu_solve(s.lu, s.pivot, s.unknowns, rhs)
 
 
 def solve_complex(s: Stepper, system: int) -> None:
-    """The same for a complex system and `complex_side`."""
+    """Solve a complex system for `complex_rhs`."""
     if s.sparse != 0:
-        sparse_qr.solve(s.plan, s.complex_factor[system], s.complex_side, s.complex_work)
+        sparse_qr.solve(s.plan, s.complex_factor[system], s.complex_rhs, s.complex_work)
     else:
-        substitute(s.complex_lu[system], s.complex_pivot[system], s.unknowns, s.complex_side)
+        lu_solve(s.complex_lu[system], s.complex_pivot[system], s.unknowns, s.complex_rhs)
 
 
 def factorize_start(s: Stepper) -> int:
-    """Factorize the matrix for the rates of differential and the values of algebraic unknowns; one not determined, or −1.
+    """Factorize the matrix for the rates of differential and the values of algebraic unknowns.
 
-    A pivot that is tiny beside the column it came from betrays it.
+    Return an unknown that is not determined, which has a tiny pivot relative to its column, or −1.
     """
     n, rows, columns, dx, dxdot = s.unknowns, s.entry_row, s.entry_column, s.by_state, s.by_rate
-    differential, largest = s.differential, s.side
+    differential, largest = s.differential, s.rhs
     s.factorized = 0
     clear(largest, n)
     if s.sparse != 0:
@@ -157,7 +162,7 @@ def factorize_start(s: Stepper) -> int:
         value = dxdot[e] if differential[columns[e]] != 0 else dx[e]
         a[rows[e], columns[e]] = value
         largest[columns[e]] = max(largest[columns[e]], abs(value))
-    missing = decompose(a, s.pivot, n)
+    missing = lu_decompose(a, s.pivot, n)
     if missing >= 0:
         return missing
     for k in range(n):
@@ -167,9 +172,128 @@ def factorize_start(s: Stepper) -> int:
     return -1
 
 
-def times_rate_slope(s: Stepper, vector: Vector, target: Vector) -> None:
+def multiply_rate_jacobian(s: Stepper, vector: Vector, target: Vector) -> None:
     """target = ∂F/∂ẋ · vector."""
     rows, columns, dxdot = s.entry_row, s.entry_column, s.by_rate
     clear(target, s.unknowns)
     for e in range(s.entries):
         target[rows[e]] += dxdot[e] * vector[columns[e]]
+
+
+MAX_ITERATIONS = 60  # iterations to rounding error
+
+
+def residual(s: Stepper, time: float, target: Vector) -> None:
+    """F at (time, point, rate). After an abort by the control the target is unchanged."""
+    apply_control(s, time)
+    if s.aborted == 0:
+        call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
+        s.evaluations += 1
+
+
+def make_jacobians(s: Stepper) -> int:
+    """∂F/∂x and ∂F/∂ẋ at (t, x) and the rate there."""
+    copy(s.x, s.point, s.width)
+    copy(s.k[0], s.rate, s.width)
+    s.time[0] = s.t
+    call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
+    s.jacobians += 1
+    s.jacobian_fresh, s.jacobian_old, s.factorized = 1, 0, 0
+    bad = max(first_nonfinite(s.by_state, s.entries), first_nonfinite(s.by_rate, s.entries))
+    if bad >= 0:
+        return record_nonfinite_equation(s, int(s.entry_row[bad]))
+    return SOLVED
+
+
+def record_nonfinite_equation(s: Stepper, equation: int) -> int:
+    """Record the equation whose residual or derivative is not finite; a shorter step may help."""
+    s.failed_index, s.failed_kind, s.bad_time, s.shrink_factor = equation, 2, s.t, 0.5
+    return NONFINITE_VALUES
+
+
+def factorize(s: Stepper, m: Tableau, h: float) -> int:
+    """Factorize the matrices of a step of length h, unless this is done."""
+    if s.factorized != 0 and s.factor_h == h:
+        return SOLVED
+    outcome = SOLVED
+    if m.coupled == 0 or m.real_systems > 0 or s.adaptive != 0:
+        outcome = factorize_real(s, m.filter / h)
+    for k in range(m.pair_systems):
+        if outcome == SOLVED:
+            outcome = factorize_complex(s, k, m.pairs[k, 0] * (1.0 / h))
+    s.factorized, s.factor_h = 1 if outcome == SOLVED else 0, h
+    return outcome
+
+
+# ------------------------------------------------------------------------------------------------------------ weights
+
+
+def set_error_weights(s: Stepper, h: float) -> None:
+    """One over the error tolerance of each unknown; for index 2 or 3 it is larger by 1/h or 1/h².
+
+    With a fixed step there is no tolerance: the scale is the size of the unknown plus that of its change plus a small part of the
+    largest unknown, which matters where an unknown passes zero.
+    """
+    x, weight, index, atol, rate = s.x, s.weight, s.dae_index, s.atol, s.k[0]
+    largest = 0.0
+    for i in range(s.states):
+        largest = max(largest, abs(x[i]))
+    for i in range(s.states):
+        if s.adaptive != 0:
+            unit = 1.0 / (atol[i] + s.rtol * abs(x[i]))
+        else:
+            unit = 1.0 / (abs(x[i]) + abs(h * rate[i]) + 1e-3 * largest + 1e-290)
+        for _ in range(1, index[i]):
+            unit *= min(1.0, abs(h))
+        weight[i] = unit
+
+
+def weighted_rms(s: Stepper, value: Vector) -> float:
+    """Root mean square over the states, in units of the tolerance."""
+    weight, total = s.weight, 0.0
+    for i in range(s.states):
+        total += (value[i] * weight[i]) ** 2
+    return math.sqrt(total / s.states)
+
+
+# ---------------------------------------------------------------------------------------------------------- the start
+
+
+def solve_start(s: Stepper) -> int:
+    """Solve F = 0 at t for the rates of differential unknowns and the values of algebraic ones, by Newton's iteration."""
+    width, n = s.width, s.unknowns
+    x, rate, rhs, differential = s.x, s.k[0], s.rhs, s.differential
+    clear(s.weight, width)
+    before = math.inf
+    for iteration in range(MAX_ITERATIONS):
+        if make_jacobians(s) != SOLVED:
+            return NONFINITE_VALUES
+        missing = factorize_start(s)
+        if missing >= 0:
+            s.failed_index = missing
+            return UNDETERMINED
+        copy(x, s.point, width)
+        copy(rate, s.rate, width)
+        residual(s, s.t, rhs)
+        if s.aborted != 0:
+            return SOLVED
+        bad = first_nonfinite(rhs, n)
+        if bad >= 0:
+            return record_nonfinite_equation(s, bad)
+        solve_real(s, rhs)
+        size = 0.0
+        for i in range(n):
+            old = rate[i] if differential[i] != 0 else x[i]
+            size = max(size, abs(rhs[i]) / (1e-3 + abs(old)))
+            if differential[i] != 0:
+                rate[i] = old - rhs[i]
+            else:
+                x[i] = old - rhs[i]
+        if not math.isfinite(size):
+            s.failed_index = first_nonfinite(rhs, n)
+            return UNDETERMINED
+        if size <= 1e-14 or (iteration > 0 and size < 1e-9 and size >= 0.25 * before):
+            s.jacobian_old = 1
+            return SOLVED
+        before = size
+    return DIVERGED

@@ -1,7 +1,7 @@
-"""The memory of a run: the records that the driver and the stepping loop share. The loop keeps nothing between two calls.
+"""Records shared by the driver and the stepping loop. The loop keeps no other state between two calls.
 
 The comments give the shapes: n states, w the number of unknowns padded for vector instructions, m inputs, e events; for implicit
-methods N unknowns (the states first, then those that only the equations know), s stages, c complex systems, z entries of the
+methods N unknowns (the states first, then further unknowns of the implicit form), s stages, c complex systems, z entries of the
 Jacobians.
 """
 
@@ -10,50 +10,50 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record
 from draisine.codegen.restricted.types import ComplexCube, ComplexMatrix, ComplexVector, IntegerMatrix, Integers, Matrix, Vector
 
-# Why the loop came back.
-GO_ON = 0
+# Reasons why the loop returned.
+CONTINUE = 0
 PAUSED = 1  # the budget of steps of this call is used up
-FULL = 2  # the buffers of steps or events need more room
+FULL = 2  # the buffers of steps or events must grow
 REACHED = 3  # the end
-STOPPED = 4  # by the event `happening`
+STOPPED = 4  # by the event `stopping_event`
 SWITCH = 5  # the condition passed its limit
 NOT_FINITE = 6
 STEP_TOO_SMALL = 7
 TOO_MANY_STEPS = 8
-ABORTED = 9  # a control callback asked for it
-UNSOLVED = 10  # Newton's iteration did not converge, see `trouble`
-STIFF = 11  # an explicit method makes steps that stability limits
-LOOK = 13  # an implicit method asks, now and then, whether it is still needed
-UNDETERMINED = 12  # the equations do not give the rate or value of the unknown `culprit` at the start
+ABORTED = 9  # by a control callback
+UNSOLVED = 10  # Newton's iteration did not converge, see `solver_failure`
+STIFF = 11  # stability limits the steps of an explicit method
+STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
+UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
 
-# How a system of equations came out; also the `trouble` of a run that ended for it.
+# Outcome of the solution of a system of equations; also the `solver_failure` of a run.
 SOLVED = 0
 DIVERGED = 1  # or converges too slowly
 SINGULAR_MATRIX = 2
-BAD_NUMBERS = 3
+NONFINITE_VALUES = 3
 
 # Phases of a run.
-FRESH = 0  # nothing is known but t and x
-CHANGED = 1  # inputs, state or kernels were changed by the driver: derivatives anew, step and event signs kept
+FRESH = 0  # only t and x are known
+CHANGED = 1  # the driver changed inputs, state or kernels: recompute derivatives, keep step and event signs
 RUNNING = 2
 
-# Accepted steps of an implicit method between two looks at whether it is still needed.
-LOOK_AFTER = 10
-# Events are looked for at these fractions of a step, besides its start.
+# Accepted steps of an implicit method between two checks whether it is still needed.
+STIFFNESS_CHECK_INTERVAL = 10
+# Number of equidistant points of a step, besides its start, at which event signs are evaluated.
 GRID = 4
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
 
 class Tableau(Record):
-    """The numbers of a method, see `methods.scheme` and `methods.implicit_scheme`; r rows."""
+    """The coefficients of a method, see `methods.tableau`; r rows."""
 
     order: int
     history: int
     stages: int
     rows: int
     terms: int
-    foreign: int
+    external: int
     weights: Matrix  # (r, r)
     nodes: Vector  # (r)
     dense: Matrix  # (terms − 3, r)
@@ -77,7 +77,7 @@ class Tableau(Record):
 
 
 class Stepper(Record):
-    """Everything that the stepping loop reads and writes."""
+    """All data that the stepping loop reads and writes."""
 
     # sizes
     states: int
@@ -91,15 +91,15 @@ class Stepper(Record):
     dynamics: int
     project: int
     monitor: int
-    watch: int
+    event_kernel: int
     control: int
-    # what the kernels are given and give
+    # arguments and results of the kernels
     time: Vector  # (1)
-    point: Vector  # (w) the state a kernel is asked about
+    point: Vector  # (w) state argument of kernels
     u: Vector  # (m) inputs
     parameters: Vector
     scalar: Vector  # (1) a kernel's scalar result
-    command: Vector  # (m) inputs as a control kernel gives them
+    command: Vector  # (m) inputs set by a control kernel
     values: Vector  # (e) events
     # the step
     x: Vector  # (w) state at t
@@ -110,15 +110,15 @@ class Stepper(Record):
     error: Matrix  # (2, w) error estimates
     atol: Vector  # (n)
     tableau: Tableau  # of the method
-    starter: Tableau  # of the one that makes its first steps
+    starter: Tableau  # of the method of the first steps
     # events
     grid: Matrix  # (GRID + 1, e) values over the step
-    sign: Integers  # (e) last sign other than zero, 0 before there is one
+    sign: Integers  # (e) last nonzero sign, or 0
     direction: Integers  # (e)
     stops: Integers  # (e) 1 if the event stops the run
     root: Vector  # (GRID e) fractions of the step
     root_event: Integers  # (GRID e)
-    # what is kept
+    # records
     sample_time: Vector  # (samples + 1)
     sample_x: Matrix  # (samples + 1, n)
     sample_u: Matrix  # (samples + 1, m)
@@ -137,15 +137,15 @@ class Stepper(Record):
     rtol: float
     max_step: float
     step: float  # of fixed-step methods
-    threshold: float  # of the error above which the state is projected
+    threshold: float  # of the residual above which the state is projected
     limit: float  # of the condition
-    # where the run stands
+    # progress of the run
     phase: int
-    filled: int  # rows of `past` that are known
-    index: int  # fixed steps: done …
-    planned: int  # … and to do
-    rejecting: int  # the last attempt was rejected
-    ready: int  # all coefficients of the interpolant are known
+    history_filled: int  # rows of `past` that are known
+    index: int  # fixed steps: completed …
+    planned_steps: int  # … and total
+    last_rejected: int  # the last attempt was rejected
+    dense_ready: int  # all coefficients of the interpolant are known
     aborted: int  # set by a control callback
     t: float
     end: float
@@ -153,24 +153,24 @@ class Stepper(Record):
     origin: float  # fixed steps are counted from here
     last_error: float
     condition: float
-    given_time: float  # where the step leads to that a foreign method has made
-    # what it did
+    external_time: float  # end of the step of an external method
+    # counters
     evaluations: int
     accepted: int
     rejected: int
-    sampled: int
-    stepped: int
-    happened: int
-    # what stopped it
-    happening: int  # the event
-    culprit: int
-    culprit_is_state: int  # whether the culprit is a state (1), its derivative (0) or an equation (2)
-    trouble: int
+    sample_count: int
+    step_count: int
+    event_count: int
+    # cause of the end
+    stopping_event: int  # the event
+    failed_index: int
+    failed_kind: int  # of what `failed_index` is: a state (1), its derivative (0) or an equation (2)
+    solver_failure: int
     bad_time: float
-    # stiffness as an explicit method sees it
-    suspect: int  # whether to look (2: at every step)
-    stiff_steps: int  # how often it was seen
-    calm_steps: int  # how often not; of implicit methods, steps since a look
+    # stiffness detection
+    check_stiffness: int  # whether to test for it (2: at every step)
+    stiff_steps: int  # steps at the stability limit
+    nonstiff_steps: int  # steps below it; for implicit methods, steps since the last check
     # ---- implicit methods
     unknowns: int  # N
     entries: int  # z
@@ -179,17 +179,17 @@ class Stepper(Record):
     rate: Vector  # (w)
     dae_index: Integers  # (N)
     differential: Integers  # (N)
-    entry_row: Integers  # (z) places of the entries of the Jacobians, by columns
+    entry_row: Integers  # (z) positions of the entries of the Jacobians, by columns
     entry_column: Integers  # (z)
     by_state: Vector  # (z) their values
     by_rate: Vector  # (z)
-    weight: Vector  # (w) one over the error allowed to an unknown, 0 for those nobody asks about
+    weight: Vector  # (w) one over the error tolerance of an unknown, 0 for those without error control
     stage: Matrix  # (s, w) increments of the stages …
     past_stage: Matrix  # (s, w) … and those of the step before
-    load: Matrix  # (s, w) residuals of the stages
+    stage_residual: Matrix  # (s, w) residuals of the stages
     change: Matrix  # (s, w) corrections of the stages
-    side: Vector  # (w) right side of a real system …
-    complex_side: ComplexVector  # (w) … and of a complex one
+    rhs: Vector  # (w) right-hand side of a real system …
+    complex_rhs: ComplexVector  # (w) … and of a complex one
     # factors of λ/h ∂F/∂ẋ + ∂F/∂x, one real and c complex: dense …
     lu: Matrix  # (N, N)
     complex_lu: ComplexCube  # (c, N, N)
@@ -204,20 +204,20 @@ class Stepper(Record):
     complex_factor: ComplexMatrix  # (c, as many)
     work: Vector  # (N)
     complex_work: ComplexVector  # (N)
-    # where an implicit run stands
-    settles: int  # rates and algebraic unknowns are to be solved for at the start
-    fresh: int  # the Jacobians belong to (t, x)
-    old: int  # they should be made anew before the next step
+    # progress of an implicit run
+    needs_start_solve: int  # rates and algebraic unknowns are solved for at the start
+    jacobian_fresh: int  # the Jacobians belong to (t, x)
+    jacobian_old: int  # they must be recomputed before the next step
     factorized: int  # the factors belong to the Jacobians and to `factor_h`
-    predicts: int  # `past_stage` is that of the step before
+    past_stage_valid: int  # `past_stage` is that of the step before
     smooth: int  # the rate at t is that of a smooth solution
     iterations: int
     jacobians: int
     factorisations: int
     newton_tolerance: float  # 0: to rounding error
     convergence: float  # rate of Newton's iteration …
-    carried: float  # … and rate/(1 − rate), carried from step to step
-    relief: float  # by what to shorten a step whose iteration failed
+    newton_factor: float  # … and rate/(1 − rate), kept from step to step
+    shrink_factor: float  # factor on a step whose iteration failed
     factor_h: float
     past_h: float
     accepted_h: float

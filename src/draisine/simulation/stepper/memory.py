@@ -1,52 +1,55 @@
-"""The driver's side of a run's memory: the `Stepper` and its arrays, as the method and the equations need them."""
+"""The driver's side of the stepping loop: the memory of a run for a method and equations, and the loop's machine code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
-from draisine.simulation.compiled_equations import CompiledForm
+from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper, Tableau
+
+if TYPE_CHECKING:
+    from draisine.simulation.compiled_equations import CompiledForm
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """Addresses of the compiled programs of (t, x, u, p); 0 for one that does not exist. `form` is for implicit methods.
+    """Addresses of the compiled programs of (t, x, u, p), 0 for none. `form` is for implicit methods.
 
-    Where the dynamics are `hoisted`, parameters are extended by what follows from them alone; others read no further than p.
+    Where the dynamics are `hoisted`, parameters are extended by values that depend on them alone; other kernels read only p.
     """
 
     dynamics: int = 0
     project: int = 0
     monitor: int = 0
-    watch: int = 0
+    events: int = 0
     control: int = 0
     form: CompiledForm | None = None
     hoisted: HoistedKernel | None = None
 
     def extended(self, parameters: Reals) -> Reals:
-        """The parameters as these kernels read them."""
+        """The parameters in the form that these kernels read."""
         return parameters if self.hoisted is None else self.hoisted.extended(parameters)
 
 
 @lru_cache(maxsize=16)
 def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
-    """A scheme's numbers as the loop reads them."""
+    """The coefficients of a scheme as a record for the loop."""
     made = Tableau()
     made.order, made.history, made.stages, made.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
     arrays: dict[str, NDArray[Any]] = {"nodes": scheme.nodes, "weights": scheme.weights, "dense": scheme.dense}
     if isinstance(scheme, Scheme):
-        made.terms, made.foreign = 3 + len(scheme.dense), int(scheme.foreign)
+        made.terms, made.external = 3 + len(scheme.dense), int(scheme.external)
         arrays["error"] = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
     else:
         made.implicit, made.coupled, made.solved, made.terms = 1, int(scheme.coupled), scheme.solved, len(scheme.dense)
@@ -60,9 +63,9 @@ def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
 
 
 class Memory:
-    """Everything the loop reads and writes, in the record `stepper`.
+    """The memory of a run, in the record `stepper`.
 
-    The loop's counters say how much of each buffer is filled, so nothing is lost however a run ends: buffers grow by
+    The loop's counters say how much of each buffer is filled, so nothing is lost when a run ends early: buffers grow by
     replacement and are never emptied.
     """
 
@@ -81,21 +84,21 @@ class Memory:
         self.stepper = s = Stepper()
         s.states, s.inputs, s.events = len(x), len(inputs), len(directions)
         self._parameters = np.array(parameters, dtype=np.float64)
-        self._furnish(kernels, method, {"u": inputs, "direction": directions, "stops": stops})
+        self._allocate(kernels, method, {"u": inputs, "direction": directions, "stops": stops})
         self.state[:] = x
         s.t, s.end = span
         s.phase = layout.FRESH
         s.threshold, s.limit = np.inf, np.inf
         self._outputs(samples)
 
-    def _furnish(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
-        """Arrays for a method and the equations' kernels, and what is `given` for some of them."""
+    def _allocate(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
+        """Allocate the arrays for a method and kernels; some of them have `given` values."""
         s = self.stepper
         parameters = kernels.extended(self._parameters)
         form = kernels.form if method.implicit else None
         s.unknowns = s.states if form is None else form.form.size
         s.width = width = -(-s.unknowns // 8) * 8
-        s.settles, s.sparse = 0, 0
+        s.needs_start_solve, s.sparse = 0, 0
         m, e = s.inputs, s.events
         rows = max(method.scheme.rows, method.starter.rows)
         shapes: dict[str, tuple[int, ...]] = {
@@ -125,18 +128,18 @@ class Memory:
         for name, values in given.items():
             getattr(s, name)[...] = values
         if form is not None:
-            self._describe(form)
+            self._set_structure(form)
         s.tableau, s.starter = _tableau(method.scheme), _tableau(method.starter)
         self.use(kernels)
         self._settings(method)
 
-    def _describe(self, form: CompiledForm) -> None:
-        """What the loop must know of implicit equations."""
+    def _set_structure(self, form: CompiledForm) -> None:
+        """Structure of implicit equations."""
         s = self.stepper
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
-        s.settles = int(form.settles)
+        s.needs_start_solve = int(form.needs_start_solve)
         if form.plan is not None:
             s.sparse = 1
             s.plan[:] = form.plan.index
@@ -155,25 +158,33 @@ class Memory:
 
     @property
     def parameters(self) -> Reals:
-        """The parameters themselves, without what follows from them."""
+        """The parameters without their extension."""
         return self._parameters
+
+    def has_sample_before(self, time: float) -> bool:
+        """Whether the next sample precedes a time in the direction of the run."""
+        s = self.stepper
+        if s.sample_count >= s.samples:
+            return False
+        distance = time - s.sample_time[s.sample_count]
+        return bool(distance > 0.0 if s.end >= s.t else distance < 0.0)
 
     # ----------------------------------------------------------------------------------------------------- changing
 
     def use(self, kernels: Kernels) -> None:
-        """Take other kernels for the same memory."""
+        """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
-        s.watch, s.control = kernels.watch, kernels.control
+        s.event_kernel, s.control = kernels.events, kernels.control
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
-        """Go on from here with another method, or with equations of another pattern; what was kept stays."""
+        """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
         kept = {name: getattr(s, name).copy() for name in ("u", "direction", "stops", "sign")}
         x, step = self.state.copy(), s.h
-        self._furnish(kernels, method, kept)
+        self._allocate(kernels, method, kept)
         self.state[:] = x
         s.h = step
         if s.phase == layout.RUNNING:
@@ -182,17 +193,17 @@ class Memory:
     def grow(self) -> None:
         """Double the buffers whose length is not known in advance."""
         s = self.stepper
-        if s.stepped >= s.step_room:
-            self._resize(("step_time", "step_x", "step_u"), s.stepped, 2 * s.step_room)
+        if s.step_count >= s.step_room:
+            self._resize(("step_time", "step_x", "step_u"), s.step_count, 2 * s.step_room)
             s.step_room *= 2
-        if s.happened + layout.GRID * s.events > s.event_room:
-            self._resize(("event_time", "event_x", "event_index"), s.happened, 2 * s.event_room)
+        if s.event_count + layout.GRID * s.events > s.event_room:
+            self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)
             s.event_room *= 2
 
     def _resize(self, names: Sequence[str], filled: int, room: int) -> None:
         for name in names:
             old = getattr(self.stepper, name)
-            if len(old):  # states of steps that nobody keeps have no rows; without inputs a row is empty, but it is there
+            if len(old):  # buffers of states that are not kept have no rows
                 new = np.zeros((room, *old.shape[1:]), dtype=old.dtype)
                 new[:filled] = old[:filled]
                 setattr(self.stepper, name, new)
@@ -208,7 +219,7 @@ class Memory:
             s.rtol = getattr(method, "inner_rtol", rtol)
             atol = atol * (s.rtol / rtol)
             highest = int(s.dae_index.max(initial=1))
-            # what the iteration leaves adds up in multipliers, and where high order makes long steps
+            # errors of the iteration accumulate in multipliers, and in the long steps of high orders
             share = min(0.03, s.rtol**0.5) * (0.1 if highest > 1 or method.order > 5 else 1.0)
             s.newton_tolerance = max(10.0 * np.finfo(float).eps / s.rtol, share)
         s.step = getattr(method, "step", None) or 0.0
@@ -222,12 +233,12 @@ class Memory:
         s = self.stepper
         n, m, e = s.states, s.inputs, s.events
         s.keep_steps = int(samples is None)
-        wanted = np.zeros(0) if samples is None else samples
-        s.samples = len(wanted)
+        sample_times = np.zeros(0) if samples is None else samples
+        s.samples = len(sample_times)
         s.step_room, s.event_room = 1024, 16 * layout.GRID * max(1, e)
         kept = s.step_room * s.keep_steps
-        # One row more than wanted, for the last state of a run that ends early. Pages are given by the system when they
-        # are first written, so a run that ends early costs no more than it uses.
+        # One row more than the samples, for the last state of a run that ends early. The system allocates pages when they
+        # are first written, so a run that ends early uses no more memory than it needs.
         s.allocate(
             {
                 "sample_time": (s.samples + 1,),
@@ -241,18 +252,18 @@ class Memory:
                 "event_index": (s.event_room,),
             }
         )
-        s.sample_time[:-1] = wanted
+        s.sample_time[:-1] = sample_times
 
 
 def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the arrays that implicit methods need besides."""
+    """Shapes of the further arrays of implicit methods."""
     n, entries = form.form.size, len(form.form.pattern[0])
     s, pairs = (scheme.solved, len(scheme.pairs)) if isinstance(scheme, ImplicitScheme) else (0, 0)
     plan = form.plan
     shapes: dict[str, tuple[int, ...]] = {
-        **{name: (width,) for name in ("rate", "weight", "side", "complex_side")},
+        **{name: (width,) for name in ("rate", "weight", "rhs", "complex_rhs")},
         **{name: (entries,) for name in ("by_state", "by_rate", "entry_row", "entry_column")},
-        **{name: (s, width) for name in ("stage", "past_stage", "load", "change")},
+        **{name: (s, width) for name in ("stage", "past_stage", "stage_residual", "change")},
         **{name: (n,) for name in ("dae_index", "differential")},
     }
     if plan is None:
@@ -264,3 +275,20 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
         "factor": (plan.factors,),
         "complex_factor": (pairs, plan.factors),
     }
+
+
+_MODULES = ("explicit_rk", "implicit_rk", "implicit_systems", "step_size_control", "events_and_samples", "layout", "loop")
+# The modules of the loop.
+SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
+# Constants for explicit methods; code that they never reach is not compiled.
+EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
+
+
+@cache
+def stepping_loop(implicit: bool = False) -> Code:
+    """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
+
+    It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
+    is all that most runs need, and with the implicit methods.
+    """
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, {} if implicit else EXPLICIT).load()

@@ -1,4 +1,4 @@
-"""How long the next step is: the first one, after a good one, after a bad one, and when there is no use in going on.
+"""Step size control: the first step, the step after an accepted or rejected attempt, and the smallest step.
 
 Explicit methods: Hairer, Nørsett & Wanner I, section II.4, and II, section IV.2 for the proportional–integral form. Implicit
 methods: the predictive controller of K. Gustafsson, as in the code RADAU5 (II, section IV.8), which also decides how long
@@ -9,26 +9,35 @@ from __future__ import annotations
 
 import math
 
-from draisine.simulation.stepper.explicit_rk import blame, evaluate, largest_error
-from draisine.simulation.stepper.implicit_rk import most_turns
-from draisine.simulation.stepper.layout import BAD_NUMBERS, GO_ON, NOT_FINITE, SOLVED, STEP_TOO_SMALL, UNSOLVED, Stepper, Tableau
+from draisine.simulation.stepper.explicit_rk import evaluate, largest_error, record_nonfinite
+from draisine.simulation.stepper.implicit_rk import max_iterations
+from draisine.simulation.stepper.layout import (
+    CONTINUE,
+    NONFINITE_VALUES,
+    NOT_FINITE,
+    SOLVED,
+    STEP_TOO_SMALL,
+    UNSOLVED,
+    Stepper,
+    Tableau,
+)
 
 EPSILON = 2.220446049250313e-16
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
 # Of implicit methods.
 MOST_GROWTH, MOST_SHRINKING = 8.0, 0.2
-KEEP_UP_TO = 1.2  # a step that could grow by less is left as it is, with the factors of its matrices
-GOOD_CONVERGENCE = 1e-3  # rate of Newton's iteration up to which Jacobians are kept; they are compiled, and cheap
-GOOD_EXACT_CONVERGENCE = 1e-2  # the same where iterations go on to rounding error
+KEEP_UP_TO = 1.2  # a step that could grow by less is not changed, so that its factors can be reused
+GOOD_CONVERGENCE = 1e-3  # convergence rate up to which Jacobians are kept; new ones are cheap
+GOOD_EXACT_CONVERGENCE = 1e-2  # the same where iterations continue to rounding error
 
 
-def plan(s: Stepper) -> None:
-    """Divide the time up to the end into equal steps, none longer than asked for."""
+def plan_fixed_steps(s: Stepper) -> None:
+    """Divide the time to the end into equal steps, none longer than `step`."""
     span = s.end - s.t
-    s.planned = max(1, math.ceil(abs(span) / s.step - 1e-9))
+    s.planned_steps = max(1, math.ceil(abs(span) / s.step - 1e-9))
     s.index = 0
     s.origin = s.t
-    s.h = span / s.planned
+    s.h = span / s.planned_steps
 
 
 def first_step(s: Stepper) -> None:
@@ -47,25 +56,25 @@ def first_step(s: Stepper) -> None:
     for i in range(n):
         point[i] = x[i] + direction * trial * f[i]
     evaluate(s, s.t + direction * trial, 1)
-    bend = 0.0
+    curvature = 0.0
     for i in range(n):
-        bend += ((g[i] - f[i]) / (atol[i] + s.rtol * abs(x[i]))) ** 2
-    bend = math.sqrt(bend / n) / trial if trial > 0.0 else 0.0
-    steepest = max(rate, bend)
-    if not math.isfinite(steepest):
+        curvature += ((g[i] - f[i]) / (atol[i] + s.rtol * abs(x[i]))) ** 2
+    curvature = math.sqrt(curvature / n) / trial if trial > 0.0 else 0.0
+    largest_rate = max(rate, curvature)
+    if not math.isfinite(largest_rate):
         length = 1e-3 * trial
-    elif steepest <= 1e-15:
+    elif largest_rate <= 1e-15:
         length = max(1e-6, 1e-3 * trial)
     else:
-        length = (0.01 / steepest) ** (1.0 / s.tableau.order)
+        length = (0.01 / largest_rate) ** (1.0 / s.tableau.order)
     s.h = direction * min(100.0 * trial, length, longest)
 
 
 def next_step(s: Stepper) -> tuple[float, float]:
-    """The length of the next step and the time it leads to, exactly the end if it is the last one."""
+    """The length of the next step and its end time, exactly the end of the run if it is the last step."""
     if s.adaptive == 0:
         s.index += 1
-        return s.h, (s.end if s.index >= s.planned else s.origin + s.index * s.h)
+        return s.h, (s.end if s.index >= s.planned_steps else s.origin + s.index * s.h)
     left = s.end - s.t
     h = math.copysign(min(abs(s.h), s.max_step), left)
     if abs(h) * 1.01 >= abs(left):
@@ -77,41 +86,41 @@ def smallest_step(s: Stepper) -> float:
     return 16.0 * EPSILON * max(abs(s.t), 1e-3 * abs(s.end - s.t))
 
 
-def retreat(s: Stepper, m: Tableau, h: float, last: int) -> int:
-    """Something is not finite: half the step, unless that is hopeless."""
+def halve_step(s: Stepper, m: Tableau, h: float, last: int) -> int:
+    """A value is not finite: halve the step, unless it is too small."""
     s.rejected += 1
-    s.rejecting = 1
+    s.last_rejected = 1
     s.h = 0.5 * h
     if s.adaptive != 0 and abs(s.h) >= smallest_step(s):
-        return GO_ON
-    blame(s, m, h, last)
+        return CONTINUE
+    record_nonfinite(s, m, h, last)
     return NOT_FINITE
 
 
 def reject(s: Stepper, m: Tableau, h: float, size: float) -> int:
-    """The error is too large: a shorter step, unless that is hopeless."""
+    """The error is too large: shorten the step, unless it is too small."""
     s.rejected += 1
-    s.rejecting = 1
+    s.last_rejected = 1
     shrink = SAFETY * size ** (-1.0 / m.order) if math.isfinite(size) else SHRINK
     s.h = h * max(SHRINK, shrink)
     if abs(s.h) >= smallest_step(s):
-        return GO_ON
-    s.culprit, s.culprit_is_state, s.bad_time = largest_error(s), 1, s.t
+        return CONTINUE
+    s.failed_index, s.failed_kind, s.bad_time = largest_error(s), 1, s.t
     return STEP_TOO_SMALL
 
 
 def propose(s: Stepper, m: Tableau, h: float, size: float) -> None:
-    """The length of the step after an accepted one."""
+    """The step size after an accepted step."""
     if s.adaptive == 0:
         return
     floor = max(size, 1e-10)
     factor = SAFETY * floor ** (-(1.0 / m.order - 0.75 * BETA)) * s.last_error**BETA
     factor = min(GROW, max(SHRINK, factor))
-    if s.rejecting != 0:
+    if s.last_rejected != 0:
         factor = min(1.0, factor)
-    s.rejecting = 0
+    s.last_rejected = 0
     s.last_error = max(size, 1e-4)
-    # A step cut short by the end says little about the next one: keep the longer proposal.
+    # A step shortened by the end of the run says little about the next one: keep the longer proposal.
     s.h = max(abs(h) * factor, abs(s.h)) if abs(h) < abs(s.h) else abs(h) * factor
 
 
@@ -119,7 +128,7 @@ def propose(s: Stepper, m: Tableau, h: float, size: float) -> None:
 
 
 def first_implicit_step(s: Stepper) -> None:
-    """A hundredth of the time in which the states change by themselves, as far as their rates are known."""
+    """A hundredth of the time in which the states change by their own size, as far as rates are known."""
     x, rate, atol, index = s.x, s.k[0], s.atol, s.dae_index
     size, speed = 0.0, 0.0
     for i in range(s.states):
@@ -133,70 +142,70 @@ def first_implicit_step(s: Stepper) -> None:
     s.h = math.copysign(min(trial, longest), s.end - s.t)
 
 
-def give_way(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
-    """The stages could not be solved: new Jacobians if those used were not of this point, else a shorter step."""
-    s.predicts = 0
+def retry_implicit_step(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
+    """The stages were not solved: recompute Jacobians of an earlier point, else shorten the step."""
+    s.past_stage_valid = 0
     if s.adaptive == 0:
         s.index -= 1
-    if s.fresh == 0:
-        s.old = 1
-        return GO_ON
+    if s.jacobian_fresh == 0:
+        s.jacobian_old = 1
+        return CONTINUE
     s.rejected += 1
-    s.rejecting = 1
-    if s.trouble != BAD_NUMBERS:
-        s.trouble = outcome
+    s.last_rejected = 1
+    if s.solver_failure != NONFINITE_VALUES:
+        s.solver_failure = outcome
     if s.adaptive != 0:
-        s.h = h * s.relief
+        s.h = h * s.shrink_factor
         if abs(s.h) >= smallest_implicit_step(s):
-            return GO_ON
-    return NOT_FINITE if s.trouble == BAD_NUMBERS else UNSOLVED
+            return CONTINUE
+    return NOT_FINITE if s.solver_failure == NONFINITE_VALUES else UNSOLVED
 
 
 def smallest_implicit_step(s: Stepper) -> float:
-    """Stiff runs span many orders of magnitude of time: the first step may be shorter than rounding of the last."""
+    """Stiff runs span many orders of magnitude in time: the first step may be below the rounding error of the end time."""
     return 16.0 * EPSILON * max(abs(s.t), 1e-10 * abs(s.end - s.t))
 
 
-def shrink_or_grow(s: Stepper, m: Tableau, size: float) -> float:
-    """By what an error of this size asks the step to be divided; iterations that took many turns ask for caution."""
-    turns = most_turns(s, m)
-    caution = min(SAFETY, SAFETY * (1.0 + 2.0 * turns) / (s.iterations + 2.0 * turns))
+def step_divisor(s: Stepper, m: Tableau, size: float) -> float:
+    """The divisor of the step for an error of this size; it is larger after many iterations."""
+    iterations = max_iterations(s, m)
+    caution = min(SAFETY, SAFETY * (1.0 + 2.0 * iterations) / (s.iterations + 2.0 * iterations))
     quotient = size ** (1.0 / m.power) / caution if size > 0.0 else 0.0
     return max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, quotient))
 
 
 def reject_implicit(s: Stepper, m: Tableau, h: float, size: float) -> int:
-    """The error is too large: a shorter step, unless that is hopeless."""
+    """The error is too large: shorten the step, unless it is too small."""
     s.rejected += 1
-    s.rejecting = 1
+    s.last_rejected = 1
     if s.accepted == 0:
         s.h = 0.1 * h
     else:
-        s.h = h / shrink_or_grow(s, m, size) if math.isfinite(size) else h * MOST_SHRINKING
-    if s.fresh == 0:
-        s.old = 1
+        s.h = h / step_divisor(s, m, size) if math.isfinite(size) else h * MOST_SHRINKING
+    if s.jacobian_fresh == 0:
+        s.jacobian_old = 1
     if abs(s.h) >= smallest_implicit_step(s):
-        return GO_ON
-    s.culprit, s.culprit_is_state, s.bad_time = largest_error(s), 1, s.t
+        return CONTINUE
+    s.failed_index, s.failed_kind, s.bad_time = largest_error(s), 1, s.t
     return STEP_TOO_SMALL
 
 
 def propose_implicit(s: Stepper, m: Tableau, h: float, size: float) -> None:
-    """The length of the step after an accepted one, and whether it needs new Jacobians."""
-    s.fresh, s.trouble = 0, SOLVED
+    """The step size after an accepted step, and whether it needs new Jacobians."""
+    s.jacobian_fresh, s.solver_failure = 0, SOLVED
     if s.adaptive == 0:
-        s.old = 1 if s.convergence > GOOD_EXACT_CONVERGENCE else 0
+        s.jacobian_old = 1 if s.convergence > GOOD_EXACT_CONVERGENCE else 0
         return
-    s.old = 1 if s.convergence > GOOD_CONVERGENCE else 0
-    quotient = shrink_or_grow(s, m, size)
-    if s.accepted_h != 0.0:  # what the trend of the last two steps foretells (Gustafsson 1994)
+    s.jacobian_old = 1 if s.convergence > GOOD_CONVERGENCE else 0
+    quotient = step_divisor(s, m, size)
+    if s.accepted_h != 0.0:  # predicted from the last two steps (Gustafsson 1994)
         predicted = s.accepted_h / abs(h) * (max(size, 1e-10) ** 2 / s.accepted_error) ** (1.0 / m.power) / SAFETY
         quotient = max(quotient, max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, predicted)))
     s.accepted_h, s.accepted_error = abs(h), max(1e-2, size)
-    if s.rejecting != 0:
+    if s.last_rejected != 0:
         quotient = max(1.0, quotient)
-    s.rejecting = 0
-    if s.old == 0 and 1.0 <= 1.0 / quotient <= KEEP_UP_TO:
+    s.last_rejected = 0
+    if s.jacobian_old == 0 and 1.0 <= 1.0 / quotient <= KEEP_UP_TO:
         quotient = 1.0
-    # A step cut short by the end says little about the next one: keep the longer proposal.
+    # A step shortened by the end of the run says little about the next one: keep the longer proposal.
     s.h = max(abs(h) / quotient, abs(s.h)) if abs(h) < abs(s.h) else abs(h) / quotient
