@@ -165,7 +165,7 @@ def test_motions_of_stability_commands_by_set_and_at(capsys: pytest.CaptureFixtu
     assert values[0] == values[1] == values[2]
     assert abs(values[3][0] - values[0][0]) > 0.1  # the parameter is another
     assert main(["critical", "cart_pole"]) != 0
-    assert "say what is swept" in capsys.readouterr().err
+    assert "name the swept quantity" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_branch_as_json(capsys):
         ("continue bicycle --over sped", "did you mean 'speed'"),
         ("continue bicycle --over speed --fix lean", "--fix 'lean': write NAME=VALUE"),
         ("continue bicycle --over speed --bound lean", "--bound 'lean': write NAME=FROM:TO"),
-        ("turns bicycle --lean 3", "takes no wishes; leave out --lean"),
+        ("turns bicycle --lean 3", "takes no initial conditions; leave out --lean"),
         ("atlas bicycle --over lean=0:0.8:5", "give two axes"),
     ],
 )

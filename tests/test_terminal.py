@@ -1,4 +1,4 @@
-"""What the command line says to people, to machines and to shells."""
+"""Output of the command line: text, JSON, exit codes, and completion in shells."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from draisine.cli.completion import SHELLS, commands_of, script
+from draisine.cli.completion import commands_of, script
 from draisine.cli.main import main
-from draisine.cli.parser import COMMANDS, parser
+from draisine.cli.model_options import ADAPTIVE, FIXED_STEP, SHELLS
+from draisine.cli.parser import COMMANDS, action, parser
+from draisine.cli.simulate import METHODS
 from draisine.cli.terminal import EXIT_CODES, print_json, table
 from draisine.gallery.registry import Study
 
@@ -56,12 +58,15 @@ def test_the_page_and_the_help_tell_the_exit_codes(capsys):
     assert all(f"{code} {words}" in said for code, words in EXIT_CODES.items())
 
 
-@pytest.mark.parametrize("file", sorted(set(COMMANDS.values())))
-def test_a_file_adds_the_commands_that_the_table_says(file):
-    said = [name for name, home in COMMANDS.items() if home == file]
-    made = parser(said[0])
-    (found,) = (a for a in made._actions if isinstance(a, argparse._SubParsersAction))
-    assert list(found.choices) == said
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_table_names_options_and_action_of_every_command(command):
+    (found,) = (a for a in parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    assert list(found.choices) == [command]
+    assert callable(action(command))
+
+
+def test_every_method_of_the_option_exists():
+    assert (*ADAPTIVE, *FIXED_STEP) == tuple(METHODS)
 
 
 # ---------------------------------------------------------------- machines
@@ -189,7 +194,7 @@ def test_exit_codes(capsys, monkeypatch):
 
 ASK = """
 source "$1"; shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _draisine
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_draisine
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
@@ -200,7 +205,7 @@ def bash(tmp_path_factory):
     if program is None:
         pytest.skip("there is no bash")
     path = tmp_path_factory.mktemp("shell") / "draisine.bash"
-    path.write_text(script("bash", parser()))
+    path.write_text(script("bash"))
 
     def complete(*words: str, cwd: Path | None = None) -> set[str]:
         command = [program, "--norc", "-c", ASK, "bash", str(path), "draisine", *words]
@@ -225,14 +230,15 @@ def test_bash_completes(bash, tmp_path):
 
 
 def test_bash_knows_every_option_of_every_command(bash):
-    assert bash("") == {*tree().choices, "--help"}
-    for command in commands_of(parser()):
-        assert bash(command.name, "--") == {option.name for option in command.options}
+    assert bash("") == set(tree().choices)
+    assert bash("--") == {"--help", "--version"}
+    for command, options in commands_of(parser()).items():
+        assert bash(command, "--") == {name for name in options._option_string_actions if name.startswith("--")}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_read_their_scripts(shell, tmp_path):
-    text = script(shell, parser())
+    text = script(shell)
     assert all(name in text for name in tree().choices) and "chaplygin_sleigh" in text
     program = shutil.which(shell)
     if program is None:

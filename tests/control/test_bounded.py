@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.control.zero_dynamics import Remaining
+from draisine.control.zero_dynamics import ZeroDynamics
 
 LENGTH = 0.7
 RATE = math.sqrt(9.81 / LENGTH)
@@ -77,17 +77,17 @@ def test_nothing_grows_nothing_to_bound():
     path = {"there": "cart = 0.1*sin(t)"}
     run = dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging)
     assert "bounded" not in run.status.message
-    with pytest.raises(dr.errors.ArgumentError, match="nothing grows on this path"):
+    with pytest.raises(dr.errors.ArgumentError, match="no deviation grows on this path"):
         dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging, solution=dr.Bounded())
 
 
 def test_what_a_straight_line_leaves_of_the_bicycle():
     """With the rear contact on a line lean obeys M_φφ φ̈ + g K_φφ φ = 0 (Meijaard et al. 2007), and v δ + c δ̇ = 0."""
     path = {"pace": "rear_wheel_contact_x = 5*t", "line": "rear_wheel_contact_y = 0"}
-    posed = dr.on_path(dr.gallery.bicycle(), path, ["steer_torque", "pedal_torque"])
-    found = Remaining(posed.equations, posed.inputs, posed.p).parted(0.0, posed.x, 0.0).eigenvalues
+    problem = dr.on_path(dr.gallery.bicycle(), path, ["steer_torque", "pedal_torque"])
+    found = ZeroDynamics(problem.equations, problem.inputs, problem.p).split(0.0, problem.x, 0.0).eigenvalues
     lean = math.sqrt(9.81 * 80.95 / 80.81722)
-    assert (posed.index, posed.degrees) == (4, {"pace": 2, "line": 3})
+    assert (problem.index, problem.degrees) == (4, {"pace": 2, "line": 3})
     assert np.sort(found.real) == pytest.approx([-5.0 / 0.08, -lean, lean], rel=1e-6)
     assert np.abs(found.imag).max() == 0
 

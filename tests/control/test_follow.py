@@ -155,7 +155,7 @@ def test_control_without_effect():
 
 def test_a_path_that_says_one_thing_twice():
     pushed = dr.first_order("pushed", {x: v, v: f, w: u + f}, inputs=[f, u])
-    with pytest.raises(dr.errors.ModelError, match="never act on the path 'q'"):
+    with pytest.raises(dr.errors.ModelError, match="never appear in the derivatives of the path 'q'"):
         dr.on_path(pushed, {"p": "x + w = t", "q": "2*x + 2*w = 2*t"}, ["f", "u"])
 
 
@@ -165,7 +165,7 @@ def test_a_path_that_says_one_thing_twice():
         ({"p": "x = t"}, ["f", "u"], "1 path constraints .* for 2 controls"),
         ({"p": "x = t"}, ["force"], "the control 'force' is not an input"),
         ({"p": "y = t"}, ["f"], "nothing is called 'y'"),
-        ({"p": "t - 1"}, ["f"], "names no state and no output"),
+        ({"p": "t - 1"}, ["f"], "contains no state and no output"),
         ({"p": "x + f"}, ["f"], "contains the control 'f'"),
         ({"p": "x = t = 1"}, ["f"], "write one equation"),
     ],
@@ -178,5 +178,5 @@ def test_bad_paths(path, controls, said):
 
 def test_a_control_with_a_law_is_refused():
     sled = dr.first_order("sled", {x: v, v: f}, inputs=[f])
-    with pytest.raises(dr.errors.ArgumentError, match="'f' is a control, to be found, and a law is given"):
+    with pytest.raises(dr.errors.ArgumentError, match="'f' is both a control and has a law"):
         dr.on_path(sled, {"p": "x = t"}, ["f"], inputs={"f": "1"})

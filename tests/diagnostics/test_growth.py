@@ -77,7 +77,7 @@ def test_exact_differential_is_holonomic_in_disguise():
     assert hidden.terms == {"product": 1.0}
     assert hidden.constant
     assert found.growth.nonholonomic == 0
-    assert "holonomic in disguise: product" in found.sections["integrability"]
+    assert "integrable velocity constraint: product" in found.sections["integrability"]
 
 
 def test_integrating_factors_are_seen():
@@ -113,7 +113,7 @@ def test_combination_that_is_integrable():
     assert hidden.terms == {"first": 1.0, "second": -1.0}
     assert hidden.constant
     assert found.growth.nonholonomic == 1
-    assert "from one start only 3 freedoms of position can be used" in found.sections["freedoms"][1]
+    assert "from one start only 3 freedoms of position can be reached" in found.sections["freedoms"][1]
 
 
 def test_coefficients_that_change_are_not_reported_as_constant():

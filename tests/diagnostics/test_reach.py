@@ -19,7 +19,7 @@ def test_cart_and_pole_are_reached_whole(name, pole):
     assert (found.controllable, found.states) == (4, 4)
     assert found.unreached == ()
     assert found.steady
-    assert found.stabilisable
+    assert found.stabilizable
 
 
 def test_twins_on_one_torque_keep_their_difference():
@@ -32,7 +32,7 @@ def test_twins_on_one_torque_keep_their_difference():
     assert all(sum(terms.values()) == pytest.approx(0.0, abs=1e-9) for terms in found.unreached)
     swing = np.sqrt(GRAVITY)
     assert sorted(z.imag for z in found.eigenvalues) == pytest.approx([-swing, swing], rel=1e-9)
-    assert found.stabilisable
+    assert found.stabilizable
 
 
 def test_pendulums_of_different_lengths_are_reached_by_one_torque():
@@ -41,7 +41,7 @@ def test_pendulums_of_different_lengths_are_reached_by_one_torque():
 
 def test_twins_upside_down_cannot_be_balanced_by_one_torque():
     found = dr.diagnose(pendulums(upright=True))
-    assert not found.reach.stabilisable
+    assert not found.reach.stabilizable
     assert max(z.real for z in found.reach.eigenvalues) == pytest.approx(np.sqrt(GRAVITY), rel=1e-9)
     assert any("no feedback can stabilize it" in line for line in found.sections["inputs"])
 
@@ -64,7 +64,7 @@ def test_bicycle_at_rest_does_not_get_sideways():
     found = diagnosed("bicycle")
     assert found.reach.controllable == 6
     assert {"frame_y", "frame_heading"} <= {name for terms in found.reach.unreached for name in terms}
-    assert any("maneuvers may reach positions" in line for line in found.sections["inputs"])
+    assert any("maneuvers may reach such positions" in line for line in found.sections["inputs"])
 
 
 def test_states_that_do_not_stay_are_said_to_be_so():

@@ -32,7 +32,7 @@ def test_first_order_system():
     assert found.symmetries.ignorable == ("y",)
     assert found.growth is None
     assert found.can_move
-    assert found.sections["freedoms"] == ("2 of 2 unknowns may be chosen at a start",)
+    assert found.sections["freedoms"] == ("2 of 2 unknowns are free initial values",)
     assert "no constraints" in found.notes[0]
 
 
@@ -48,7 +48,7 @@ def test_semi_explicit_system():
     assert "reduce_index" in found.notes[0]
     lowered = dr.diagnose(dr.reduce_index(e))
     assert lowered.freedoms_of_position == 2
-    assert "has been lowered" in lowered.notes[0]
+    assert "index was reduced" in lowered.notes[0]
 
 
 def test_implicit_system_with_unknowns_held():

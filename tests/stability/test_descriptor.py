@@ -45,12 +45,12 @@ def test_delebecques_bicycle():
     and the bicycle as a graph has the same modes."""
     typed = dr.gallery.delebecque_bicycle()
     motion = motion_at(typed, {"speed": 6.5})
-    jacobians = deviations_of(typed).derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    derivatives = deviations_of(typed).derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
     names = [q.name for q in (*typed.coordinates, *typed.velocities)]  # the work done so far is bookkeeping
     regular = descriptor(typed, dict(zip(names, motion.x.tolist(), strict=False))).regular()
     assert list(regular.states) == names
-    np.testing.assert_allclose(regular.A, jacobians.by_state[0], rtol=0, atol=1e-9 * np.abs(regular.A).max())
-    np.testing.assert_allclose(regular.B, jacobians.by_input[0], rtol=0, atol=1e-9 * np.abs(regular.B).max())
+    np.testing.assert_allclose(regular.A, derivatives.by_state[0], rtol=0, atol=1e-9 * np.abs(regular.A).max())
+    np.testing.assert_allclose(regular.B, derivatives.by_input[0], rtol=0, atol=1e-9 * np.abs(regular.B).max())
     graph = dr.linearize(dr.gallery.delebecque_graph(), {"speed": 6.5}, states=("lean", "steer")).essential()
     essential = dr.linearize(motion).essential()
     for value in graph.eigenvalues:
@@ -67,5 +67,5 @@ def test_pendulum_at_every_index():
     assert np.abs(one.regular().eigenvalues - 1j * frequency).min() < 1e-9
     three = descriptor(dr.posed(pendulum, index=3), down)
     assert np.abs(three.eigenvalues - 1j * frequency).min() < 1e-6
-    with pytest.raises(dr.errors.ModelError, match=r"do not give dz1_rate/dt, rod1_multiplier, .*index is above one"):
+    with pytest.raises(dr.errors.ModelError, match=r"do not determine dz1_rate/dt, rod1_multiplier, .*index is above one"):
         three.regular()

@@ -163,7 +163,7 @@ def test_compiled_on_two_threads(bike, trails, monkeypatch):
     """Many points are compiled and shared out among threads: the same map, and the same corrected motions."""
     from draisine.stability import batch_evaluation as points
 
-    for name, value in (("POINTS_WORTH_COMPILING", 1), ("LEAST_WORK_WORTH_COMPILING", 0), ("PER_THREAD", 8)):
+    for name, value in (("POINTS_WORTH_COMPILING", 1), ("LEAST_WORK_WORTH_COMPILING", 0), ("POINTS_PER_THREAD", 8)):
         monkeypatch.setattr(points, name, value)
     again = dr.stability_map(bike, OVER, states=("lean", "steer"), growth=True)
     np.testing.assert_array_equal(again.kind, trails.kind)

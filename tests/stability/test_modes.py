@@ -153,7 +153,7 @@ def test_slope_of_the_matrix_against_complex_steps(swept):
 
     family = Family(dr.gallery.bicycle(), {"speed": 5.0, "trail": 0.08}, states=("lean", "steer"))
     a, over, _ = family.derivatives(np.array([4.6, 0.07]))
-    program = family.straight._matrix.program
+    program = family.closed_form._matrix.program
     for k, slope in enumerate(over):
         at = np.array([4.6, 0.07], dtype=complex)
         at[k] += 1e-30j
@@ -168,11 +168,11 @@ def test_the_short_program_is_the_long_one():
     bike = dr.gallery.bicycle()
     family = Family(bike, {"speed": 5.0, "r_front_wheel": 0.35}, states=("lean", "steer"))
     points = np.random.default_rng(1).uniform([0.0, 0.25], [10.0, 0.4], (20, 2))
-    short, found = family.straight.matrices(points)
+    short, found = family.closed_form.matrices(points)
     assert found.all()
     np.testing.assert_allclose(short, family._corrected(points).A, rtol=0, atol=1e-11)
     turn = Family(bike, {"lean": 0.2}, fixed={"speed": 5.0}, free=("steer_torque", "pedal_torque"), states=("lean", "steer"))
-    assert turn.straight is None
+    assert turn.closed_form is None
     for lean in (0.1, 0.35):
         steady = dr.steady(bike, {"speed": 5.0, "lean": lean}, free=("steer_torque", "pedal_torque"))
         whole = dr.linearize(steady, states=("lean", "steer"))

@@ -128,7 +128,7 @@ def test_family_round_its_fold(normal_form):
     values = branch.values
     np.testing.assert_allclose(values, square**2 - square, rtol=0.0, atol=1e-7)
     assert branch.folds == pytest.approx([-0.25], abs=1e-3)
-    assert "shrinks into one at rest" in branch.ending
+    assert "shrinks to an equilibrium" in branch.ending
     for found, value, size in zip(branch.cycles, values, square, strict=True):
         radial = math.exp(2 * math.pi * (value + 3 * size - 5 * size**2))
         assert found.multipliers[0].real == pytest.approx(radial, rel=1e-5)
@@ -211,9 +211,9 @@ def test_what_a_period_makes_of_small_changes(weave):
 
 
 def test_refusals(van_der_pol, pendulum):
-    with pytest.raises(dr.errors.ArgumentError, match="guess for the period"):
+    with pytest.raises(dr.errors.ArgumentError, match="guess of the period"):
         dr.limit_cycle(van_der_pol, {"x": 2.0})
-    with pytest.raises(dr.errors.SolverError, match="at rest"):
+    with pytest.raises(dr.errors.SolverError, match="in an equilibrium"):
         dr.limit_cycle(van_der_pol, {"x": 0.01}, 6.3, parameters={"mu": -0.5})
     with pytest.raises(SolverError, match="no periodic motion was found"):
         dr.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 5.0, fix={"v": 2.5}, rounds=4)

@@ -1,1 +1,1 @@
-"""Commands of the command line, a file for each subject: what it adds to the parser, and what it does."""
+"""The command line. `*_options.py` say what each command accepts; the other modules hold what the commands do."""

@@ -1,40 +1,35 @@
-"""What the words of a call mean: models, NAME=VALUE pairs, wishes, numbers with units, sweeps."""
+"""Values of arguments: models, NAME=VALUE pairs, initial conditions, numbers with units, sweeps and ranges."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from draisine import gallery
 from draisine.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from draisine.model.model import Model
-    from draisine.program.equations import Equations
-
-TARGETS = "further --NAME VALUE are wishes for the motion, as in simulate"
+from draisine.expr.expression import evaluate_number, parse
+from draisine.expr.units import Measured
+from draisine.model.files import read_model
+from draisine.model.model import Model
+from draisine.program.equations import Equations
 
 
 def model_of(name: str) -> Model | Equations:
-    """A gallery model by name, or a model file or bicycle's parameter file by path."""
+    """A gallery model by name, or a model from a model file or a bicycle parameter file."""
     if name.endswith(".txt"):
+        # loads CasADi, which other models do not need when their equations are cached
         from draisine.bicycle.measured import read_bicycle
 
         return read_bicycle(name).model()
-    if name.endswith(".toml") or "/" in name:
-        from draisine.model.files import read_model
-
-        return read_model(name)
-    from draisine import gallery
-
-    return gallery.model(name)
+    return read_model(name) if name.endswith(".toml") or "/" in name else gallery.model(name)
 
 
-def motion_of(given: argparse.Namespace, extra: list[str]) -> tuple[Model | Equations, dict[str, float], dict[str, float]]:
-    """Model, wishes and parameters of a call about motions. What --set names is a parameter, or a wish like those of --at."""
-    from draisine.program.equations import Equations
-
+def motion_of(given: argparse.Namespace, rest: list[str]) -> tuple[Model | Equations, dict[str, float], dict[str, float]]:
+    """Model, targets and parameters of a command about motions. --set sets a parameter, or a target like those of --at."""
     model = model_of(given.model)
-    targets = {**targets_of(extra), **numbers_of(given.at, "--at")}
+    targets = {**targets_of(rest), **numbers_of(given.at, "--at")}
     parameters: dict[str, float] = {}
     own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
     for name, value in numbers_of(given.set, "--set").items():
@@ -42,25 +37,30 @@ def motion_of(given: argparse.Namespace, extra: list[str]) -> tuple[Model | Equa
     return model, targets, parameters
 
 
-def targets_of(extra: list[str]) -> dict[str, float]:
-    """`--roll-rate 0.5` or `--roll-rate=0.5` as a wish.
+def targets_of(rest: list[str]) -> dict[str, float]:
+    """Initial conditions, `--roll-rate 0.5` or `--roll-rate=0.5`, by name.
 
     >>> targets_of(["--roll-rate", "0.5", "--speed=4.6"])
     {'roll_rate': 0.5, 'speed': 4.6}
     """
     targets: dict[str, float] = {}
-    waiting = list(extra)
+    waiting = list(rest)
     while waiting:
         word = waiting.pop(0)
         if not word.startswith("--") or len(word) < 3:
-            raise ArgumentError(f"unexpected {word!r}; wishes for the start are written --name value")
+            raise ArgumentError(f"unexpected {word!r}; write initial conditions as --name value")
         name, sign, value = word[2:].partition("=")
         if not sign:
             if not waiting:
                 raise ArgumentError(f"--{name} needs a number, e.g. --{name} 1.0")
             value = waiting.pop(0)
-        targets[name.replace("-", "_")] = _number(value, f"--{name}")
+        targets[identifier(name)] = _number(value, f"--{name}")
     return targets
+
+
+def identifier(text: str) -> str:
+    """A name as models spell it: `roll-rate` is `roll_rate`."""
+    return text.strip().replace("-", "_")
 
 
 def pairs_of(texts: list[str], option: str) -> list[tuple[str, str]]:
@@ -70,7 +70,7 @@ def pairs_of(texts: list[str], option: str) -> list[tuple[str, str]]:
         name, sign, value = text.partition("=")
         if not sign or not name or not value:
             raise ArgumentError(f"{option} {text!r}: write NAME=VALUE")
-        pairs.append((name.strip().replace("-", "_"), value.strip()))
+        pairs.append((identifier(name), value.strip()))
     return pairs
 
 
@@ -84,19 +84,17 @@ def numbers_of(texts: list[str], option: str) -> dict[str, float]:
 
 
 def laws_of(texts: list[str], option: str) -> dict[str, float | str]:
-    """NAME=LAW as numbers where they are numbers, as texts otherwise."""
-    return {name: _number_or_text(value) for name, value in pairs_of(texts, option)}
+    """NAME=LAW as numbers where possible, otherwise as texts."""
+    return {name: number_or_text(value) for name, value in pairs_of(texts, option)}
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Names with commas between."""
+    """Names separated by commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def sweep_of(text: str) -> tuple[str, Any]:
     """`speed=0:10:200` as a name and its values."""
-    import numpy as np
-
     name, sign, numbers = text.partition("=")
     parts = numbers.split(":")
     try:
@@ -106,7 +104,32 @@ def sweep_of(text: str) -> tuple[str, Any]:
         count = 0
     if not sign or len(parts) > 3 or count < 2:
         raise ArgumentError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
-    return name.strip().replace("-", "_"), np.linspace(first, last, count)
+    return identifier(name), np.linspace(first, last, count)
+
+
+def range_of(text: str, option: str) -> tuple[float, float]:
+    """`0:10` as its two ends."""
+    try:
+        low, high = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise ArgumentError(f"{option} {text!r}: write FROM:TO, e.g. 0:10") from None
+    return low, high
+
+
+def named_range_of(text: str, option: str) -> tuple[str, tuple[float, float]]:
+    """`lean=-1.2:1.2` as a name and its range."""
+    name, sign, limits = text.partition("=")
+    if not sign:
+        raise ArgumentError(f"{option} {text!r}: write NAME=FROM:TO, e.g. lean=-1.2:1.2")
+    return identifier(name), range_of(limits, option)
+
+
+def number_or_text(text: str) -> float | str:
+    """A number where the text is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _number(text: str, option: str) -> float:
@@ -114,18 +137,8 @@ def _number(text: str, option: str) -> float:
     try:
         return float(text)
     except ValueError:
-        from draisine.expr.expression import evaluate_number, parse
-        from draisine.expr.units import Measured
-
         with_unit = Measured.read(text)
         try:
             return with_unit if with_unit is not None else evaluate_number(parse(text))
         except ValueError as problem:
             raise ArgumentError(f"{option} {text!r}: {problem}; write a number, or one with a unit such as '5 deg'") from None
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -1,7 +1,7 @@
-"""The command line, `draisine COMMAND …`: reads the call, hands it to the command's file in `commands/`, and tells how it ended.
+"""The command line, `draisine COMMAND …`: parses the arguments, runs the command's action, and turns errors into exit codes.
 
 Arguments are parsed before anything heavy is loaded, so that help is immediate. Results go to stdout, everything else to stderr;
-with --json there is one JSON value on stdout and nothing else. `cli/exit_codes.py` says what the exit status means.
+with --json there is one JSON value on stdout and nothing else. `cli/terminal.py` lists the exit codes.
 """
 
 from __future__ import annotations
@@ -12,49 +12,50 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from draisine.cli.parser import COMMANDS, guesses, parser
+from draisine.cli.parser import COMMANDS, action, parser, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
 from draisine.errors import DraisineError
 
-# What is imported stays: looking for garbage among it as often as Python does by itself shows in a short process.
-SELDOM = (50_000, 20, 20)
+# Imported objects live until the end: collecting garbage among them at Python's default rate is measurable in a short process.
+COLLECTION_THRESHOLDS = (50_000, 20, 20)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the words of a call ask for; the exit status."""
+    """Run the command that the arguments name; the exit status."""
     if arguments is None:
-        gc.set_threshold(*SELDOM)
+        gc.set_threshold(*COLLECTION_THRESHOLDS)
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without some letter shows a mark for it
-    reader = parser(words[0] if words else None)
+            stream.reconfigure(errors="replace")  # characters that the terminal lacks are printed as "?"
+    command_line = parser(words[0] if words else None)
     if words and words[0] not in COMMANDS and not words[0].startswith("-"):
-        near = " or ".join(guesses(words[0]))
-        reader.error(f"there is no command {words[0]!r}; {f'did you mean {near}?' if near else 'draisine --help lists them'}")
-    given, targets = reader.parse_known_args(words)
-    if targets and not getattr(given, "takes_wishes", False):
-        reader.error(f"unrecognized: {' '.join(targets)}")
-    _speak()
+        near = " or ".join(similar_commands(words[0]))
+        command_line.error(
+            f"there is no command {words[0]!r}; {f'did you mean {near}?' if near else 'draisine --help lists them'}"
+        )
+    given, rest = command_line.parse_known_args(words)
+    if rest and not getattr(given, "takes_targets", False):
+        command_line.error(f"unrecognized arguments: {' '.join(rest)}")
+    _log_to_stderr()
     try:
-        code: int = given.action(given, targets)
-        return code
+        return action(given.command)(given, rest)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of our output went away, as `| head` does; nothing is wrong
+        # the reader of the output has closed it, as `| head` does; this is no error
         sys.stderr.close()
         return DONE
     except (DraisineError, OSError) as problem:
-        # what our own checks raise: the message names the thing and the cure
-        logging.getLogger("draisine").debug("where it was raised", exc_info=True)
+        # errors with a cause and a cure in the message
+        logging.getLogger("draisine").debug("raised here", exc_info=True)
         print(f"draisine: {problem}", file=sys.stderr)
         return code_of(problem)
 
 
-def _speak() -> None:
-    """Say on the terminal what the package notes on its way, such as that something is being compiled for the first time."""
+def _log_to_stderr() -> None:
+    """Print the package's log messages, such as that something is compiled for the first time."""
     logger = logging.getLogger("draisine")
     if not logger.handlers:
         handler = logging.StreamHandler()

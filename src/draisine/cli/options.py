@@ -1,48 +1,61 @@
-"""Options that many commands share, in the same words."""
+"""Options that many commands share, with the same names and help texts."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import Any
+
+from draisine.expr.units import Measured
+
+TARGETS = "further --NAME VALUE set initial conditions by name, as in simulate"
+REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
 
 def seconds(text: str) -> float:
-    """How long, as a number of seconds or with a unit.
+    """A duration, as a number of seconds or with a unit.
 
     >>> seconds("2"), seconds("200 ms")
     (2.0, 0.2)
     """
-    from draisine.simulation.named_values import number_in
-
+    measured = Measured.read(text)
+    if measured is not None:
+        try:
+            return measured.checked("s", "a time")
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(str(problem)) from None
     try:
-        found = number_in(text, "s", "a time")
-    except ValueError as problem:
-        raise argparse.ArgumentTypeError(str(problem)) from None
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return found
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The model a command is about."""
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    """The model that a command works on."""
+    parser.add_argument("model", metavar="MODEL", help="a name from the gallery, or a model file (.toml)")
 
 
 def add_set(parser: argparse.ArgumentParser, example: str = "") -> None:
     """--set: parameters by name."""
-    description = f"a parameter, e.g. {example}; may repeat" if example else "a parameter; may repeat"
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=description)
+    text = f"set a parameter, e.g. {example}; may repeat" if example else "set a parameter; may repeat"
+    parser.add_argument("--set", **REPEATED, metavar="NAME=VALUE", help=text)
 
 
 def add_motion(parser: argparse.ArgumentParser) -> None:
-    """--set and --at: parameters and quantities of the motion."""
-    description = {
+    """--set and --at: parameters, and quantities of the motion."""
+    texts = {
         "--set": "set a parameter, or a quantity of the motion; may repeat",
-        "--at": "a quantity of the motion, e.g. speed=5 (or --speed 5); may repeat",
+        "--at": "set a quantity of the motion, e.g. speed=5 (or --speed 5); may repeat",
     }
-    for option, words in description.items():
-        parser.add_argument(option, action="append", default=[], metavar="NAME=VALUE", help=words)
+    for option, text in texts.items():
+        parser.add_argument(option, **REPEATED, metavar="NAME=VALUE", help=text)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """--json: the result for machines."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
+    """--plot: a figure of the result."""
+    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help=f"draw {what} (.png, .pdf, .svg)")
+
+
+def add_json(parser: argparse.ArgumentParser, text: str = "print one JSON object") -> None:
+    """--json: machine-readable output."""
+    parser.add_argument("--json", action="store_true", help=text)

@@ -1,80 +1,94 @@
-"""The parser of the command line, made of what each command's file adds to it."""
+"""The parser of the command line, and the table that says where each command lives."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import textwrap
+from collections.abc import Callable
 from importlib import import_module
 
 from draisine.cli.terminal import EXIT_CODES
 
-# command → the file of this folder that adds it, in the order of the help
+# command → module with its options (`add_COMMAND`), module with its action (`run_COMMAND`); in the order of the help
 COMMANDS = {
-    "list": "gallery",
-    "run": "gallery",
-    "show": "show",
-    "simulate": "simulate",
-    "certify": "certify",
-    "doctor": "doctor",
-    "compare-drift": "compare_drift",
-    "export": "export",
-    "equations": "equations",
-    "draw": "draw",
-    "modes": "stability",
-    "critical": "stability",
-    "steady": "stability",
-    "linearize": "stability",
-    "map": "stability",
-    "lqr": "lqr",
-    "continue": "continuation",
-    "turns": "continuation",
-    "atlas": "continuation",
-    "uncertainty": "uncertainty",
-    "ensemble": "ensemble",
-    "estimate": "estimate",
-    "filter": "filter",
-    "optimize": "optimize",
-    "studio": "studio",
-    "report": "report",
-    "completion": "completion",
-    "warm": "warm",
+    "list": ("model_options", "gallery"),
+    "run": ("model_options", "gallery"),
+    "show": ("model_options", "documents"),
+    "simulate": ("model_options", "simulate"),
+    "certify": ("model_options", "diagnostics"),
+    "doctor": ("model_options", "diagnostics"),
+    "compare-drift": ("model_options", "diagnostics"),
+    "export": ("model_options", "documents"),
+    "equations": ("model_options", "documents"),
+    "draw": ("model_options", "documents"),
+    "modes": ("motion_options", "stability"),
+    "critical": ("motion_options", "stability"),
+    "steady": ("motion_options", "stability"),
+    "linearize": ("motion_options", "stability"),
+    "map": ("motion_options", "stability"),
+    "lqr": ("motion_options", "stability"),
+    "continue": ("motion_options", "continuation"),
+    "turns": ("motion_options", "continuation"),
+    "atlas": ("motion_options", "continuation"),
+    "uncertainty": ("motion_options", "stability"),
+    "ensemble": ("data_options", "ensemble"),
+    "estimate": ("data_options", "estimation"),
+    "filter": ("data_options", "estimation"),
+    "optimize": ("data_options", "optimize"),
+    "studio": ("model_options", "studio"),
+    "report": ("model_options", "report"),
+    "completion": ("model_options", "completion"),
+    "warm": ("model_options", "warm"),
 }
 
+Action = Callable[[argparse.Namespace, list[str]], int]
 
-def parser(wanted: str | None = None) -> argparse.ArgumentParser:
-    """The parser of one command; of all of them if none is named, or none of that name is known.
 
-    Only the files of the commands it knows are loaded: loading all of them takes as long as a run.
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of one command; of all commands without a name, or with an unknown one.
+
+    Options are light modules that import nothing heavy, so that help and completion are immediate.
 
     >>> parser("simulate").parse_args(["simulate", "bicycle", "--until", "2"]).until
     2.0
     """
-    one = wanted in COMMANDS
-    made = argparse.ArgumentParser(
+    chosen = [command] if command in COMMANDS else list(COMMANDS)
+    found = argparse.ArgumentParser(
         prog="draisine",
-        description="Constrained mechanical systems: describe, derive, simulate, look.",
-        epilog=None if one else _exit_codes(),
+        description="Constrained mechanical systems: describe, derive, simulate, view.",
+        epilog=None if command in COMMANDS else _exit_codes(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="draisine")
-    for file in [COMMANDS[wanted]] if wanted is not None and one else dict.fromkeys(COMMANDS.values()):
-        import_module(f"draisine.cli.{file}").add(commands)
-    return made
+    found.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="draisine")
+    for name in chosen:
+        _function(COMMANDS[name][0], "add", name)(commands)
+    return found
 
 
-def guesses(command: str) -> list[str]:
-    """Commands that may be meant by a word that is none.
+def action(command: str) -> Action:
+    """What a command does. This is where its module is loaded, with all that it imports."""
+    run: Action = _function(COMMANDS[command][1], "run", command)
+    return run
 
-    >>> guesses("simulat")
+
+def _function(module: str, prefix: str, command: str) -> Callable[..., int]:
+    found: Callable[..., int] = getattr(import_module(f"draisine.cli.{module}"), f"{prefix}_{command.replace('-', '_')}")
+    return found
+
+
+def similar_commands(word: str) -> list[str]:
+    """Commands that are spelled like a word.
+
+    >>> similar_commands("simulat")
     ['simulate', 'estimate']
     """
-    from difflib import get_close_matches
-
-    return get_close_matches(command, COMMANDS, n=3, cutoff=0.6)
+    return difflib.get_close_matches(word, COMMANDS, n=3, cutoff=0.6)
 
 
 class _Version(argparse.Action):
-    """The version is looked up when it is asked for: that takes as long as parsing all words."""
+    """Reads the version only when it is printed: that takes as long as parsing a call."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from draisine import __version__
@@ -84,7 +98,5 @@ class _Version(argparse.Action):
 
 
 def _exit_codes() -> str:
-    import textwrap
-
-    reported = [textwrap.fill(f"{code:>5}  {what}", 100, subsequent_indent=" " * 7) for code, what in EXIT_CODES.items()]
-    return "\n".join(["exit status:", *reported])
+    lines = [textwrap.fill(f"{code:>5}  {text}", 100, subsequent_indent=" " * 7) for code, text in EXIT_CODES.items()]
+    return "\n".join(["exit status:", *lines])

@@ -1,110 +1,58 @@
-"""`draisine modes`, `critical`, `steady`, `linearize` and `map`: steady motions of a model and what small deviations do."""
+"""`draisine modes`, `critical`, `steady`, `linearize`, `map`, `lqr` and `uncertainty`: stability and control of motions."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
-from draisine.cli.arguments import TARGETS, motion_of, names_of, sweep_of
-from draisine.cli.options import add_json, add_model, add_motion
-from draisine.cli.terminal import DONE, bar, print_json, say, table
+from draisine.bicycle.measured import read_bicycle
+from draisine.cli.arguments import model_of, motion_of, names_of, numbers_of, sweep_of, targets_of
+from draisine.cli.motion_options import SPEEDS
+from draisine.cli.terminal import DONE, bar, print_json, print_result, print_text, table
+from draisine.control.design.regulator import lqr
 from draisine.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from draisine.model.model import Model
-    from draisine.program.equations import Equations
-    from draisine.stability.modes import Modes
-
-Action = Callable[[argparse.Namespace, list[str]], int]
-
-SPEEDS = "speed=0:12:121"  # swept where nothing else is said, of models that have a speed
-
-
-def add(commands: Any) -> None:
-    """Add the five commands to the parser's."""
-    parser = _parser(commands, "modes", run_modes, "eigenvalues of steady motions over a sweep", "speed=0:10:200")
-    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw them (.png, .pdf, .svg)")
-    _parser(commands, "critical", run_critical, "where steady motions gain or lose stability", "speed=0:10:101").add_argument(
-        "--gradient", action="store_true", help="also how each value changes with every parameter"
-    )
-    parser = _plain(commands, "steady", run_steady, "the steady motion with named quantities fixed (--NAME VALUE)")
-    parser.add_argument("--free", default="", metavar="NAMES", help="inputs or parameters left free, with commas between")
-    _plain(commands, "linearize", run_linearize, "the linear model of small deviations from a motion").add_argument(
-        "--full", action="store_true", help="keep states on which nothing depends"
-    )
-    parser = _plain(commands, "map", run_map, "which steady motions last, over two quantities")
-    parser.add_argument(
-        "--over",
-        required=True,
-        action="append",
-        metavar="NAME=FROM:TO:COUNT",
-        help="given twice, e.g. speed=0:10:200 and trail=0:0.2:100",
-    )
-    parser.add_argument("--free", default="", metavar="NAMES", help="inputs or parameters left free, with commas between")
-    parser.add_argument("--growth", action="store_true", help="also the largest real part at every pair")
-    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw the regions (.png, .pdf, .svg)")
-
-
-def _plain(commands: Any, name: str, action: Action, description: str) -> Any:
-    parser = commands.add_parser(name, help=description, description=f"{description[0].upper()}{description[1:]}; {TARGETS}.")
-    add_model(parser)
-    add_motion(parser)
-    parser.add_argument("--states", default="", metavar="NAMES", help="quantities that tell deviations, with commas between")
-    add_json(parser)
-    parser.set_defaults(action=action, takes_targets=True)
-    return parser
-
-
-def _parser(commands: Any, name: str, action: Action, description: str, example: str) -> Any:
-    parser = _plain(commands, name, action, description)
-    parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}; by default {SPEEDS}")
-    return parser
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.stability.linearization import equations_of, linearize
+from draisine.stability.modes import Modes, modes
+from draisine.stability.stability_map import stability_map
+from draisine.stability.steady import steady
+from draisine.view.plots.figure_files import save_figure
 
 
 def _modes(
     given: argparse.Namespace, model: Model | Equations, targets: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    from draisine.stability.modes import modes
-
-    name, values = sweep_of(given.over or _speeds(model))
-    return modes(model, {name: values}, fixed=targets, parameters=parameters, states=_reported(given, model))
+    name, values = sweep_of(given.over or _default_sweep(model))
+    return modes(model, {name: values}, fixed=targets, parameters=parameters, states=_states(given, model))
 
 
-def _speeds(model: Model | Equations) -> str:
-    """The sweep where none is asked for."""
-    from draisine.stability.linearization import equations_of
-
+def _default_sweep(model: Model | Equations) -> str:
     e = equations_of(model)
     if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
-        raise ArgumentError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
+        raise ArgumentError(f"{e.name} has no speed to sweep; name the swept quantity: --over NAME=FROM:TO:COUNT")
     return SPEEDS
 
 
-def _reported(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
-    """The names asked for; a two-wheeler's modes are told by lean and steer."""
-    from draisine.stability.linearization import equations_of
-
-    asked = names_of(given.states)
-    if asked:
-        return asked
+def _states(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
+    """The states named by --states; by default lean and steer of a two-wheeler."""
+    named = names_of(given.states)
+    if named:
+        return named
     e = equations_of(model)
     known = {q.name for q in (*e.coordinates, *e.outputs)}
     return ("lean", "steer") if {"lean", "steer"} <= known else ()
 
 
-def run_modes(given: argparse.Namespace, extra: list[str]) -> int:
-    model, targets, parameters = motion_of(given, extra)
+def run_modes(given: argparse.Namespace, rest: list[str]) -> int:
+    model, targets, parameters = motion_of(given, rest)
     found = _modes(given, model, targets, parameters)
     if given.plot is not None:
-        from draisine.view.plots.figure_files import save_figure
-
         save_figure(found.plot(), given.plot)
     if given.json:
         print_json(found.as_data())
         return DONE
-    say(found)
+    print_text(found)
     for critical in found.critical():
         print(f"{critical.kind}: {critical.over} = {critical.value:.12g}")
     if given.plot is not None:
@@ -112,54 +60,44 @@ def run_modes(given: argparse.Namespace, extra: list[str]) -> int:
     return DONE
 
 
-def run_critical(given: argparse.Namespace, extra: list[str]) -> int:
-    model, targets, parameters = motion_of(given, extra)
+def run_critical(given: argparse.Namespace, rest: list[str]) -> int:
+    model, targets, parameters = motion_of(given, rest)
     found = _modes(given, model, targets, parameters).critical()
-    jacobian = [c.gradient() if given.gradient else {} for c in found]
+    gradients = [c.gradient() if given.gradient else {} for c in found]
     if given.json:
-        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, jacobian, strict=True)])
+        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, gradients, strict=True)])
         return DONE
     if not found:
         print("no critical value in the sweep")
-    for critical, slope in zip(found, jacobian, strict=True):
+    for critical, gradient in zip(found, gradients, strict=True):
         z = critical.eigenvalue
         print(f"{critical.kind}: {critical.over} = {critical.value:.14g}, eigenvalue {z.real:.6g} {z.imag:+.6g}i")
-        for name, value in sorted(slope.items(), key=lambda item: -abs(item[1])):
+        for name, value in sorted(gradient.items(), key=lambda item: -abs(item[1])):
             print(f"    d{critical.over}/d{name} = {value:.8g}")
     return DONE
 
 
-def run_steady(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.stability.steady import steady
-
-    model, targets, parameters = motion_of(given, extra)
+def run_steady(given: argparse.Namespace, rest: list[str]) -> int:
+    model, targets, parameters = motion_of(given, rest)
     found = steady(model, targets, free=names_of(given.free), parameters=parameters)
-    linear = found.linearize(_reported(given, model)).essential()
+    linear = found.linearize(_states(given, model)).essential()
     if given.json:
         print_json({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()})
         return DONE
     table(("", ""), [(name, f"{value:.9g}") for name, value in found.values.items()])
-    say(linear)
+    print_text(linear)
     return DONE
 
 
-def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.stability.linearization import linearize
-
-    model, targets, parameters = motion_of(given, extra)
-    found = linearize(model, targets, parameters=parameters, states=_reported(given, model))
-    found = found if given.full else found.essential()
-    if given.json:
-        print_json(found.as_data())
-    else:
-        say(found)
+def run_linearize(given: argparse.Namespace, rest: list[str]) -> int:
+    model, targets, parameters = motion_of(given, rest)
+    found = linearize(model, targets, parameters=parameters, states=_states(given, model))
+    print_result(found if given.full else found.essential(), given.json)
     return DONE
 
 
-def run_map(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.stability.stability_map import stability_map
-
-    model, targets, parameters = motion_of(given, extra)
+def run_map(given: argparse.Namespace, rest: list[str]) -> int:
+    model, targets, parameters = motion_of(given, rest)
     over = dict(sweep_of(text) for text in given.over)
     with bar("map", silent=given.json) as progress:
         found = stability_map(
@@ -168,18 +106,49 @@ def run_map(given: argparse.Namespace, extra: list[str]) -> int:
             fixed=targets,
             free=names_of(given.free),
             parameters=parameters,
-            states=_reported(given, model),
+            states=_states(given, model),
             growth=given.growth,
             progress=progress,
         )
     if given.plot is not None:
-        from draisine.view.plots.figure_files import save_figure
-
         save_figure(found.plot(), given.plot)
+    print_result(found, given.json, given.plot)
+    return DONE
+
+
+def run_lqr(given: argparse.Namespace, rest: list[str]) -> int:
+    required = (("--weight", given.weight, "lean=10"), ("--input-weight", given.input_weight, "steer_torque=0.1"))
+    for option, texts, example in required:
+        if not texts:
+            raise ArgumentError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
+    law = lqr(
+        model_of(given.model),
+        {**targets_of(rest), **numbers_of(given.at, "--at")},
+        weights=numbers_of(given.weight, "--weight"),
+        input_weights=numbers_of(given.input_weight, "--input-weight"),
+        states=names_of(given.states),
+        parameters=numbers_of(given.set, "--set"),
+        limits=numbers_of(given.limit, "--limit"),
+        period=given.period,
+    )
+    print_result(law, given.json)
     if given.json:
-        print_json(found.as_data())
         return DONE
-    say(found)
+    if given.period is not None:
+        print("to simulate it in Python: dr.simulate(…, control=law.sampled())")
+        return DONE
+    for name, expression in law.items():
+        print(f"--input '{name}={expression}'")
+    return DONE
+
+
+def run_uncertainty(given: argparse.Namespace, _: list[str]) -> int:
+    name, speeds = sweep_of(given.over)
+    if name != "speed":
+        raise ArgumentError(f"--over {given.over!r}: this command sweeps the speed, e.g. speed=0:10:101")
+    bike = read_bicycle(given.file)
+    found = bike.modes(speeds, samples=given.samples)
     if given.plot is not None:
-        print(f"written: {given.plot}")
+        save_figure(bike.figure(speeds), given.plot)
+    print_result(found, given.json, given.plot)
     return DONE

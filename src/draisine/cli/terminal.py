@@ -1,10 +1,11 @@
-"""What commands say to people: tables and bars on a terminal, plain text when piped, nothing in color where nobody wants it.
+"""Output of commands: tables and progress bars on a terminal, plain text when piped, JSON, and exit codes.
 
-Results go to stdout and everything else to stderr, so that what is piped on is the result alone. NO_COLOR is honored.
+Results go to stdout and everything else to stderr, so that a pipe carries the result alone. NO_COLOR is respected.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 0.7  # seconds before a bar appears
+from draisine.errors import SimulationError, SolverError
+
+BAR_DELAY = 0.7  # seconds before a progress bar appears
+
+DONE, ENDED_EARLY, WRONG, INFEASIBLE, INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_CODES = {
+    DONE: "done",
+    ENDED_EARLY: "done, with an unfavorable result: a run ended early, a certificate disagrees, nothing can move, "
+    "no solution was found, a chapter of a report could not be written",
+    WRONG: "the arguments, the model or a file is wrong; the message gives the cause and the cure",
+    INFEASIBLE: "the maneuver is infeasible; the conflicting conditions are named (optimize)",
+    INTERRUPTED: "interrupted from the keyboard; finished results are kept",
+}
+
+
+def code_of(problem: Exception) -> int:
+    """The exit status of an error: 1 for a solver or simulation that failed, 2 for wrong arguments, models and files."""
+    return ENDED_EARLY if isinstance(problem, SolverError | SimulationError) else WRONG
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Print rows in columns: lines and wrapping on a terminal, columns of spaces when piped.
+    """Print rows in columns: ruled and wrapped on a terminal, aligned with spaces when piped.
 
     >>> table(("name", "value"), [("speed", "4.6 m/s"), ("lean", "0.1 rad")])
     name   value
@@ -41,20 +59,20 @@ def _rich_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str) 
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, show_header=any(head), title=title or None, title_justify="left", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_header=any(head), title=title or None, title_justify="left", pad_edge=False)
     for k, name in enumerate(head):
-        made.add_column(name, no_wrap=k == 0, style="bold" if k == 0 else None)
+        table.add_column(name, no_wrap=k == 0, style="bold" if k == 0 else None)
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))  # names may hold brackets, which are no markup
-    Console().print(made)
+        table.add_row(*(Text(cell) for cell in row))  # brackets in names are not markup
+    Console().print(table)
 
 
-_VERDICTS = {"holds": "green", "FAILS": "bold red", "stable": "green", "unstable": "red"}
+_STYLES = {"holds": "green", "FAILS": "bold red", "stable": "green", "unstable": "red"}
 
 
-def say(what: object) -> None:
-    """Print what a result says of itself; on a terminal its headings stand out, and verdicts are colored."""
-    text = str(what)
+def print_text(result: object) -> None:
+    """Print the text of a result; on a terminal with bold headings and colored verdicts."""
+    text = str(result)
     if not sys.stdout.isatty():
         print(text)
         return
@@ -64,24 +82,32 @@ def say(what: object) -> None:
     console = Console(soft_wrap=True)
     for line in text.splitlines():
         shown = Text(line, style="" if line.startswith(" ") else "bold")
-        for word, look in _VERDICTS.items():
-            shown.highlight_regex(rf"\b{word}\b", look)
+        for word, color in _STYLES.items():
+            shown.highlight_regex(rf"\b{word}\b", color)
         console.print(shown)
 
 
 def print_json(data: Any) -> None:
-    """One JSON value on stdout, and nothing else there; what is infinite or not a number is null.
+    """Print one JSON value; infinities and NaN become null.
 
     >>> print_json({"speed": float("inf"), "names": ("a",)})
     {"speed": null, "names": ["a"]}
     """
-    import json
-
     print(json.dumps(finite(data), ensure_ascii=False, allow_nan=False, default=_plain))
 
 
+def print_result(result: Any, as_json: bool, figure: Path | None = None) -> None:
+    """Print a result as JSON, or as text with the file of its figure."""
+    if as_json:
+        print_json(result.as_data())
+        return
+    print_text(result)
+    if figure is not None:
+        print(f"written: {figure}")
+
+
 def print_written(paths: Sequence[Path], as_json: bool) -> None:
-    """The files that a command wrote."""
+    """Print the files that a command has written."""
     if as_json:
         print_json({"written": list(paths)})
         return
@@ -90,7 +116,7 @@ def print_written(paths: Sequence[Path], as_json: bool) -> None:
 
 
 def finite(data: Any) -> Any:
-    """JSON has no infinity; what is off by that much is told as null."""
+    """The same data with null for infinities and NaN, which JSON lacks."""
     if isinstance(data, dict):
         return {key: finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -99,21 +125,21 @@ def finite(data: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy, and paths."""
+    """NumPy numbers and arrays, and paths."""
     return finite(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 class Bar:
-    """A bar on the terminal for work that takes longer than a moment; nothing when piped."""
+    """A progress bar on the terminal for work that takes longer than `BAR_DELAY`; nothing when piped."""
 
     def __init__(self, title: str, silent: bool = False) -> None:
-        self._title, self._began = title, time.monotonic()
+        self._title, self._started = title, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         self._silent = silent or not sys.stderr.isatty()
 
     def __call__(self, share: float, title: str = "") -> None:
-        if self._silent or time.monotonic() - self._began < PATIENCE:
+        if self._silent or time.monotonic() - self._started < BAR_DELAY:
             return
         if self._bar is None:
             from rich.console import Console
@@ -132,16 +158,16 @@ class Bar:
 
 @contextmanager
 def bar(title: str, silent: bool = False) -> Iterator[Bar]:
-    """A bar that is told how much of the work is done."""
-    made = Bar(title, silent)
+    """A progress bar, called with the completed share."""
+    progress = Bar(title, silent)
     try:
-        yield made
+        yield progress
     finally:
-        made.close()
+        progress.close()
 
 
 @contextmanager
 def stages(title: str, silent: bool = False) -> Iterator[Callable[[str, float], None]]:
-    """A bar that also says what is being done."""
-    with bar(title, silent) as made:
-        yield lambda stage, share: made(share, f"{title}: {stage.lower()}" if stage else title)
+    """A progress bar that also names the current stage."""
+    with bar(title, silent) as progress:
+        yield lambda stage, share: progress(share, f"{title}: {stage.lower()}" if stage else title)

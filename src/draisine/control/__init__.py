@@ -1,1 +1,1 @@
-"""Feedback laws and their design, prescribed paths, optimal control."""
+"""Control: feedback laws and their design, prescribed paths by stable inversion."""

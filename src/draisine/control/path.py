@@ -1,4 +1,4 @@
-"""A system on a path: what differentiation says about it, the equations that keep it there, and a start on them."""
+"""A system on a prescribed path: relative degrees, reduced equations, and a consistent start (`on_path`)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Target = float | InitialGuess
 
 @dataclass(frozen=True, eq=False)
 class OnPath:
-    """A system kept on a path by controls, at a start.
+    """A system on a path with its controls as unknowns, and a start.
 
-    `equations` are those of the reduced index: any method steps them, with the path and all it hides enforced.
+    `equations` have reduced index: any method integrates them, with the path and its derivatives enforced.
     """
 
     plant: Equations
@@ -50,7 +50,7 @@ class OnPath:
 
     @property
     def degrees(self) -> dict[str, int]:
-        """How often each path constraint is differentiated before it feels the controls (its relative degree)."""
+        """Relative degree of each path constraint: differentiations until the controls appear."""
         return self.found.degrees
 
     @property
@@ -59,9 +59,9 @@ class OnPath:
         return bool(self.equations.multipliers)
 
     def weakest(self, t: float, x: Reals) -> str:
-        """In words, the control that does least for the path at a state."""
+        """A description of the control with the smallest effect on the path at a state."""
         causes = self.equations.causes
-        assert causes is not None  # it is made with the equations
+        assert causes is not None  # built with the equations
         values = np.nan_to_num(causes([t], x, self.inputs, self.p)[0], nan=np.inf)
         return causes.output("value").labels[int(np.argmax(values))]
 
@@ -79,7 +79,7 @@ def on_path(
     inputs: Mapping[str, Amount] | None = None,
     until: float = 1.0,
 ) -> OnPath:
-    """Turn inputs into unknowns that keep a path: find the index, reduce it, and find a start on the path.
+    """Make inputs unknowns that enforce a path: determine the index, reduce it, and find a start on the path.
 
     >>> import sympy as sp
     >>> from draisine.symbolic.first_order import first_order
@@ -101,17 +101,17 @@ def on_path(
     begin = consistent_start(StartProblem(equations, compiled=False), targets, parameters, inputs=constants)
     samples = _around(Sample(0.0, begin.x, u, p), plant, until)
     found = Differentiation(plant, rows, samples).degrees()
-    for times in range(found.index):  # first the path, then its rates, so that there is speed when it bends
+    for times in range(found.index):  # first the path, then its rates, so that the velocity is known when they are used
         samples = moved(plant, stacked([plant.residuals, *(r.residual for r in found.conditions if r.times <= times)]), samples)
     followed = Followed(plant, found, tuple(samples))
     reference = samples[0].x.tolist()
     if not followed.linear:
         reference += [float(samples[0].inputs[i]) for i, q in enumerate(equations.inputs) if q.name in controls]
-    made = followed.equations(reference)
-    at = consistent_start(StartProblem(made, compiled=False), targets, parameters, inputs=constants)
-    posed = OnPath(equations, made, found, controls, at.x, u, p, str(at.report))
-    _check_start(posed)
-    return posed
+    reduced = followed.equations(reference)
+    at = consistent_start(StartProblem(reduced, compiled=False), targets, parameters, inputs=constants)
+    problem = OnPath(equations, reduced, found, controls, at.x, u, p, str(at.report))
+    _check_start(problem)
+    return problem
 
 
 def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict[str, Expr], dict[str, float]]:
@@ -119,7 +119,7 @@ def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict
     constants: dict[str, float] = {}
     for name, value in inputs.items():
         if name in controls:
-            raise ArgumentError(f"{name!r} is a control, to be found, and a law is given for it; leave out one of them")
+            raise ArgumentError(f"{name!r} is both a control and has a law; remove one of them")
         if isinstance(value, Expr | str):
             laws[name] = amount_in(value, None, f"law of input {name!r}")
         else:
@@ -132,13 +132,13 @@ def _number(target: Target) -> float:
 
 
 def _spread(u: Reals, plant: Plant) -> Reals:
-    """Controls away from zero, where an angle may have no effect."""
+    """Controls moved away from zero, where an angle may have no effect."""
     idle = np.array([q.name in plant.controls for q in plant.equations.inputs], dtype=bool)
     return np.where(idle & (u == 0.0), 0.01, u)
 
 
 def _around(start: Sample, plant: Plant, until: float) -> list[Sample]:
-    """The start, and points near it at times of the path."""
+    """The start, and points near it at several times."""
     rng = np.random.default_rng(7)
     found = [Sample(start.t, start.x, _spread(start.inputs, plant), start.p)]
     for k in range(POINTS):
@@ -148,12 +148,12 @@ def _around(start: Sample, plant: Plant, until: float) -> list[Sample]:
     return found
 
 
-def _check_start(posed: OnPath) -> None:
+def _check_start(problem: OnPath) -> None:
     """Refuse a start at which a control has no effect."""
-    e = posed.equations
-    assert e.monitor is not None  # it is made with the equations
-    if not float(e.monitor([0.0], posed.x, posed.inputs, posed.p)[0][0]) < 1e8:
+    e = problem.equations
+    assert e.monitor is not None  # built with the equations
+    if not float(e.monitor([0.0], problem.x, problem.inputs, problem.p)[0][0]) < 1e8:
         raise ArgumentError(
-            f"{e.name}: at the start {posed.weakest(0.0, posed.x)}; begin elsewhere, choose another control, or prescribe a "
-            "quantity that the controls move in every position, such as where a wheel touches"
+            f"{e.name}: at the start {problem.weakest(0.0, problem.x)}; start elsewhere, choose another control, or prescribe a "
+            "quantity that the controls move in every configuration, such as a wheel contact point"
         )

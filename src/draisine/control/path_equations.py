@@ -1,7 +1,7 @@
-"""Equations of a system that is kept on a path: the controls are solved for, the path and all it hides are constraints.
+"""Equations of a system on a path: the controls are solved for, the path and its derivatives are constraints.
 
-Controls that enter the last derivative of the path linearly are solved for at every evaluation and are no states. Where they
-enter nonlinearly (an angle of attack) the last derivative is differentiated once more, and they are states.
+Controls that enter the last derivative of the path linearly are solved for at every evaluation. Where they enter nonlinearly (an
+angle of attack) the last derivative is differentiated once more, and they become states.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from draisine.program.equations import Constraint, Equations, Event, Kind, Quant
 from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
-# where the determinant of the decoupling matrix passes zero, which a long step may not notice
+# the determinant of the decoupling matrix crosses zero, which a long step could miss
 LOSS = Event(
     "loss_of_control", "determinant of the decoupling matrix", "stop", description="a control loses its effect on the path"
 )
-LIMIT = 1e4  # of the condition of the decoupling matrix, in measures of its own around the start
+LIMIT = 1e4  # of the condition of the scaled decoupling matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """A plant on its path. `samples` are points on it; the first is near the start."""
+    """A plant on its path; `samples` are points on it, the first near the start."""
 
     plant: Plant
     found: Degrees
@@ -40,7 +40,7 @@ class Followed:
         return not ca.depends_on(self._matrix, self.plant.u)
 
     def equations(self, reference: Sequence[float]) -> Equations:
-        """All states are coordinates; `reference`: where a start is sought from."""
+        """The equations; all states are coordinates, `reference` are their defaults."""
         e = self.plant.equations
         units = {q.name: q.unit for q in (*e.states, *e.inputs, *e.parameters)}
         defaults = zip(self.coordinates, reference, strict=True)
@@ -56,7 +56,7 @@ class Followed:
             force_outputs=frozenset(),
             constraints=tuple(constraint for constraint, _ in self._constraints),
             dynamics=self._program("dynamics", {"xdot": (self._rates, [f"d{q.name}/dt" for q in self.coordinates])}, units),
-            report=self._program("report", self._reported(), units),
+            report=self._program("report", self._report_slots(), units),
             motion=self._motion(),
             project=self._project(),
             monitor=Program.build(f"{e.name}_monitor", self._arguments(), {"condition": self._condition}),
@@ -69,10 +69,10 @@ class Followed:
 
     def notes(self) -> list[str]:
         degrees = self.found.degrees.items()
-        said = [f"{name!r} feels the controls after {times} differentiation{'s' * (times > 1)}" for name, times in degrees]
-        said.append(f"with {', '.join(self.plant.controls)} as unknowns the system has index {self.found.index}")
+        lines = [f"{name!r} depends on the controls after {times} differentiation{'s' * (times > 1)}" for name, times in degrees]
+        lines.append(f"with {', '.join(self.plant.controls)} as unknowns the system has index {self.found.index}")
         how = "are solved for at every evaluation" if self.linear else "enter nonlinearly and are states"
-        return [*said, *self.found.combined, f"the controls {how}"]
+        return [*lines, *self.found.combined, f"the controls {how}"]
 
     # ---------------------------------------------------------------- states
 
@@ -85,7 +85,7 @@ class Followed:
         return self.plant.x if self.linear else ca.vertcat(self.plant.x, self.plant.u)
 
     def _arguments(self, state: str = "x") -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
-        """Controls are found, and what is passed for them is not read."""
+        """Arguments of the programs; values passed for the controls are not used."""
         plant, e = self.plant, self.plant.equations
         return {
             "t": (plant.t, ["t"]),
@@ -96,7 +96,7 @@ class Followed:
 
     @cached_property
     def _passed(self) -> ca.SX:
-        """Inputs as they are passed: the same symbols for what is given, idle ones for the controls."""
+        """Symbols of the inputs: those of the plant for given inputs, unused ones for the controls."""
         idle = [q.name in self.plant.controls for q in self.plant.equations.inputs]
         return stacked([ca.SX.sym("idle") if is_idle else self.plant.inputs[i] for i, is_idle in enumerate(idle)])
 
@@ -108,7 +108,7 @@ class Followed:
 
     @cached_property
     def _sought(self) -> ca.SX:
-        """What is solved for: the controls, or their rates."""
+        """The unknowns: the controls, or their rates."""
         return self.plant.u if self.linear else ca.SX.sym("control_rate", self.plant.u.numel())
 
     @cached_property
@@ -133,15 +133,15 @@ class Followed:
 
     @cached_property
     def conditions(self) -> list[Row]:
-        """The path and what it hides, as conditions on the states."""
+        """The path and its derivatives, as conditions on the states."""
         return [*self.found.conditions, *(() if self.linear else self.found.last)]
 
     @cached_property
     def _constraints(self) -> list[tuple[Constraint, ca.SX]]:
-        """Of the system itself, as far as they bind the states, and of the path."""
+        """Constraints of the system that involve states, and of the path."""
         plant, e = self.plant, self.plant.equations
-        jacobian = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
-        sizes = np.max([np.abs(jacobian(*s.arguments).full()).max(axis=1, initial=0.0) for s in self.samples], axis=0)
+        jacobians = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
+        sizes = np.max([np.abs(jacobians(*s.arguments).full()).max(axis=1, initial=0.0) for s in self.samples], axis=0)
         own = [(c, plant.residuals[i]) for i, c in enumerate(e.constraints) if sizes[i] > 1e-9]
         return [
             *own,
@@ -156,21 +156,21 @@ class Followed:
         return self.residuals, [f"{c.name}_{c.level}" for c, _ in self._constraints]
 
     def _project(self) -> LinearSolveProgram:
-        """One Newton step of least change."""
+        """One least-norm Newton step onto the constraints."""
         side = self.residuals
-        slope = ca.jacobian(side, self.x)
+        jacobian = ca.jacobian(side, self.x)
         z = ca.SX.sym("z", side.numel())
         results: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX] = {
-            "x_new": (self.x - slope.T @ z, [q.name for q in self.coordinates]),
+            "x_new": (self.x - jacobian.T @ z, [q.name for q in self.coordinates]),
             "error": (ca.norm_inf(side), ["error"]),
         }
         return LinearSolveProgram.build(
-            f"{self.plant.equations.name}_on_path_project", self._arguments(), slope @ slope.T, side, z, results
+            f"{self.plant.equations.name}_on_path_project", self._arguments(), jacobian @ jacobian.T, side, z, results
         )
 
-    # ---------------------------------------------------------------- what is told
+    # ---------------------------------------------------------------- reported quantities
 
-    def _reported(self) -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
+    def _report_slots(self) -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
         plant = self.plant
         return {
             "v": ca.SX(0, 1),
@@ -182,7 +182,7 @@ class Followed:
 
     @cached_property
     def _outputs(self) -> tuple[tuple[Quantity, ...], ca.SX]:
-        """Outputs of motion, and velocities that are no states, which may be wished for too."""
+        """Outputs of motion, and velocities that are not states; all may be targets of a start."""
         plant, e = self.plant, self.plant.equations
         reported = {q.name: q for q in e.outputs}
         known = {*plant.output_names, *(q.name for q in e.states)}
@@ -202,12 +202,12 @@ class Followed:
 
     @cached_property
     def _scaled(self) -> ca.SX:
-        """The decoupling matrix in measures of its own: around the start the largest entries of rows and columns are one."""
+        """The decoupling matrix, scaled so that the largest entries of rows and columns around the start are one."""
         plant = self.plant
         matrix = ca.Function("b", plant.arguments, [ca.densify(self._matrix)])
-        there = np.max([np.abs(matrix(*s.arguments).full()) for s in self.samples], axis=0)
-        columns = np.where(there.max(axis=0) > 0, there.max(axis=0), 1.0)
-        rows = (there / columns).max(axis=1)
+        largest = np.max([np.abs(matrix(*s.arguments).full()) for s in self.samples], axis=0)
+        columns = np.where(largest.max(axis=0) > 0, largest.max(axis=0), 1.0)
+        rows = (largest / columns).max(axis=1)
         rows = np.where(rows > 0, rows, 1.0)
         return self._matrix / ca.repmat(ca.DM(rows), 1, len(columns)) / ca.repmat(ca.DM(columns).T, len(rows), 1)
 
@@ -216,7 +216,7 @@ class Followed:
         return ca.norm_inf(ca.vec(ca.inv(self._scaled)))
 
     def _causes(self) -> Program:
-        """Of each control, how little the path feels it: the inverse of what others cannot do in its place."""
+        """For each control the inverse of its effect on the path that the others cannot replace."""
         inverse = ca.inv(self._scaled)
         weak = [ca.norm_inf(inverse[i, :].T) for i in range(self.plant.u.numel())]
         names = [f"the control {name!r} loses its effect on the path" for name in self.plant.controls]

@@ -1,4 +1,4 @@
-"""A system with controls, in symbols: what a path is written in and differentiated along."""
+"""A plant with controls in symbolic form, along which paths and outputs are differentiated."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
-MOST_SOLVED = 20  # accelerations that are solved for in symbols
+MOST_SOLVED = 20  # largest number of accelerations that are solved for symbolically
 
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """ẋ = f(t, x, u, w, p): explicit equations whose inputs are parted into controls u and what is given, w."""
+    """ẋ = f(t, x, u, w, p): explicit equations whose inputs are controls u and given inputs w."""
 
     equations: Equations
     controls: tuple[str, ...]
@@ -34,7 +34,7 @@ class Plant:
                 hint = did_you_mean(name, known) if known else "; it has no inputs"
                 raise ArgumentError(f"{e.name}: the control {name!r} is not an input{hint}")
         if len(set(self.controls)) < len(self.controls):
-            raise ArgumentError(f"{e.name}: the controls are {', '.join(self.controls)}; name each of them once")
+            raise ArgumentError(f"{e.name}: the controls are {', '.join(self.controls)}; name each control once")
 
     # ---------------------------------------------------------------- symbols
 
@@ -58,8 +58,8 @@ class Plant:
     @cached_property
     def u(self) -> ca.SX:
         """The controls."""
-        place = {q.name: i for i, q in enumerate(self.equations.inputs)}
-        return stacked([self.inputs[place[name]] for name in self.controls])
+        index = {q.name: i for i, q in enumerate(self.equations.inputs)}
+        return stacked([self.inputs[index[name]] for name in self.controls])
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -84,14 +84,14 @@ class Plant:
     def _solved(self, what: LinearSolveProgram, slot: str) -> ca.SX:
         if what.size > MOST_SOLVED:
             raise ModelError(
-                f"{self.equations.name}: {what.size} accelerations and multipliers are solved for at run time, too many to be "
-                "differentiated along a path; derive the model with formulation=Reduced()"
+                f"{self.equations.name}: {what.size} accelerations and multipliers are solved for at run time, too many to "
+                "differentiate along a path; derive the model with formulation=Reduced()"
             )
         if what.iterates:
             raise ModelError(
-                f"{self.equations.name}: forces depend on multipliers of constraints in a way that is not linear (friction, "
-                "saturated creep), and accelerations are found by iteration, which has no formula to be differentiated along a "
-                "path; leave the bound of the law out (friction=None), or give the load as a parameter"
+                f"{self.equations.name}: forces depend nonlinearly on constraint multipliers (friction, saturated creep), and "
+                "accelerations are found by iteration, which cannot be differentiated along a path; remove the bound of the law "
+                "(friction=None), or give the load as a parameter"
             )
         matrix, side = what.linear(self.arguments)
         results = what.after.function.call([*self.arguments, ca.solve(matrix, side)])
@@ -99,7 +99,7 @@ class Plant:
 
     @cached_property
     def velocities(self) -> ca.SX:
-        """All velocities, also those that are no states."""
+        """All velocities, including those that are not states."""
         e = self.equations
         first = len(e.coordinates)
         speeds = {name: self.x[first + i] for i, name in enumerate(e.independent)}
@@ -110,8 +110,8 @@ class Plant:
         return e.report.function.call(self.arguments)[[s.name for s in e.report.outputs].index("v")]
 
     @cached_property
-    def _reported(self) -> dict[str, ca.SX]:
-        """What the motion tells: residuals and outputs."""
+    def _motion(self) -> dict[str, ca.SX]:
+        """Residuals and outputs of motion."""
         motion = self.equations.motion
         given = {
             "t": self.t,
@@ -125,27 +125,27 @@ class Plant:
 
     @property
     def residuals(self) -> ca.SX:
-        """Of the constraints that the system has by itself."""
-        return self._reported["residuals"]
+        """Residuals of the system's own constraints."""
+        return self._motion["residuals"]
 
     @property
     def outputs(self) -> ca.SX:
-        """Those of motion."""
-        return self._reported["outputs"]
+        """Outputs of motion."""
+        return self._motion["outputs"]
 
     @property
     def output_names(self) -> tuple[str, ...]:
         return self.equations.motion.output("outputs").labels
 
     def along(self, expression: ca.SX) -> ca.SX:
-        """The total time derivative along the motion; inputs that are given stand still."""
+        """The total time derivative along the motion; given inputs are constant."""
         return ca.jtimes(expression, ca.vertcat(self.t, self.x), ca.vertcat(1, self.rates))
 
     # ---------------------------------------------------------------- names
 
     @cached_property
     def values(self) -> dict[str, ca.SX]:
-        """Everything that has a name and does not depend on accelerations."""
+        """All named quantities that do not depend on accelerations."""
         e = self.equations
         found = {"t": self.t}
         for symbols, quantities in ((self.p, e.parameters), (self.inputs, e.inputs), (self.velocities, e.velocities)):
@@ -153,18 +153,18 @@ class Plant:
         found |= {q.name: self.x[i] for i, q in enumerate(e.states)}
         return found | {name: self.outputs[i] for i, name in enumerate(self.output_names)}
 
-    def written(self, name: str, text: Amount) -> ca.SX:
-        """A path constraint: an expression that shall be zero, or a text "left = right"."""
+    def path_residual(self, name: str, text: Amount) -> ca.SX:
+        """The residual of a path constraint: an expression that vanishes, or a text "left = right"."""
         e = self.equations
         where = f"{e.name}: path {name!r}"
         found = self._value(where, _left_less_right(where, text))
         bound = [c for i, c in enumerate(self.controls) if ca.depends_on(found, self.u[i])]
         if bound:
             raise ArgumentError(
-                f"{where} contains the control {bound[0]!r}, which is to be found; write the path in time, states and outputs"
+                f"{where} contains the control {bound[0]!r}, which is unknown; write the path in time, states and outputs"
             )
         if not ca.depends_on(found, self.x):
-            raise ArgumentError(f"{where} names no state and no output of {e.name}: nothing could follow it")
+            raise ArgumentError(f"{where} contains no state and no output of {e.name}")
         return found
 
     def _value(self, where: str, expression: Expr) -> ca.SX:
@@ -186,7 +186,7 @@ def _left_less_right(where: str, text: Amount) -> Expr:
         return amount_in(text, None, where)
     sides = text.split("=")
     if len(sides) != 2 or any(side[-1:] in "<>!" for side in sides[:-1]):
-        raise ArgumentError(f"{where} is {text!r}; write one equation, 'left = right', or an expression that shall be zero")
+        raise ArgumentError(f"{where} is {text!r}; write one equation, 'left = right', or an expression that vanishes")
     left, right = (amount_in(side.strip(), None, where) for side in sides)
     return left - right
 
@@ -200,10 +200,10 @@ def stacked(parts: Sequence[ca.SX]) -> ca.SX:
 
 
 def paths_of(plant: Plant, path: Mapping[str, Amount]) -> dict[str, ca.SX]:
-    """All path constraints in symbols; there must be as many as controls."""
+    """All path constraints as symbols; there must be as many as controls."""
     if len(path) != len(plant.controls) or not path:
         raise ArgumentError(
             f"{plant.equations.name}: {len(path)} path constraints ({', '.join(path) or 'none'}) for {len(plant.controls)} "
             f"controls ({', '.join(plant.controls) or 'none'}); give one constraint for each control"
         )
-    return {name: plant.written(name, text) for name, text in path.items()}
+    return {name: plant.path_residual(name, text) for name, text in path.items()}

@@ -1,12 +1,12 @@
-"""How often a path must be differentiated before the controls appear, and what is found on the way.
+"""Relative degree: differentiation of path constraints until the controls appear.
 
-Each path constraint is differentiated along the motion until it depends on states D whose rates hold controls, and once more. The
-controls then follow from 0 = Φ(t, x, u) if ∂Φ/∂u, the decoupling matrix, is regular. Where rows depend on each other the
-combination that loses the dependence goes on in the place of one of them (the zero dynamics algorithm: A. Isidori, Nonlinear
-Control Systems, 3rd ed. 1995, section 6.1), with factors that may change along the motion: the two velocities of a wheel's
-contact point are in the ratio of sine and cosine of its heading, and only its heading's rate feels the steering.
+Each path constraint is differentiated along the motion until it depends on states D whose rates contain controls, and once more.
+The controls then follow from 0 = Φ(t, x, u) if the decoupling matrix ∂Φ/∂u is regular. Where rows are dependent, one of them is
+replaced by the combination without the common dependence (the zero dynamics algorithm: A. Isidori, Nonlinear Control Systems,
+3rd ed. 1995, section 6.1), with factors that may change along the motion: the two velocities of a wheel's contact point have the
+ratio of sine and cosine of its heading, and only the rate of the heading depends on the steering.
 
-Whether something vanishes is asked at points that fulfil everything found so far, for much vanishes only there.
+Whether an expression vanishes is tested at points that satisfy all conditions found so far, since many vanish only there.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Reals = NDArray[np.float64]
 
 POINTS = 5
 ONTO = Newton(step_tolerance=1e-12, max_iterations=50, least_share=0.5**7)
-ZERO = 1e-9  # of the terms that cancel
-DEPENDENT = 1e-7  # singular value, of rows of length one
+ZERO = 1e-9  # relative to the canceling terms
+DEPENDENT = 1e-7  # remainder of a unit row that counts as dependent
 SAME = 1e-9
 
 
@@ -47,15 +47,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Degrees:
-    """What differentiation found: conditions on the states, and the equations that give the controls."""
+    """Results of differentiation: conditions on the states, and the equations for the controls."""
 
     conditions: tuple[Row, ...]
-    last: tuple[Row, ...]  # hold the controls
-    combined: tuple[str, ...]  # in words, where rows had to be combined
+    last: tuple[Row, ...]  # contain the controls
+    combined: tuple[str, ...]  # descriptions of combined rows
 
     @property
     def degrees(self) -> dict[str, int]:
-        """Of each path constraint, the number of differentiations that brings the controls in."""
+        """Number of differentiations of each path constraint until the controls appear."""
         return {row.name: row.times for row in self.last}
 
     @property
@@ -70,7 +70,7 @@ class Degrees:
 
 @dataclass(frozen=True)
 class Sample:
-    """A point at which dependence is judged."""
+    """A point at which dependence is tested."""
 
     t: float
     x: Reals
@@ -83,16 +83,16 @@ class Sample:
 
 
 class Differentiation:
-    """The search. `near` are points close to the start, at several times; they are moved onto what is found."""
+    """Differentiation of path constraints. `near` are points close to the start; they are projected onto the conditions found."""
 
     def __init__(self, plant: Plant, path: Mapping[str, ca.SX], near: Sequence[Sample]) -> None:
         self.plant, self._near = plant, near
         self._rows = [Row(name, 0, residual) for name, residual in path.items()]
         self._found: list[Row] = []
-        self._said: list[str] = []
+        self._notes: list[str] = []
         self._samples = list(near)
-        felt = ca.jacobian_sparsity(plant.rates, plant.u).get_triplet()[0]
-        self._felt = sorted(set(felt))  # states whose rates hold controls
+        driven = ca.jacobian_sparsity(plant.rates, plant.u).get_triplet()[0]
+        self._driven = sorted(set(driven))  # states whose rates contain controls
         self._check_reach(path)
 
     def degrees(self) -> Degrees:
@@ -101,7 +101,7 @@ class Differentiation:
             self._move([row for row in self._found if not any(row is now for now in self._rows)])
             self._part_rows()
             self._move(self._found)
-            quiet = [i for i, row in enumerate(self._rows) if not self._feels(row)]
+            quiet = [i for i, row in enumerate(self._rows) if not self._depends_on_driven(row)]
             if quiet:
                 for i in quiet:
                     self._advance(i, self.plant.along(self._rows[i].residual))
@@ -109,11 +109,11 @@ class Differentiation:
             last = [Row(row.name, row.times + 1, self.plant.along(row.residual)) for row in self._rows]
             stuck = self._part_controls(last)
             if not stuck:
-                return Degrees(tuple(self._found), tuple(last), tuple(self._said))
+                return Degrees(tuple(self._found), tuple(last), tuple(self._notes))
         raise self._never(self._rows)
 
     def _check_reach(self, path: Mapping[str, ca.SX]) -> None:
-        """Every control must reach, through rates of states, something that the path names."""
+        """Require that every control influences, through rates of states, a quantity of the path."""
         plant = self.plant
         moved_by = ca.jacobian_sparsity(plant.rates, plant.x).get_triplet()
         named = set(ca.jacobian_sparsity(stacked(list(path.values())), plant.x).get_triplet()[1])
@@ -133,66 +133,66 @@ class Differentiation:
             raise self._never([old])
         self._found.append(self._rows[i])
 
-    def _feels(self, row: Row) -> bool:
-        return bool(ca.depends_on(row.residual, self.plant.x[self._felt]))
+    def _depends_on_driven(self, row: Row) -> bool:
+        return bool(ca.depends_on(row.residual, self.plant.x[self._driven]))
 
     def _part_rows(self) -> None:
-        """Combine rows that depend on the states D alike; rid rows of states that have canceled.
+        """Combine rows with the same dependence on the states D; remove states that cancel.
 
-        The rows themselves need not be fulfilled where this is asked: on the path a row may have lost what is to be combined.
+        The rows themselves need not be satisfied at the test points: on the path a row may have lost the dependence.
         """
-        felt = self.plant.x[self._felt]
-        slope = ca.jacobian(stacked([row.residual for row in self._rows]), felt)
+        driven = self.plant.x[self._driven]
+        jacobian = ca.jacobian(stacked([row.residual for row in self._rows]), driven)
         total = ca.jacobian(stacked([row.residual for row in self._rows]), self.plant.x)
         lengths = [np.abs(v).max(axis=1) for v in self._values(total)]
-        matrices = [v / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(slope), lengths, strict=True)]
+        matrices = [v / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(jacobian), lengths, strict=True)]
         for i, others in _dependent(matrices):
-            combination = self._combined(slope, i, others, [row.residual for row in self._rows])
-            shorter = ca.substitute(combination, felt, ca.SX.zeros(len(self._felt)))
+            combination = self._combined(jacobian, i, others, [row.residual for row in self._rows])
+            shorter = ca.substitute(combination, driven, ca.SX.zeros(len(self._driven)))
             if not self._agree(combination, shorter):
-                continue  # left to the stage of the controls
+                continue  # left to `_part_controls`
             self._found = [row for row in self._found if row is not self._rows[i]]
             self._rows[i] = replace(self._rows[i], residual=shorter)
             self._found.append(self._rows[i])
             if others:
-                self._say(self._rows[i], [self._rows[k] for k in others])
+                self._note_combination(self._rows[i], [self._rows[k] for k in others])
 
     def _part_controls(self, last: list[Row]) -> bool:
-        """Combine last rows that depend on the controls alike; whether there were any."""
+        """Combine last rows with the same dependence on the controls; whether there were any."""
         plant, phi = self.plant, stacked([row.residual for row in last])
-        slope = ca.jacobian(phi, plant.u)
+        jacobian = ca.jacobian(phi, plant.u)
         inner = ca.jacobian(stacked([row.residual for row in self._rows]), plant.x), ca.jacobian(plant.rates, plant.u)
         inside = [self._values(m) for m in inner]
         columns = np.max([(np.abs(g) @ np.abs(b)).max(axis=0) for g, b in zip(*inside, strict=True)], axis=0)
         columns = np.where(columns > 0, columns, 1.0)
         lengths = [np.abs(g).max(axis=1) * (np.abs(b) / columns).max() for g, b in zip(*inside, strict=True)]
-        scaled = [v / columns / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(slope), lengths, strict=True)]
+        scaled = [v / columns / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(jacobian), lengths, strict=True)]
         found = _dependent(scaled)
-        if found and ca.depends_on(slope, plant.u):
+        if found and ca.depends_on(jacobian, plant.u):
             raise ArgumentError(
                 f"{plant.equations.name}: the controls {', '.join(plant.controls)} do not act on "
                 f"{', '.join(r.name for r in last)} independently, and enter nonlinearly; choose other "
-                "controls, or make the rate of one of them the control"
+                "controls, or use the rate of one of them as the control"
             )
         for i, others in found:
-            combination = self._combined(slope, i, others, [row.residual for row in last])
+            combination = self._combined(jacobian, i, others, [row.residual for row in last])
             self._advance(i, ca.substitute(combination, plant.u, ca.SX.zeros(plant.u.numel())))
             if others:
-                self._say(last[i], [last[k] for k in others])
+                self._note_combination(last[i], [last[k] for k in others])
         return bool(found)
 
-    def _combined(self, slope: ca.SX, i: int, others: Sequence[int], residuals: Sequence[ca.SX]) -> ca.SX:
-        """Row i less what makes its slope vanish: γ ∂h_P = ∂h_i in the columns where the rows P are best told apart."""
+    def _combined(self, jacobian: ca.SX, i: int, others: Sequence[int], residuals: Sequence[ca.SX]) -> ca.SX:
+        """Row i minus a combination γ of the rows P with γ ∂h_P = ∂h_i, from columns in which the rows P are well separated."""
         if not others:
             return residuals[i]
-        sizes = np.min([np.abs(v[list(others)]) for v in self._values(slope)], axis=0)
+        sizes = np.min([np.abs(v[list(others)]) for v in self._values(jacobian)], axis=0)
         columns = independent_columns(sizes, len(others))
-        inner = slope[list(others), columns]
-        factors = ca.solve(inner.T, slope[i, columns].T)
+        inner = jacobian[list(others), columns]
+        factors = ca.solve(inner.T, jacobian[i, columns].T)
         return residuals[i] - ca.dot(factors, stacked([residuals[k] for k in others]))
 
     def _agree(self, one: ca.SX, other: ca.SX) -> bool:
-        """Whether two expressions are the same, also beside the path."""
+        """Whether two expressions are equal, also next to the path."""
         plant = self.plant
         values = [self._values(ca.horzcat(e, plant.along(e), ca.jacobian(e, plant.x))) for e in (one, other)]
         for free, a, b in zip(self._free, *values, strict=True):
@@ -203,9 +203,9 @@ class Differentiation:
                 return False
         return True
 
-    def _say(self, row: Row, others: Sequence[Row]) -> None:
+    def _note_combination(self, row: Row, others: Sequence[Row]) -> None:
         names = " and ".join(repr(r.label) for r in others)
-        self._said.append(f"{row.label!r} is used less a multiple of {names}, which feels the controls alike")
+        self._notes.append(f"{row.label!r} minus a multiple of {names} is used: both depend on the controls alike")
 
     # ---------------------------------------------------------------- points
 
@@ -214,48 +214,48 @@ class Differentiation:
         return [np.array(function(*s.arguments).full()) for s in self._samples]
 
     def _move(self, conditions: Sequence[Row]) -> None:
-        """Move the points onto the conditions, and those of the system itself."""
+        """Project the points onto the conditions and the system's own constraints."""
         plant = self.plant
         everything = ca.vertcat(plant.residuals, stacked([row.residual for row in conditions]))
         self._samples = moved(plant, everything, self._near)
-        jacobian = self._values(ca.jacobian(everything, plant.x))
-        self._free = [null_space(unit_rows(slope)) for slope in jacobian]
+        jacobians = self._values(ca.jacobian(everything, plant.x))
+        self._free = [null_space(unit_rows(jacobian)) for jacobian in jacobians]
 
     def _never(self, rows: Sequence[Row]) -> ArgumentError:
         names = ", ".join(repr(row.name) for row in rows)
         controls = ", ".join(repr(c) for c in self.plant.controls)
         return ArgumentError(
-            f"{self.plant.equations.name}: the controls {controls} never act on the path {names}, however often it is "
-            "differentiated; choose other controls or another path"
+            f"{self.plant.equations.name}: the controls {controls} never appear in the derivatives of the path {names}; "
+            "choose other controls or another path"
         )
 
 
 def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]:
-    """Points on residual(t, x) = 0, by the shortest way; those that are not reached are left out.
+    """The nearest points on residual(t, x) = 0; points without convergence are left out.
 
-    Steps of Newton's method are shortened where they would lead away: at a crawl a heading has no effect yet on where one goes.
+    Newton steps are damped: near zero speed a heading has little effect on the position.
     """
     function = ca.Function("on", plant.arguments, [ca.densify(residual), ca.densify(ca.jacobian(residual, plant.x))])
     found = []
     for sample in near:
 
         def evaluate(x: Reals, sample: Sample = sample) -> tuple[Reals, Reals]:
-            value, slope = (np.array(m.full()) for m in function(sample.t, x, sample.inputs, sample.p))
-            return value[:, 0], slope
+            value, jacobian = (np.array(m.full()) for m in function(sample.t, x, sample.inputs, sample.p))
+            return value[:, 0], jacobian
 
         solved = ONTO.solve(evaluate, sample.x, LeastNorm())
         if solved.converged:
             found.append(replace(sample, x=solved.point.x))
     if not found:
         raise SolverError(
-            f"{plant.equations.name}: no state on the path was found near the start; begin closer to it, or see whether its "
-            "constraints contradict each other or the system's own"
+            f"{plant.equations.name}: no state on the path was found near the start; start closer to it, or check whether its "
+            "constraints contradict each other or those of the system"
         )
     return found
 
 
 def _dependent(matrices: Sequence[Reals]) -> list[tuple[int, list[int]]]:
-    """Rows that depend on others at every point: (row, the others; none where the row vanishes)."""
+    """Rows that depend on others at every point: (row, the others; none for a row that vanishes)."""
     count = len(matrices[0])
     kept: list[int] = []
     found: list[tuple[int, list[int]]] = []
@@ -270,7 +270,7 @@ def _dependent(matrices: Sequence[Reals]) -> list[tuple[int, list[int]]]:
 
 
 def _left(rows: Reals, row: Reals) -> float:
-    """What is left of a row beside the others, as a share."""
+    """Relative remainder of a row after projection on the others."""
     size = float(np.linalg.norm(row))
     if size == 0:
         return 0.0

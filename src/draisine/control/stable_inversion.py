@@ -1,9 +1,9 @@
-"""The bounded motion on a path whose remaining dynamics is unstable: a boundary value problem.
+"""Stable inversion: the bounded motion on a path with unstable zero dynamics, by a boundary value problem.
 
-Forward in time the motion would run away from any start but one. The directions that grow are left open at the start and pinned
-at the end, where they shall be at rest; the others begin where they are asked to. In between, ẋ = F(t, x) is collocated at Gauss
-points (three in each interval, order 6 at its ends) and solved by Newton's method with exact Jacobians. The answer is judged by
-shooting: from the beginning of each interval an independent method must reach the beginning of the next.
+Forward in time all but one start diverge. The unstable directions are free at the start and at rest at the end; the others start
+at their given values. In between, ẋ = F(t, x) is collocated at Gauss points (three in each interval, order 6 at its ends) and
+solved by Newton's method with exact Jacobians. The solution is verified by shooting from each interval to the next with an
+independent method.
 
 S. Devasia, D. Chen, B. Paden: Nonlinear inversion-based output tracking, IEEE Trans. Automatic Control 41 (1996) 930–942.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.zero_dynamics import Parted, Remaining
+from draisine.control.zero_dynamics import StabilitySplit, ZeroDynamics
 from draisine.errors import SolverError
 from draisine.numerics.newton import Linearized, Newton, sparse_step
 from draisine.numerics.rank import decompose
@@ -26,7 +26,7 @@ Reals = NDArray[np.float64]
 NODES = gauss_nodes(3)
 MATRIX, WEIGHTS = runge_kutta_matrix(NODES)
 NEWTON = Newton(acceptable=1e-9, step_tolerance=1e-11, max_iterations=30, least_share=1e-4)
-CALM = Newton(tolerance=1e-12, max_iterations=2)  # of the guess
+QUASI_STEADY = Newton(tolerance=1e-12, max_iterations=2)  # for the guess
 MOST_SUBSTEPS = 50  # between two points of a guess
 
 
@@ -58,26 +58,26 @@ class Mesh:
         return np.asarray(lagrange(np.array([0.0, *NODES, 1.0]), np.array([s]))[0] @ values)
 
 
-class Boundary:
-    """The problem: what is asked for at both ends."""
+class BoundaryValueProblem:
+    """Boundary conditions, initial guess and collocation equations."""
 
-    def __init__(self, remaining: Remaining, start: Reals, span: tuple[float, float], least: float) -> None:
-        self._remaining, self._start, self._least = remaining, start, least
+    def __init__(self, zero_dynamics: ZeroDynamics, start: Reals, span: tuple[float, float], threshold: float) -> None:
+        self._zero_dynamics, self._start, self._threshold = zero_dynamics, start, threshold
         self.span = span
-        self.first = remaining.parted(span[0], start, least)
-        normals = np.atleast_2d(remaining.normals(span[0], start))
+        self.first = zero_dynamics.split(span[0], start, threshold)
+        normals = np.atleast_2d(zero_dynamics.normals(span[0], start))
         self._rows = decompose(normals).row_combinations
 
     @property
-    def least(self) -> float:
-        return self._least
+    def threshold(self) -> float:
+        return self._threshold
 
     # ---------------------------------------------------------------- a first guess
 
     def guess(self, count: int) -> Mesh:
-        """March along the path with the growing directions where their rates vanish."""
+        """Integrate along the path with the rates of the unstable directions set to zero."""
         times = np.linspace(*self.span, count + 1)
-        x = self._calm(times[0], self._start)
+        x = self._quasi_steady(times[0], self._start)
         states, inner = [x], []
         for k in range(count):
             instants = times[k] + (times[k + 1] - times[k]) * np.array([*NODES, 1.0])
@@ -91,29 +91,29 @@ class Boundary:
         return Mesh(times, np.array(states), np.array(inner))
 
     def _march(self, t: float, x: Reals, until: float) -> Reals:
-        fast = float(np.abs(self._remaining.parted(t, x, self._least).eigenvalues).max(initial=0.0))
+        fast = float(np.abs(self._zero_dynamics.split(t, x, self._threshold).eigenvalues).max(initial=0.0))
         count = max(1, int(np.ceil(min((until - t) * fast, MOST_SUBSTEPS))))
         h = (until - t) / count
         for k in range(count):
-            x, _ = RK4.step(lambda t, x: self._remaining.rates(np.array([t]), x[None])[0], t + k * h, x, h)
-        return self._calm(until, x)
+            x, _ = RK4.step(lambda t, x: self._zero_dynamics.rates(np.array([t]), x[None])[0], t + k * h, x, h)
+        return self._quasi_steady(until, x)
 
-    def _calm(self, t: float, x: Reals) -> Reals:
-        """The state with the growing directions where their rates vanish, nearly."""
+    def _quasi_steady(self, t: float, x: Reals) -> Reals:
+        """The state in which the rates of the unstable directions nearly vanish."""
         if not np.isfinite(x).all():
             raise self._lost(t)
 
-        def at(x: Reals) -> tuple[Reals, Parted, Reals]:
-            x = self._remaining.onto(t, x)
-            parted = self._remaining.parted(t, x, self._least)
-            return x, parted, parted.growing.T @ self._remaining.rates(np.array([t]), x[None])[0]
+        def at(x: Reals) -> tuple[Reals, StabilitySplit, Reals]:
+            x = self._zero_dynamics.onto(t, x)
+            split = self._zero_dynamics.split(t, x, self._threshold)
+            return x, split, split.unstable_left.T @ self._zero_dynamics.rates(np.array([t]), x[None])[0]
 
-        def step(here: tuple[Reals, Parted, Reals]) -> Reals:
-            _, parted, rate = here
-            inner = parted.growing.T @ parted.slope @ parted.unstable
-            return np.asarray(-parted.unstable @ np.linalg.solve(inner, rate))
+        def step(here: tuple[Reals, StabilitySplit, Reals]) -> Reals:
+            _, split, rate = here
+            inner = split.unstable_left.T @ split.jacobian @ split.unstable
+            return np.asarray(-split.unstable @ np.linalg.solve(inner, rate))
 
-        found = CALM.iterate(
+        found = QUASI_STEADY.iterate(
             at(x), size=lambda a: float(np.abs(a[2]).max(initial=0.0)), step=step, move=lambda a, change: at(a[0] + change)
         )
         return found.point[0]
@@ -121,7 +121,7 @@ class Boundary:
     # ---------------------------------------------------------------- Newton
 
     def solve(self, mesh: Mesh) -> Mesh:
-        """The collocated motion on a mesh. What is pinned at the end is measured as the guess has it, and no more turned."""
+        """The collocated motion on a mesh. The final condition uses the unstable directions of the guess."""
         end = self._end(mesh)
 
         def at(mesh: Mesh) -> tuple[Mesh, Reals]:
@@ -143,43 +143,43 @@ class Boundary:
 
     def _rates(self, mesh: Mesh) -> tuple[Reals, Reals]:
         n = mesh.states.shape[1]
-        inner = self._remaining.rates(mesh.instants.ravel(), mesh.inner.reshape(-1, n))
-        return inner.reshape(mesh.inner.shape), self._remaining.rates(mesh.times[-1:], mesh.states[-1:])[0]
+        inner = self._zero_dynamics.rates(mesh.instants.ravel(), mesh.inner.reshape(-1, n))
+        return inner.reshape(mesh.inner.shape), self._zero_dynamics.rates(mesh.times[-1:], mesh.states[-1:])[0]
 
-    def _end(self, mesh: Mesh) -> Parted:
-        found = self._remaining.parted(float(mesh.times[-1]), mesh.states[-1], self._least)
+    def _end(self, mesh: Mesh) -> StabilitySplit:
+        found = self._zero_dynamics.split(float(mesh.times[-1]), mesh.states[-1], self._threshold)
         if found.count != self.first.count:
             raise SolverError(
-                f"{self._remaining.equations.name}: {self.first.count} directions of the remaining motion grow at the start of "
-                f"the path and {found.count} at its end; a bounded motion needs as many: end where it is as at the start"
+                f"{self._zero_dynamics.equations.name}: {self.first.count} directions of the zero dynamics are unstable at the "
+                f"start of the path and {found.count} at its end; a bounded motion needs equal numbers: end the path as it starts"
             )
         return found
 
-    def _residual(self, mesh: Mesh, inner: Reals, last: Reals, end: Parted) -> Reals:
+    def _residual(self, mesh: Mesh, inner: Reals, last: Reals, end: StabilitySplit) -> Reals:
         h = np.diff(mesh.times)[:, None, None]
         stages = mesh.inner - mesh.states[:-1, None] - h * np.einsum("ab,kbn->kan", MATRIX, inner)
         steps = mesh.states[1:, None] - mesh.states[:-1, None] - h * np.einsum("b,kbn->kn", WEIGHTS, inner)[:, None]
         t0 = float(mesh.times[0])
         begin = [
-            self._rows @ self._remaining.constraints(t0, mesh.states[0]),
-            self.first.others.T @ (mesh.states[0] - self._start),
-            end.growing.T @ last,
+            self._rows @ self._zero_dynamics.constraints(t0, mesh.states[0]),
+            self.first.stable_left.T @ (mesh.states[0] - self._start),
+            end.unstable_left.T @ last,
         ]
         return np.concatenate([*begin, np.concatenate([stages, steps], axis=1).ravel()])
 
-    def _step(self, mesh: Mesh, residual: Reals, end: Parted) -> Reals:
-        """Newton's step, unknowns in the order x₀, then of each interval its three inner states and its end."""
+    def _step(self, mesh: Mesh, residual: Reals, end: StabilitySplit) -> Reals:
+        """The Newton step; unknowns are x₀, then the three inner states and the end of each interval."""
         from scipy.sparse import coo_array
 
         count, n = len(mesh.times) - 1, mesh.states.shape[1]
         h = np.diff(mesh.times)
-        jacobian = self._remaining.jacobian(mesh.instants.ravel(), mesh.inner.reshape(-1, n)).reshape(count, 3, n, n)
-        last = self._remaining.jacobian(mesh.times[-1:], mesh.states[-1:])[0]
+        jacobians = self._zero_dynamics.jacobians(mesh.instants.ravel(), mesh.inner.reshape(-1, n)).reshape(count, 3, n, n)
+        last = self._zero_dynamics.jacobians(mesh.times[-1:], mesh.states[-1:])[0]
         blocks: list[tuple[int, int, Reals]] = []
         t0 = float(mesh.times[0])
-        top = np.vstack([self._rows @ np.atleast_2d(self._remaining.normals(t0, mesh.states[0])), self.first.others.T])
+        top = np.vstack([self._rows @ np.atleast_2d(self._zero_dynamics.normals(t0, mesh.states[0])), self.first.stable_left.T])
         blocks.append((0, 0, top))
-        blocks.append((len(top), 4 * n * count, end.growing.T @ last))
+        blocks.append((len(top), 4 * n * count, end.unstable_left.T @ last))
         eye = np.eye(n)
         for k in range(count):
             row, column = n + 4 * n * k, 4 * n * k
@@ -187,7 +187,7 @@ class Boundary:
                 weights = MATRIX[a] if a < 3 else WEIGHTS
                 blocks.append((row + a * n, column, -eye))
                 for b in range(4):
-                    part = (eye if a == b else 0.0 * eye) - (h[k] * weights[b] * jacobian[k, b] if b < 3 else 0.0)
+                    part = (eye if a == b else 0.0 * eye) - (h[k] * weights[b] * jacobians[k, b] if b < 3 else 0.0)
                     if a == b or b < 3:
                         blocks.append((row + a * n, column + (b + 1) * n, part))
         rows = np.concatenate([(r + np.arange(len(m)))[:, None].repeat(m.shape[1], 1).ravel() for r, _, m in blocks])
@@ -199,8 +199,8 @@ class Boundary:
 
     def _lost(self, t: float) -> SolverError:
         return SolverError(
-            f"{self._remaining.equations.name}: no bounded motion along the path was found up to t = {t:g} s; make the path "
-            "gentler, begin it straight, or shorten it and see how far it can be followed"
+            f"{self._zero_dynamics.equations.name}: no bounded motion along the path was found up to t = {t:g} s; make the path "
+            "smoother, start it straight, or shorten it"
         )
 
 

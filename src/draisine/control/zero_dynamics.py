@@ -1,8 +1,8 @@
-"""What is left of the motion when the path is kept: the remaining dynamics, its growth, and its unstable directions.
+"""Zero dynamics of a system on a path: growth rates, and stable and unstable directions.
 
 On a path x(t) lies on the manifold c(t, x) = 0 of all constraints. Small deviations along it, x = … + Z ζ with ∂c/∂x Z = 0,
 follow ζ̇ = A ζ, A = Zᵀ(∂F/∂x) Z where the motion is steady. An eigenvalue of A with positive real part means that the path can be
-kept and the rest runs away: the lean of a bicycle, the pole of a cart (unstable zero dynamics, non-minimum phase).
+followed while the zero dynamics diverges: the lean of a bicycle, the pole of a cart (non-minimum phase).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
-IDLE = 1e-13  # of the largest slope: what has canceled but for rounding
+IDLE = 1e-13  # relative to the largest entry: round-off of canceled terms
 ONTO = Newton(step_tolerance=1e-13, max_iterations=20)
 
 
 @dataclass(frozen=True, eq=False)
-class Remaining:
-    """Equations on a path, ẋ = F(t, x), with inputs and parameters in place."""
+class ZeroDynamics:
+    """Equations on a path, ẋ = F(t, x), with given inputs and parameters."""
 
     equations: Equations
     inputs: Reals
@@ -37,7 +37,7 @@ class Remaining:
         return compile(self.equations.explicit)
 
     @cached_property
-    def _jacobian(self) -> Kernel:
+    def _jacobians(self) -> Kernel:
         return compile(self.equations.explicit.jacobian("xdot", "x"))
 
     @cached_property
@@ -52,9 +52,9 @@ class Remaining:
         """F at each of several instants: (n) and (n, states)."""
         return self._rates.map(t[:, None], x, self.inputs, self.p)[0]
 
-    def jacobian(self, t: Reals, x: Reals) -> Reals:
+    def jacobians(self, t: Reals, x: Reals) -> Reals:
         """∂F/∂x (n, states, states)."""
-        return self._jacobian.map(t[:, None], x, self.inputs, self.p)[0]
+        return self._jacobians.map(t[:, None], x, self.inputs, self.p)[0]
 
     def constraints(self, t: float, x: Reals) -> Reals:
         return self._constraints([t], x, np.zeros(0), self.inputs, self.p)[0]
@@ -64,52 +64,52 @@ class Remaining:
         return self._normals([t], x, np.zeros(0), self.inputs, self.p)[0]
 
     def onto(self, t: float, x: Reals) -> Reals:
-        """The closest state that fulfils all constraints."""
+        """The nearest state that satisfies all constraints."""
 
         def evaluate(x: Reals) -> tuple[Reals, Reals]:
             return self.constraints(t, x), np.atleast_2d(self.normals(t, x))
 
         return ONTO.solve(evaluate, x, LeastNorm()).point.x
 
-    def parted(self, t: float, x: Reals, least: float) -> Parted:
-        """Directions that grow faster than `least`, and the others, at a state."""
+    def split(self, t: float, x: Reals, threshold: float) -> StabilitySplit:
+        """Directions that grow faster than `threshold`, and the others, at a state (ordered Schur decomposition)."""
         from scipy.linalg import schur
 
-        slope, normals = self.jacobian(np.array([t]), x[None])[0], np.atleast_2d(self.normals(t, x))
-        # what nothing depends on (work done, a wheel's angle) is pinned by itself, and no part of what grows or rests
-        felt = np.abs(np.vstack([slope, normals])).max(axis=0)
+        jacobian, normals = self.jacobians(np.array([t]), x[None])[0], np.atleast_2d(self.normals(t, x))
+        # states on which nothing depends (work, the angle of a wheel) are fixed and belong to neither part
+        felt = np.abs(np.vstack([jacobian, normals])).max(axis=0)
         idle = np.eye(len(x))[:, felt <= IDLE * felt.max()]
         free = null_space(unit_rows(np.vstack([normals, idle.T])))
-        matrix = free.T @ slope @ free
+        matrix = free.T @ jacobian @ free
 
         def grows(real: float, imaginary: float) -> bool:
-            return real > least
+            return real > threshold
 
         def rests(real: float, imaginary: float) -> bool:
-            return not real > least
+            return not real > threshold
 
         _, right, count = schur(matrix, output="real", sort=grows)
         _, left, _ = schur(matrix.T, output="real", sort=grows)
         _, still, _ = schur(matrix.T, output="real", sort=rests)
-        others = len(matrix) - count
-        return Parted(
+        stable = len(matrix) - count
+        return StabilitySplit(
             np.linalg.eigvals(matrix),
             free @ right[:, :count],
             free @ left[:, :count],
-            np.hstack([free @ still[:, :others], idle]),
-            slope,
+            np.hstack([free @ still[:, :stable], idle]),
+            jacobian,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Parted:
-    """The remaining dynamics at a state; directions are columns in the states."""
+class StabilitySplit:
+    """Stable and unstable directions of the zero dynamics at a state, as columns."""
 
     eigenvalues: NDArray[np.complex128]
-    unstable: Reals  # ways in which the motion runs away
-    growing: Reals  # measures of them: left vectors, which nothing else moves
-    others: Reals  # measures of all the rest
-    slope: Reals  # ∂F/∂x
+    unstable: Reals  # right vectors of the unstable subspace
+    unstable_left: Reals  # its left vectors
+    stable_left: Reals  # left vectors of the rest
+    jacobian: Reals  # ∂F/∂x
 
     @property
     def count(self) -> int:

@@ -1,1 +1,1 @@
-"""The constraint doctor: freedoms, redundancy, integrability, index, singularities, symmetries, reach."""
+"""Diagnostics: certificates; and of constraints: freedoms, redundancy, integrability, index, singularities, symmetries."""

@@ -1,7 +1,7 @@
-"""A way through the admissible configurations, straight on from the state, past turning points of any coordinate.
+"""Paths through the admissible configurations, past turning points of any coordinate.
 
-The way is that of least bending: a step along the tangent, back onto the position constraints, and the tangent projected onto the
-new tangent space. A mechanism of one freedom has no other. Time is the last coordinate; it moves only where constraints do.
+A step follows the tangent and is projected onto the position constraints; the tangent is projected onto the new tangent space. A
+mechanism of one freedom has no other path. Time is the last coordinate; it changes only where constraints depend on it.
 """
 
 from __future__ import annotations
@@ -21,88 +21,90 @@ from draisine.numerics.rank import RTOL
 Array = NDArray[np.float64]
 
 STEP, SHORTEST = 0.06, 1e-5  # of a step, in radians or typical lengths
-SHORTENED, LENGTHENED = 0.25, 2.0  # after a step that failed, and after one that did not
+SHORTENED, LENGTHENED = 0.25, 2.0  # factors after a failed and after a successful step
 ONTO = Newton(tolerance=CLOSED, acceptable=1e3 * CLOSED, max_iterations=12)
-FARTHEST = np.pi  # change of any coordinate at which a way ends; twice that, where it is the only one
+FARTHEST = np.pi  # change of a coordinate at which a path ends; twice this where there is only one path
 MOST_STEPS = 120
 
 
 @dataclass(frozen=True)
-class Stop:
-    """A configuration on the way: coordinates and time in units of their sizes, the tangent, and how far it is from the start."""
+class PathPoint:
+    """A configuration on a path: scaled coordinates and time, the tangent, and the arc length from the start."""
 
     place: Array
     tangent: Array
     length: float
 
 
-class Way:
-    """Where a mechanism gets from its state when it sets out in one direction."""
+class ConfigurationPath:
+    """The path of a mechanism from its state in one direction."""
 
     def __init__(self, mechanism: ConstraintManifold, direction: Array, farthest: float = FARTHEST) -> None:
         """`direction`: rates of coordinates, then of time."""
         self.mechanism, self.farthest = mechanism, farthest
-        self.ended = False  # whether `stops` came to a place where the constraints could not be kept further
+        self.ended = False  # whether `points` ended where the constraints could not be satisfied
         self._scale = np.append(mechanism.sizes, 1.0)
         size = np.linalg.norm(direction[:-1] / mechanism.sizes)
         if direction[-1] and size:
-            self._scale[-1] = direction[-1] / size  # time in units that bring about as much as a radian does
+            self._scale[-1] = direction[-1] / size  # scale time so that its unit changes the configuration by about a radian
         self._timed = bool(direction[-1])
         start = np.append(mechanism.configuration, 0.0) / self._scale
         tangent = direction / self._scale
-        self.start = Stop(start, tangent / np.linalg.norm(tangent), 0.0)
+        self.start = PathPoint(start, tangent / np.linalg.norm(tangent), 0.0)
 
-    def coordinates(self, stop: Stop) -> tuple[Array, float]:
+    def coordinates(self, point: PathPoint) -> tuple[Array, float]:
         """Coordinates and time in their own units."""
-        y = stop.place * self._scale
+        y = point.place * self._scale
         return y[:-1], float(y[-1])
 
-    def rates(self, stop: Stop) -> Array:
-        """Of coordinates, then of time, by the length of the way."""
-        return np.asarray(stop.tangent * self._scale)
+    def rates(self, point: PathPoint) -> Array:
+        """Derivatives of coordinates, then of time, by arc length."""
+        return np.asarray(point.tangent * self._scale)
 
-    def on(self, stop: Stop, step: float) -> Stop | None:
-        """The configuration one step on; None if the constraints cannot be kept."""
-        found = self._onto(stop.place + step * stop.tangent)
+    def on(self, point: PathPoint, step: float) -> PathPoint | None:
+        """The configuration one step further; None if the constraints cannot be satisfied."""
+        found = self._onto(point.place + step * point.tangent)
         if found is None:
             return None
-        ahead, slope = found
-        if np.linalg.norm(ahead - stop.place - step * stop.tangent) > 0.5 * abs(step):
+        ahead, jacobian = found
+        if np.linalg.norm(ahead - point.place - step * point.tangent) > 0.5 * abs(step):
             return None
-        tangent = stop.tangent - np.linalg.lstsq(slope, slope @ stop.tangent, rcond=RTOL)[0] if len(slope) else stop.tangent
+        tangent = (
+            point.tangent - np.linalg.lstsq(jacobian, jacobian @ point.tangent, rcond=RTOL)[0] if len(jacobian) else point.tangent
+        )
         size = float(np.linalg.norm(tangent))
-        return Stop(ahead, tangent / size, stop.length + step) if np.isfinite(size) and size > 0.1 else None
+        return PathPoint(ahead, tangent / size, point.length + step) if np.isfinite(size) and size > 0.1 else None
 
-    def stops(self) -> Iterator[Stop]:
-        """One after the other, as far as the way is of interest or goes."""
+    def points(self) -> Iterator[PathPoint]:
+        """Successive configurations, to the end of the path."""
 
-        def advance(stop: Stop, length: float) -> Stop | Rejected:
-            return self.on(stop, length) or Rejected(SHORTENED)
+        def advance(point: PathPoint, length: float) -> PathPoint | Rejected:
+            return self.on(point, length) or Rejected(SHORTENED)
 
-        walker = CurveTracer(self.start, advance, StepLengths(STEP, SHORTEST, STEP), lambda stop: LENGTHENED)
-        for stop in islice(walker, MOST_STEPS):
-            yield stop
-            moved = stop.place - self.start.place
-            if np.abs(moved[:-1]).max() >= self.farthest or (stop.length > 1.0 and self._closed(moved)):
+        walker = CurveTracer(self.start, advance, StepLengths(STEP, SHORTEST, STEP), lambda point: LENGTHENED)
+        for point in islice(walker, MOST_STEPS):
+            yield point
+            moved = point.place - self.start.place
+            if np.abs(moved[:-1]).max() >= self.farthest or (point.length > 1.0 and self._closed(moved)):
                 return
         self.ended = walker.ended
 
     def _closed(self, moved: Array) -> bool:
-        """Whether it has come back to the start: full turns of angles do not count, and time does not matter."""
+        """Whether the path has returned to the start, modulo full turns of angles; time is ignored."""
         lengths = np.array([c.unit == "m" for c in self.mechanism.equations.coordinates])
         apart = np.where(lengths, moved[:-1], 2 * np.sin(moved[:-1] / 2))
         return bool(np.linalg.norm(apart) < STEP)
 
     def _onto(self, y: Array) -> tuple[Array, Array] | None:
-        """The nearest configuration that keeps the constraints, and their slope there."""
-        found = ONTO.solve(self._slope, y, LeastNorm(RTOL))
+        """The nearest configuration that satisfies the constraints, and their Jacobian there."""
+        found = ONTO.solve(self._jacobian, y, LeastNorm(RTOL))
         return (found.point.x, found.point.jacobian) if found.converged else None
 
-    def _slope(self, y: Array) -> tuple[Array, Array] | None:
-        """Residuals, and their slope by scaled coordinates and time. Where nothing moves in time, time is held by a row."""
+    def _jacobian(self, y: Array) -> tuple[Array, Array] | None:
+        """Residuals, and their Jacobian by scaled coordinates and time."""
         found = self.mechanism.position_residuals_at((y * self._scale)[:-1], float(y[-1] * self._scale[-1]))
         if found is None:
             return None
         gaps, by_q, by_time = found
-        slope = np.column_stack([by_q, by_time if self._timed else np.zeros(len(gaps))]) * self._scale
-        return gaps, slope
+        jacobian = np.column_stack([by_q, by_time if self._timed else np.zeros(len(gaps))]) * self._scale
+        return gaps, jacobian

@@ -1,4 +1,4 @@
-"""Directions that the inputs can and cannot reach, to first order at a state (Kalman)."""
+"""Controllable and uncontrollable directions of the linear model at a state (Kalman)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from draisine.diagnostics.lie_brackets import echelon, terms
 from draisine.results.controllability import staircase
 from draisine.results.linear import LinearModel
 
-GROWS = 1e-7  # real part from which a deviation counts as growing
+GROWS = 1e-7  # real part from which a mode counts as unstable
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What the inputs reach to first order.
+    """Controllability to first order.
 
-    - `controllable` of `states` directions; `unreached`: combinations of states, name → coefficient, that no input changes, and
-      the `eigenvalues` by which these develop on their own.
-    - `steady`: whether the state is a steady motion or at rest; the answer holds for a while only if it is.
+    - `controllable` of `states` directions; `unreached`: uncontrollable combinations of states, name → coefficient, and their
+      `eigenvalues`.
+    - `steady`: whether the state is a steady motion or at rest; otherwise the result holds for an instant only.
     """
 
     inputs: tuple[str, ...]
@@ -30,8 +30,8 @@ class Reach:
     steady: bool
 
     @property
-    def stabilisable(self) -> bool:
-        """Whether what is out of reach does not grow by itself."""
+    def stabilizable(self) -> bool:
+        """Whether the uncontrollable part is stable."""
         return all(z.real <= GROWS for z in self.eigenvalues)
 
 

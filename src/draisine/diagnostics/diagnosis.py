@@ -1,4 +1,4 @@
-"""The constraint doctor: what a description's constraints do, in words for people and numbers for programs.
+"""Diagnosis of constraints (`diagnose`), as sentences and as data.
 
 >>> import draisine as dr
 >>> found = dr.diagnose(dr.gallery.chaplygin_sleigh())
@@ -21,16 +21,16 @@ import numpy as np
 from draisine.diagnostics.controllability import Reach, reach
 from draisine.diagnostics.lie_brackets import Growth, growth
 from draisine.diagnostics.singular_configurations import (
-    FEW_WAYS,
-    MOST_WAYS,
+    FEW_PATHS,
+    MOST_PATHS,
     Choice,
     Measures,
-    Singular,
+    SingularConfiguration,
     choice_of,
     freedoms_of_shape,
     singular_nearby,
 )
-from draisine.diagnostics.summary import reported
+from draisine.diagnostics.summary import sections_of
 from draisine.diagnostics.symmetry import Symmetries, ignorable_states, symmetries
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
@@ -51,16 +51,16 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Diagnosis(Result):
-    """What the doctor found. `print` it for people; `as_data()` is for programs.
+    """The diagnosis of a model: `print` gives sentences, `as_data()` plain data.
 
-    - `coordinates`, `velocities`: how many the description has. `freedoms_of_position` and `freedoms_of_velocity` are what the
-      constraints leave; `driven`: whether some constraint moves in time by itself.
-    - `constraints`: names of the velocity constraints, the rates of position constraints among them; `rank`: how many of them
-      are independent, `rank_here` at the state itself; `redundant`: constraint → those it repeats, none if it holds by itself.
-    - `growth`: integrable or truly nonholonomic; `index`: of the differential-algebraic system as posed.
+    - `coordinates`, `velocities`: their numbers. `freedoms_of_position` and `freedoms_of_velocity`: degrees of freedom;
+      `driven`: whether some constraint depends on time.
+    - `constraints`: names of the velocity constraints, including the rates of position constraints; `rank`: number of
+      independent ones, `rank_here` at the state itself; `redundant`: constraint → those it depends on, none if it is trivial.
+    - `growth`: integrable or nonholonomic; `index`: of the differential-algebraic system.
     - `singular`: configurations nearby, along the freedoms `followed`; large mechanisms have more, `unfollowed`.
-    - `choice`: how well the independent velocities serve; `symmetries`; `reach`: what inputs reach.
-    - `notes`: what was not looked at, and why. None where something does not apply.
+    - `choice`: conditioning of the independent velocities; `symmetries`; `reach`: controllability.
+    - `notes`: parts that were not computed, and why. None where something does not apply.
     """
 
     model: str
@@ -75,7 +75,7 @@ class Diagnosis(Result):
     redundant: dict[str, tuple[str, ...]] = field(default_factory=dict)
     growth: Growth | None = None
     index: IndexReport | None = None
-    singular: tuple[Singular, ...] = ()
+    singular: tuple[SingularConfiguration, ...] = ()
     followed: tuple[str, ...] = ()
     unfollowed: tuple[str, ...] = ()
     choice: Choice | None = None
@@ -85,37 +85,37 @@ class Diagnosis(Result):
 
     @property
     def can_move(self) -> bool:
-        """Whether the constraints leave any motion, or make one. Systems without velocities are taken to move by themselves."""
+        """Whether the constraints permit or impose a motion. Systems without velocities always move."""
         return self.freedoms_of_velocity > 0 or self.driven or (self.coordinates > 0 and not self.velocities)
 
     @property
     def sections(self) -> dict[str, tuple[str, ...]]:
         """Heading → sentences."""
-        return reported(self)
+        return sections_of(self)
 
     def _table(self) -> Mapping[str, Any]:
         counts = {
             "coordinates": self.coordinates,
             "velocities": self.velocities,
             "constraints": len(self.constraints),
-            "independent ones": self.rank,
+            "independent constraints": self.rank,
             "freedoms of position": self.freedoms_of_position,
             "freedoms of velocity": self.freedoms_of_velocity,
         }
         return {"what": list(counts), "count": list(counts.values())}
 
     def plot(self, **options: Any) -> Any:
-        """Counts of what there is and what is left, and the growth under brackets; see `draisine.view.plots.verification`."""
+        """Numbers of coordinates, constraints and freedoms, and the growth vector; see `draisine.view.plots.verification`."""
         counts = list(zip(*self._table().values(), strict=True))
         return figure("plots.verification.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""
+        """Plain numbers, texts, lists and dicts, for JSON; infinities become None."""
         data = {**asdict(self), "can_move": self.can_move, "sections": self.sections}
         if self.index is not None:
             data["index"] = self.index.as_data()
         if self.reach is not None:
-            data["reach"] = {**data["reach"], "stabilisable": self.reach.stabilisable}
+            data["reach"] = {**data["reach"], "stabilizable": self.reach.stabilizable}
         return dict(_plain(data))
 
     def __str__(self) -> str:
@@ -128,13 +128,13 @@ class Diagnosis(Result):
 def diagnose(
     model: Model | System | Equations, at: Mapping[str, float] | None = None, *, parameters: Mapping[str, float] | None = None
 ) -> Diagnosis:
-    """What constraints do to a mechanism: degrees of freedom, redundancy, integrability, index, singular configurations nearby,
-    conditioning of the independent velocities, symmetries, and what its inputs reach.
+    """Diagnose the constraints of a mechanism: degrees of freedom, redundancy, integrability, index, singular configurations
+    nearby, conditioning of the independent velocities, symmetries, and controllability.
 
-    - `model`: a description, or equations typed by hand. Of differential-algebraic and first-order systems those parts are told
-      that have a meaning for them.
-    - `at`: wishes for the state, as in `simulate`; ranks and brackets are looked at near it too, where nothing is special. Of
-      differential-algebraic systems, unknowns that are held.
+    - `model`: a description, or equations typed by hand. For differential-algebraic and first-order systems only the applicable
+      parts are computed.
+    - `at`: targets for the state, as in `simulate`; ranks and brackets are also computed at generic states near it. For
+      differential-algebraic systems, values of unknowns.
 
     >>> import draisine as dr
     >>> cart = dr.diagnose(dr.gallery.cart_pole())
@@ -153,26 +153,26 @@ def diagnose(
     else:
         equations = derive(model, work=False)
         if not equations.velocities:
-            return Diagnosis(equations.name, 0, 0, 0, 0, notes=("no joint of it moves: nothing can be said",))
+            return Diagnosis(equations.name, 0, 0, 0, 0, notes=("the model has no moving joint",))
         whole = derive(model, work=False, formulation=Augmented())
     motion = motion_at(equations, at, parameters)
     return _of_mechanism(ConstraintManifold(equations, whole, motion), motion)
 
 
 class _Notes:
-    """What could not be looked at, and why."""
+    """Collects parts that could not be computed, and why."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def attempt(self, what: str, look: Callable[[], Found]) -> Found | None:
-        """A part of the diagnosis, or a note why there is none."""
+        """A part of the diagnosis, or a note why it is missing."""
         try:
             return look()
         except DraisineError as problem:
-            self.lines.append(f"{what} not looked at: {problem}")
+            self.lines.append(f"{what} not computed: {problem}")
         except np.linalg.LinAlgError:
-            self.lines.append(f"{what} not looked at: masses and constraints do not determine the accelerations at the state")
+            self.lines.append(f"{what} not computed: masses and constraints do not determine the accelerations at the state")
         return None
 
 
@@ -203,26 +203,26 @@ def _of_mechanism(mechanism: ConstraintManifold, motion: Motion) -> Diagnosis:
         unfollowed=unfollowed,
         choice=choice_of(mechanism),
         symmetries=found,
-        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable)),
+        reach=notes.attempt("controllability", lambda: _reach(motion, ignorable)),
         notes=tuple(notes.lines),
     )
 
 
 def _singular(
     mechanism: ConstraintManifold, ignorable: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
-    """Names of the freedoms that are followed and of those that are not, and what is found along the former."""
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[SingularConfiguration, ...]]:
+    """Names of the followed and of the other freedoms, and the singular configurations along the former."""
     if not mechanism.row_names:
         return (), (), ()
     measures = Measures(mechanism)
     freedoms = freedoms_of_shape(mechanism, measures, ignorable)
-    chosen = freedoms[: FEW_WAYS if mechanism.large else MOST_WAYS]
+    chosen = freedoms[: FEW_PATHS if mechanism.large else MOST_PATHS]
     left = tuple(f.name for f in freedoms[len(chosen) :])
     return tuple(f.name for f in chosen), left, tuple(singular_nearby(mechanism, measures, chosen))
 
 
 def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:
-    """ẋ = f(t, x, u, p): nothing is constrained, unless the index has been lowered and the constraints are kept beside it."""
+    """ẋ = f(t, x, u, p): without constraints, unless the index was reduced and the constraints are invariants."""
     motion, notes = motion_at(e, at, parameters), _Notes()
     ignorable = notes.attempt("symmetries", lambda: ignorable_states(e, motion.x, motion.u, motion.p))
     count = len(e.coordinates)
@@ -237,42 +237,42 @@ def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Ma
         freedoms_of_velocity=count,
         index=index_of(e),
         symmetries=Symmetries(ignorable, ()) if ignorable is not None else None,
-        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable or ())),
-        notes=("a first-order system ẋ = f: it has no constraints", *notes.lines),
+        reach=notes.attempt("controllability", lambda: _reach(motion, ignorable or ())),
+        notes=("a first-order system ẋ = f has no constraints", *notes.lines),
     )
 
 
 def _of_lowered(e: Equations, motion: Motion, names: tuple[str, ...]) -> Diagnosis:
-    """ẋ = f with invariants that a start must fulfil."""
+    """ẋ = f with invariants that a start must satisfy."""
     notes, count = _Notes(), len(e.coordinates)
-    slope = e.motion.jacobian("residuals", "q")([0.0], motion.x[:count], [], motion.u, motion.p)[0]
-    held = row_rank(np.reshape(slope, (len(names), count)))
-    notes.lines.append("its index has been lowered: ẋ = f keeps the constraints, and a start must fulfil them")
+    jacobian = e.motion.jacobian("residuals", "q")([0.0], motion.x[:count], [], motion.u, motion.p)[0]
+    rank = row_rank(np.reshape(jacobian, (len(names), count)))
+    notes.lines.append("its index was reduced: ẋ = f preserves the constraints, and a start must satisfy them")
     return Diagnosis(
         model=e.name,
         coordinates=count,
         velocities=0,
-        freedoms_of_position=count - held,
-        freedoms_of_velocity=count - held,
+        freedoms_of_position=count - rank,
+        freedoms_of_velocity=count - rank,
         constraints=names,
-        rank=held,
-        rank_here=held,
-        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ())),
+        rank=rank,
+        rank_here=rank,
+        reach=notes.attempt("controllability", lambda: _reach(motion, ())),
         notes=tuple(notes.lines),
     )
 
 
 def _of_implicit(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:
-    """0 = F(t, x, ẋ): its index is what there is to know."""
+    """0 = F(t, x, ẋ): only its index is computed."""
     index = index_of(e, at, parameters=parameters)
     known = [c.name for c in e.constraints]
     freedoms = index.freedoms if index.freedoms is not None else len(e.coordinates) - len(known)
     notes = [
-        "a differential-algebraic system: brackets, singular positions, symmetries and the reach of inputs are told of "
-        "mechanisms and of ẋ = f; reduce_index gives the latter"
+        "a differential-algebraic system: brackets, singular configurations, symmetries and controllability are computed for "
+        "mechanisms and for ẋ = f, which reduce_index gives"
     ]
     if index.freedoms is None:
-        notes.append("how many unknowns a start may choose follows only from counting equations: no index was found")
+        notes.append("the number of free initial values is from counting equations: no index was found")
     return Diagnosis(
         model=e.name,
         coordinates=len(e.coordinates),
@@ -288,7 +288,7 @@ def _of_implicit(e: Equations, at: Mapping[str, float] | None, parameters: Mappi
 
 
 def _reach(motion: Motion, ignorable: tuple[str, ...]) -> Reach | None:
-    """What inputs reach; whether the motion stays as it is is told by the rates of what is not ignorable."""
+    """Controllability; the motion is steady if the rates of all but ignorable coordinates vanish."""
     if not motion.equations.inputs:
         return None
     linear = linearize(motion)

@@ -1,12 +1,11 @@
-"""Which velocity constraints are truly nonholonomic: the growth of the admissible directions under Lie brackets.
+"""Integrability of velocity constraints: growth of the admissible directions under Lie brackets.
 
-Where the constraints let the mechanism move are the vector fields X₁ … X_k of q̇. If moving along one, then another, then back
-and back gives a new direction, [X_i, X_j], the constraint that seemed to forbid it does not forbid any position. What no bracket
-reaches is forbidden for good: those combinations of constraints are integrable, holonomic in disguise (Frobenius; Chow and
-Rashevskii). The dimensions reached by brackets of depth 1, 2, … are the growth vector.
+The admissible velocities q̇ are spanned by vector fields X₁ … X_k. If a bracket [X_i, X_j] gives a new direction, the constraint
+that excludes this direction forbids no position. Combinations of constraints whose directions no bracket reaches are integrable,
+that is, holonomic (Frobenius; Chow and Rashevskii). The dimensions reached by brackets of depth 1, 2, … are the growth vector.
 
-Constraints that move in time, A v + a₀ = 0, are looked at in time and space together: what time itself does, (1, q̇ at rest), is
-one more field, and its direction is not counted.
+Time-dependent constraints, A v + a₀ = 0, are treated in space-time: (1, q̇ at rest) is one more field, and its direction is not
+counted.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.diagnostics.lie_brackets import SMALL, echelon, spanned, terms
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold, ConstraintSample
 from draisine.numerics.rank import decompose, independent_columns, row_rank
 
 Array = NDArray[np.float64]
 
 DEEPEST = 6
-NEW = 1e-7  # share of a direction, of unit length, outside what is already reached, from which it counts as new
-MOST_BRACKETS = 150  # of one depth; beyond, the growth is not followed
+SMALL = 1e-6  # coefficient that counts as zero
+NEW = 1e-7  # component of a unit direction outside the reached space from which it counts as new
+MOST_BRACKETS = 150  # of one depth; with more, the growth is not computed
 
 
 @dataclass(frozen=True)
 class Integrable:
-    """A combination of velocity constraints that forbids positions although no position constraint says so.
+    """A combination of velocity constraints that is integrable although it is not the rate of a position constraint.
 
-    `terms` are constraint → coefficient at one configuration; where the coefficients differ at another, it is not `constant`.
+    `terms` are constraint → coefficient at one configuration; `constant` is False where they differ at another.
     """
 
     terms: dict[str, float]
@@ -43,14 +42,14 @@ class Integrable:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the admissible directions grow under brackets.
+    """Growth of the admissible directions under brackets.
 
-    - `dimensions`: reached by brackets of depth 1, 2, … where nothing is special; `here`: at the state itself, where it may be
-      less. None where something has no meaning at the state.
-    - `directions`: of all velocities that coordinates tell of.
-    - `known`: constraints of position that the model names; `disguised`: further ones among those of velocity.
-    - `nonholonomic`: how many independent combinations of constraints forbid no position, and `among` which they are.
-    - `complete`: whether brackets have been followed to their end.
+    - `dimensions`: the growth vector at generic configurations; `here`: at the state itself, where it may grow more slowly; None
+      where it is not defined at the state.
+    - `directions`: dimension of the velocities that change coordinates.
+    - `known`: position constraints of the model; `disguised`: integrable combinations of velocity constraints.
+    - `nonholonomic`: number of independent nonintegrable combinations of constraints; `among`: the constraints they involve.
+    - `complete`: whether the brackets were computed until nothing new appeared.
     """
 
     dimensions: tuple[int, ...]
@@ -64,18 +63,18 @@ class Growth:
 
     @property
     def reached(self) -> int:
-        """Dimension of the positions that can be reached from one of them, whatever the way."""
+        """Dimension of the set of positions that can be reached from one of them."""
         return self.dimensions[-1]
 
 
 def growth(mechanism: ConstraintManifold) -> Growth:
-    """Growth of the admissible directions of a mechanism, and which of its constraints are integrable."""
+    """Growth vector of a mechanism, and its integrable constraints."""
     known = tuple(mechanism.position_names[k] for k in mechanism.holonomic)
-    free = mechanism.directions - _reported(mechanism)
+    free = mechanism.directions - _forbidden_directions(mechanism)
     if _all_from_positions(mechanism):
         return Growth((free,), (free,), mechanism.directions, known, (), 0, (), True)
-    space = _Space(mechanism)
-    reached, complete = _grown(space, mechanism.directions - mechanism.position_rank)
+    space = _FieldSpace(mechanism)
+    reached, complete = _bracket_closure(space, mechanism.directions - mechanism.position_rank)
     disguised, among = _integrable(mechanism, space, reached) if mechanism.unreduced is not None else ((), ())
     generic, _, here = reached
     return Growth(
@@ -90,8 +89,8 @@ def growth(mechanism: ConstraintManifold) -> Growth:
     )
 
 
-def _reported(mechanism: ConstraintManifold) -> int:
-    """Directions of the coordinates that the velocity constraints forbid."""
+def _forbidden_directions(mechanism: ConstraintManifold) -> int:
+    """Number of coordinate directions that the velocity constraints exclude."""
     if mechanism.unreduced is None:
         return len(mechanism.selection.kept)
     best = 0
@@ -112,8 +111,8 @@ def _all_from_positions(mechanism: ConstraintManifold) -> bool:
     return joint == mechanism.position_rank
 
 
-class _Space:
-    """Where the fields live: coordinates, and time before them where constraints move."""
+class _FieldSpace:
+    """The space of the fields: coordinates, preceded by time where constraints depend on it."""
 
     def __init__(self, mechanism: ConstraintManifold) -> None:
         self.mechanism = mechanism
@@ -121,7 +120,7 @@ class _Space:
         self.ordinary = (
             mechanism.configurations[-1],
             mechanism.configurations[-2 if len(mechanism.configurations) > 2 else -1],
-        )  # in no way special
+        )  # generic configurations
         eliminated = len(mechanism.equations.independent) < len(mechanism.velocities)
         self.y, self.fields = self._reduced() if eliminated else self._solved()
 
@@ -141,7 +140,7 @@ class _Space:
         return self._fields(y, ca.SX, columns, rest)
 
     def _solved(self) -> tuple[Any, list[Any]]:
-        """Rows solved for as many velocities, at run time: derivatives of a solution are solutions with the same matrix."""
+        """Rows solved for as many velocities, numerically: derivatives of a solution are solutions with the same matrix."""
         mechanism = self.mechanism
         sight = mechanism.sample_at(mechanism.generic)
         kept = list(mechanism.selection.kept)
@@ -159,7 +158,7 @@ class _Space:
         return self._fields(y, ca.MX, moving @ kernel, moving @ resting + carried)
 
     def values(self, fields: Sequence[Any], places: Sequence[Array]) -> list[Array]:
-        """The fields as columns, at each of the places."""
+        """The fields as columns, at each configuration."""
         evaluate = ca.Function("values", [self.y], [ca.densify(ca.horzcat(*fields))])
         return [np.asarray(evaluate(np.concatenate([[0.0], q]) if self.timed else q).full()) for q in places]
 
@@ -167,7 +166,7 @@ class _Space:
 class _Reached:
     """An orthonormal basis of the directions reached so far, and its dimension after each depth."""
 
-    def __init__(self, space: _Space) -> None:
+    def __init__(self, space: _FieldSpace) -> None:
         self.vectors: list[Array] = []
         self._counted: list[int] = []
         self._timed, self._size = space.timed, space.y.numel()
@@ -182,16 +181,16 @@ class _Reached:
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """Up to the depth that was the last to bring anything; at special places some before it may bring nothing."""
+        """Dimensions up to the last depth that added a direction; at special configurations earlier depths may add none."""
         return tuple(self._counted[: self._counted.index(self.dimension) + 1])
 
-    def take(self, columns: Array) -> list[bool]:
-        """The directions of one depth: which of them are new."""
-        new = [self._takes(column) for column in columns.T]
+    def add(self, columns: Array) -> list[bool]:
+        """Add the directions of one depth; which of them are new."""
+        new = [self._adds(column) for column in columns.T]
         self._counted.append(self.dimension)
         return new
 
-    def _takes(self, column: Array) -> bool:
+    def _adds(self, column: Array) -> bool:
         size = float(np.linalg.norm(column))
         if not np.isfinite(size) or size < 1e-10:
             return False
@@ -206,8 +205,8 @@ class _Reached:
         return True
 
 
-def _grown(space: _Space, most: int) -> tuple[tuple[_Reached, _Reached, _Reached], bool]:
-    """Brackets depth by depth at two places in no way special and at the state, and whether they came to an end."""
+def _bracket_closure(space: _FieldSpace, most: int) -> tuple[tuple[_Reached, _Reached, _Reached], bool]:
+    """Brackets depth by depth at two generic configurations and at the state, and whether they are complete."""
     mechanism = space.mechanism
     places = (*space.ordinary, mechanism.configuration)
     reached = (_Reached(space), _Reached(space), _Reached(space))
@@ -218,9 +217,9 @@ def _grown(space: _Space, most: int) -> tuple[tuple[_Reached, _Reached, _Reached
             if len(pairs) > MOST_BRACKETS:
                 return reached, False
             level = [_bracket(x, y, space.y) for x, y in pairs]
-        new = [basis.take(values) for basis, values in zip(reached, space.values(level, places), strict=True)]
+        new = [basis.add(values) for basis, values in zip(reached, space.values(level, places), strict=True)]
         if depth > 1:
-            # a bracket that adds nothing in general may add something at the state, and may lead further there
+            # a bracket that adds nothing at generic configurations may add a direction at the state
             level = [field for field, *counts in zip(level, *new, strict=True) if any(counts)]
         if all(basis.dimension == most for basis in reached) or len(level) < (1 if depth > 1 else 2):
             return reached, True
@@ -236,9 +235,9 @@ def _bracket(x: Any, y: Any, at: Any) -> Any:
 
 
 def _integrable(
-    mechanism: ConstraintManifold, space: _Space, reached: Sequence[_Reached]
+    mechanism: ConstraintManifold, space: _FieldSpace, reached: Sequence[_Reached]
 ) -> tuple[tuple[Integrable, ...], tuple[str, ...]]:
-    """Disguised combinations, and the names of the rows that are not integrable by themselves."""
+    """Integrable combinations, and the names of the rows that are not integrable by themselves."""
     names = [mechanism.row_names[i] for i in mechanism.selection.kept]
     sight, other = (mechanism.sample_at(q) for q in space.ordinary)
     kernel, elsewhere = (
@@ -255,13 +254,13 @@ def _integrable(
 
 
 def _annihilating(mechanism: ConstraintManifold, sight: ConstraintSample, timed: bool, reached: Array) -> Array:
-    """Combinations c of the rows that count with c·(A v + a₀) = 0 for everything reached."""
+    """Combinations c of the independent rows with c·(A v + a₀) = 0 for all reached directions."""
     rows = mechanism.kept_rows(sight)
     if not timed:
         times, places = np.zeros(reached.shape[1]), reached
     else:
         times, places = reached[0], reached[1:]
-    # velocities that move no coordinate are admissible directions of their own: a row that holds one of them forbids no position
+    # velocities that change no coordinate are admissible directions: a row that constrains one of them forbids no position
     v = np.linalg.pinv(sight.velocity_map) @ (places - np.outer(sight.drift_rate, times))
     blind = np.linalg.svd(sight.velocity_map)[2][row_rank(sight.velocity_map) :].T
     kept = list(mechanism.selection.kept)
@@ -270,10 +269,55 @@ def _annihilating(mechanism: ConstraintManifold, sight: ConstraintSample, timed:
 
 
 def _from_positions(mechanism: ConstraintManifold, sight: ConstraintSample) -> Array:
-    """Combinations of the rows that count that are rates of the model's position constraints."""
+    """Combinations of the independent rows that are rates of position constraints."""
     rows, held = mechanism.kept_rows(sight), mechanism.position_rows(sight)
     if not len(held):
         return np.zeros((0, len(rows)))
     share = np.linalg.lstsq(rows.T, held.T, rcond=1e-10)[0].T
     lost = np.linalg.norm(held - share @ rows, axis=1) > SMALL * np.linalg.norm(held, axis=1)
     return np.asarray(share[~lost])
+
+
+# ---------------------------------------------------------------- linear combinations of named quantities
+
+
+def echelon(rows: Array) -> Array:
+    """A sparse basis of the row space: reduced echelon form with the largest pivots."""
+    rows = rows.copy()
+    for k in range(len(rows)):
+        pivot = int(np.argmax(np.abs(rows[k])))
+        rows[k] /= rows[k, pivot]
+        for j in range(len(rows)):
+            if j != k:
+                rows[j] -= rows[j, pivot] * rows[k]
+    return rows
+
+
+def spanned(row: Array, others: Array) -> bool:
+    """Whether a row is a combination of others."""
+    if not len(others):
+        return False
+    share = np.linalg.lstsq(others.T, row, rcond=1e-9)[0]
+    return bool(np.linalg.norm(row - others.T @ share) <= SMALL * np.linalg.norm(row))
+
+
+def terms(row: Array, names: Sequence[str]) -> dict[str, float]:
+    """Name → coefficient; the largest is 1 and the first is positive.
+
+    >>> terms(np.array([-1.0, 0.0, 2.0]), ("a", "b", "c"))
+    {'a': 0.5, 'c': -1.0}
+    """
+    share = row / np.abs(row).max()
+    found = {name: float(s) for name, s in zip(names, share, strict=True) if abs(s) > SMALL}
+    sign = -1.0 if next(iter(found.values()), 1.0) < 0 else 1.0
+    return {name: round(sign * s, 12) for name, s in found.items()}
+
+
+def sum_of(terms: dict[str, float]) -> str:
+    """The combination as a text, without coefficients of one.
+
+    >>> sum_of({"a": 0.5, "c": -1.0})
+    '0.5 a − c'
+    """
+    signed = [f"{'+' if s >= 0 else '−'} {'' if abs(abs(s) - 1) < 1e-9 else f'{abs(s):.4g} '}{name}" for name, s in terms.items()]
+    return " ".join(signed).removeprefix("+ ")

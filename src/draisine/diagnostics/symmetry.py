@@ -1,8 +1,8 @@
-"""Symmetries: coordinates on which nothing depends, and momenta that nothing changes.
+"""Symmetries: ignorable coordinates and conserved momenta.
 
-A coordinate on which nothing depends has a momentum that stays, unless a constraint takes a part in it: wheels on the ground
-depend neither on the place nor on the heading, and change momenta all the same. So momenta are looked at by themselves, by their
-rates along the motion at random admissible states, without inputs.
+The momentum of an ignorable coordinate is conserved, unless constraint forces change it: rolling wheels depend neither on the
+position nor on the heading, and yet change momenta. So momenta are tested by their rates along the motion at random admissible
+states, without inputs.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from draisine.stability.steady import ignorable_at
 
 Array = NDArray[np.float64]
 
-STEP = 1e-3  # in time, for the rate of a momentum
-STAYS = 1e-6  # rate of a momentum, relative to what velocities make of momenta
-LOOKS = 3
+STEP = 1e-3  # in seconds, of the finite difference of a momentum
+CONSERVED = 1e-6  # rate of a conserved momentum, relative to momentum times velocity
+RANDOM_STATES = 3
 SPEED = 0.5
 
 
 @dataclass(frozen=True)
 class Symmetries:
-    """`ignorable`: coordinates on which nothing depends; `conserved`: momenta that stay as they are without inputs."""
+    """`ignorable`: coordinates on which nothing depends; `conserved`: momenta that are constant without inputs."""
 
     ignorable: tuple[str, ...]
     conserved: tuple[str, ...]
 
 
 def symmetries(mechanism: ConstraintManifold) -> Symmetries:
-    """Of a mechanism, near a state."""
+    """Symmetries of a mechanism near a state."""
     ignorable = ignorable_at(mechanism.equations, [_state(mechanism, q, k) for k, q in _places(mechanism)], *_given(mechanism))
     free = mechanism.unreduced is not None and len(mechanism.velocities) > len(mechanism.selection.kept)
     return Symmetries(ignorable, tuple(_conserved(mechanism)) if free else ())
@@ -45,7 +45,7 @@ def symmetries(mechanism: ConstraintManifold) -> Symmetries:
 def ignorable_states(e: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
     """States of a system without velocities on which nothing depends."""
     rng = np.random.default_rng(2007)
-    states = [x + rng.uniform(-0.15, 0.15, len(x)) * np.maximum(np.abs(x), 1.0) for _ in range(LOOKS)]
+    states = [x + rng.uniform(-0.15, 0.15, len(x)) * np.maximum(np.abs(x), 1.0) for _ in range(RANDOM_STATES)]
     return ignorable_at(e, states, u, p)
 
 
@@ -54,11 +54,11 @@ def _given(mechanism: ConstraintManifold) -> tuple[Array, Array]:
 
 
 def _places(mechanism: ConstraintManifold) -> list[tuple[int, Array]]:
-    return list(enumerate(mechanism.configurations[-LOOKS:]))
+    return list(enumerate(mechanism.configurations[-RANDOM_STATES:]))
 
 
 def _speeds(mechanism: ConstraintManifold, q: Array, seed: int) -> Array:
-    """Random velocities that the constraints allow."""
+    """Random admissible velocities."""
     sight = mechanism.sample_at(q)
     v = np.random.default_rng([7, seed]).uniform(-SPEED, SPEED, len(mechanism.velocities))
     if not len(sight.rows):
@@ -86,38 +86,38 @@ def _conserved(mechanism: ConstraintManifold) -> Iterator[str]:
         x = np.concatenate([q, v, np.zeros(len(whole.extra_states))])
         instants.append(_Instant(q, v, whole.explicit([0.0], x, still, mechanism.motion.p)[0]))
     for name, direction in _candidates(whole, alone=not mechanism.large):
-        if all(_stays(mechanism, momenta, still, instant, direction) for instant in instants):
+        if all(_is_conserved(mechanism, momenta, still, instant, direction) for instant in instants):
             yield name
 
 
 @dataclass(frozen=True)
 class _Instant:
-    """Coordinates and velocities, and how they change without inputs."""
+    """Coordinates and velocities, and their rates without inputs."""
 
     q: Array
     v: Array
     rate: Array
 
 
-def _stays(
+def _is_conserved(
     mechanism: ConstraintManifold, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]
 ) -> bool:
-    """Whether the momentum along a direction stays as it is, for an instant."""
+    """Whether the momentum along a direction is conserved at an instant."""
     q, v, rate = instant.q, instant.v, instant.rate
 
     def value(time: float) -> tuple[float, float]:
-        """The momentum a little later or earlier, to first order in the state, and what it is made of."""
+        """The momentum at a time close to zero, to first order in the state, and the sum of its absolute terms."""
         place, speeds = q + time * rate[: len(q)], v + time * rate[len(q) : len(q) + len(v)]
         moving, wanted = mechanism.sample_at(place).velocity_map, direction(place)
         along = np.linalg.lstsq(moving, wanted, rcond=1e-10)[0]
         if np.linalg.norm(moving @ along - wanted) > 1e-8 * np.linalg.norm(wanted):
-            return np.nan, np.nan  # no velocity goes there, as along one component of a quaternion
+            return np.nan, np.nan  # not a direction of velocities, as along one component of a quaternion
         share = np.asarray(momenta(time, place, speeds, still, mechanism.motion.p).full())[:, 0] * along
         return float(share.sum()), float(np.abs(share).sum())
 
     wide, narrow = ((value(h)[0] - value(-h)[0]) / (2 * h) for h in (STEP, STEP / 2))
     size = value(0.0)[1] * (1.0 + float(np.abs(v).max()))
-    return bool(size > 1e-9 and abs((4 * narrow - wide) / 3) <= STAYS * size)  # Richardson: the error is of fourth order
+    return bool(size > 1e-9 and abs((4 * narrow - wide) / 3) <= CONSERVED * size)  # Richardson: the error is of fourth order
 
 
 def _momenta(e: Equations) -> ca.Function:
@@ -135,8 +135,8 @@ def _momenta(e: Equations) -> ca.Function:
 
 
 def _candidates(e: Equations, alone: bool) -> Iterator[tuple[str, Callable[[Array], Array]]]:
-    """Directions in which a mechanism may look the same: along coordinates `alone`, and with all bodies that have a place in the
-    world, as told by the names of their coordinates, together."""
+    """Candidate symmetry directions: along single coordinates (`alone`), and of all free bodies together, recognized by the names
+    of their coordinates."""
     place = {c.name: i for i, c in enumerate(e.coordinates)}
     stems = {q[0].removesuffix("_qw"): [place[n] for n in q] for q in e.quaternions}
     turned = {name for quaternion in e.quaternions for name in quaternion}
@@ -164,7 +164,7 @@ def _constant(count: int, along: list[int]) -> Callable[[Array], Array]:
 def _turn(
     count: int, axis: int, place: dict[str, int], placed: list[str], stems: dict[str, list[int]], headings: list[int]
 ) -> Callable[[Array], Array]:
-    """A turn of all free bodies and ball joints about an axis of the world through its origin."""
+    """A rotation of all free bodies and ball joints about a coordinate axis of the world."""
 
     def direction(q: Array) -> Array:
         found = np.zeros(count)

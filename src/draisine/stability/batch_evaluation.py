@@ -1,4 +1,4 @@
-"""Programs over many points at once: interpreted for a few, compiled for many, on all cores for very many."""
+"""Batch evaluation of programs: interpreted for few points, compiled for many, on all cores for very many."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_functions import CasadiCode
 from draisine.program.program import Program, Slot
 
 Array = NDArray[np.float64]
 
-# compiling takes about as long as interpreting this many points, and never less than this many operations
+# compiling takes about as long as interpreting this many points, and at least as long as this many operations
 POINTS_WORTH_COMPILING = 5_000
 LEAST_WORK_WORTH_COMPILING = 4_000_000
-PER_THREAD = 4096  # points below which a second thread costs more than it brings
+POINTS_PER_THREAD = 4096  # with fewer, a second thread costs more than it saves
 
 
 def program_without_cse(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
-    """A program without a search for common subexpressions, which takes longer than interpreting some hundred points;
-    `BatchProgram` makes up for it when it compiles."""
+    """A program without common-subexpression elimination, which takes longer than interpreting a few hundred points;
+    `BatchProgram` performs it when it compiles."""
     dense = {slot: ca.densify(ca.SX(e)) for slot, e in outputs.items()}
     function = ca.Function(name, list(inputs.values()), list(dense.values()), list(inputs), list(dense))
     ins, outs = (tuple(Slot(slot, e.shape) for slot, e in table.items()) for table in (inputs, dense))
@@ -32,31 +32,29 @@ def program_without_cse(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping
 
 
 class BatchProgram:
-    """A program called over points: arguments (points, size), results (points, rows, columns)."""
+    """A program evaluated at many points: arguments (points, size), results (points, rows, columns)."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._kernel: Kernel | None = None
-        self._done = 0
-        self._enough = max(POINTS_WORTH_COMPILING, LEAST_WORK_WORTH_COMPILING // max(program.function.n_instructions(), 1))
+        self._evaluated = 0
+        self._compile_after = max(POINTS_WORTH_COMPILING, LEAST_WORK_WORTH_COMPILING // max(program.function.n_instructions(), 1))
         self._mapped: dict[int, ca.Function] = {}
 
     def __call__(self, *arguments: Array) -> list[Array]:
         count = len(arguments[0])
-        self._done += count
-        if self._kernel is None and self._done < self._enough:
+        self._evaluated += count
+        if self._kernel is None and self._evaluated < self._compile_after:
             return self._interpreted(count, arguments)
         if self._kernel is None:
             self._kernel = self._compile()
-        threads = min(os.cpu_count() or 1, count // PER_THREAD)
+        threads = min(os.cpu_count() or 1, count // POINTS_PER_THREAD)
         if threads < 2:
             return self._compiled(arguments)
         parts = split_rows(self._compiled, arguments, -(-count // threads))
         return [np.concatenate(results) for results in zip(*parts, strict=True)]
 
     def _compile(self) -> Kernel:
-        from draisine.codegen.jit.kernel import compile
-
         symbols = self.program.symbols()
         slots = {slot.name: symbol for slot, symbol in zip(self.program.inputs, symbols, strict=True)}
         results = self.program.function.call(symbols)

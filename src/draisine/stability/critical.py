@@ -1,7 +1,7 @@
-"""Critical values: where a mode gains or loses stability, and where two real modes meet and begin to oscillate.
+"""Critical values: where a mode gains or loses stability, and where two real modes become an oscillation.
 
-A sweep brackets them; then each is solved for on the exact linear model: det A = 0 for a real mode, Re λ = 0 for a pair, and
-p(λ) = p′(λ) = 0 for a double root of the characteristic polynomial, since eigenvalues there carry only half the digits.
+A sweep brackets them; then each is solved on the exact linear model: det A = 0 for a real mode, Re λ = 0 for a pair, and
+p(λ) = p′(λ) = 0 for a double root of the characteristic polynomial, where eigenvalues have only half their digits.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ Array = NDArray[np.float64]
 
 Matrix = Callable[[float], Array]  # A at a value of the swept quantity
 
-EXACTLY = 4e-16
 _NEAR_ZERO = 1e-9
-_BEGINS = "oscillation begins"
+_OSCILLATION_BEGINS = "oscillation begins"
 
 
 @dataclass(frozen=True)
 class Critical:
-    """A critical value of `over`: what happens there, the eigenvalue (for a pair the one above the axis), and the shape."""
+    """A critical value of `over`: its kind, and the eigenvalue (of a pair the one with positive imaginary part)."""
 
     kind: str
     over: str
@@ -39,17 +38,17 @@ class Critical:
     family: Family = field(repr=False, compare=False)
 
     def gradient(self) -> dict[str, float]:
-        """∂value/∂parameter for every parameter of the model, exact, whatever else is fixed held.
+        """Exact ∂value/∂parameter for every parameter of the model, with all other fixed quantities constant.
 
-        The steady motion follows the parameter; a parameter that is the swept quantity itself has slope zero.
+        The steady motion follows the parameter; the derivative by the swept quantity itself is zero.
         """
-        a, over, jacobians = self.family.derivatives(np.array([self.value]))
+        a, over, gradients = self.family.derivatives(np.array([self.value]))
 
         def change(along: Array) -> float:
             return _change(a, self.eigenvalue, along, self.kind)
 
         against = change(over[0])
-        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in jacobians.items()}
+        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
 
     def as_data(self) -> dict[str, Any]:
         return {"kind": self.kind, self.over: self.value, "re": self.eigenvalue.real, "im": self.eigenvalue.imag}
@@ -66,28 +65,28 @@ def critical_values(family: Family, over: str, values: Array, matrices: Array) -
         for kind, test, solve in (
             (_real_kind, _determinant, _real_root),
             (_pair_kind, _pair_growth, _pair_root),
-            (_meeting_kind, _meeting, _double_root),
+            (_double_root_kind, _discriminant, _double_root),
         ):
             ends = test(matrices[i]), test(matrices[j])
-            # zero counts as positive, so that a critical value on a point of the sweep is met once
+            # zero counts as positive, so that a critical value on a point of the sweep is found once
             if np.isfinite(ends).all() and (ends[0] < 0) != (ends[1] < 0):
-                place = solve(lambda s: family.matrices(np.array([[s]])).A[0], low, high)
-                if place is not None:
-                    found.append(Critical(kind(family, place[1]), over, *place, family))
+                root = solve(lambda s: family.matrices(np.array([[s]])).A[0], low, high)
+                if root is not None:
+                    found.append(Critical(kind(family, root[1]), over, *root, family))
     return sorted(found, key=lambda c: c.value)
 
 
-# ---------------------------------------------------------------- what is looked for
+# ---------------------------------------------------------------- test functions
 
 
 def _determinant(a: Array) -> float:
-    """Zero where a real eigenvalue passes through zero."""
+    """Zero where a real eigenvalue is zero."""
     return float(np.linalg.det(a))
 
 
 def _pair_growth(a: Array) -> float:
-    """The product of sums of all pairs of eigenvalues, zero where a pair passes the imaginary axis (or where two real ones are
-    opposite, which is told apart later)."""
+    """The product of the sums of all pairs of eigenvalues: zero where a pair crosses the imaginary axis, or where two real
+    eigenvalues are opposite (`_pair_root` distinguishes these)."""
     eigenvalues = np.linalg.eigvals(a)
     k = len(eigenvalues)
     product = 1.0 + 0j
@@ -97,8 +96,8 @@ def _pair_growth(a: Array) -> float:
     return float(product.real)
 
 
-def _meeting(a: Array) -> float:
-    """The discriminant's sign: it changes where two real eigenvalues become a pair."""
+def _discriminant(a: Array) -> float:
+    """The discriminant: it changes sign where two real eigenvalues become a pair."""
     eigenvalues = np.linalg.eigvals(a)
     product = 1.0 + 0j
     for i in range(len(eigenvalues)):
@@ -108,15 +107,15 @@ def _meeting(a: Array) -> float:
 
 
 def _real_kind(family: Family, eigenvalue: complex) -> str:
-    return "capsize" if {"lean", "steer"} <= set(family.states) else "a mode passes zero"
+    return "capsize" if {"lean", "steer"} <= set(family.states) else "a mode crosses zero"
 
 
 def _pair_kind(family: Family, eigenvalue: complex) -> str:
-    return "weave" if {"lean", "steer"} <= set(family.states) else "an oscillation passes the axis"
+    return "weave" if {"lean", "steer"} <= set(family.states) else "an oscillation crosses the axis"
 
 
-def _meeting_kind(family: Family, eigenvalue: complex) -> str:
-    return _BEGINS
+def _double_root_kind(family: Family, eigenvalue: complex) -> str:
+    return _OSCILLATION_BEGINS
 
 
 # ---------------------------------------------------------------- solving
@@ -129,18 +128,18 @@ def _real_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex]
 
 
 def _pair_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    """The pair nearest to the axis; None if two real eigenvalues are merely opposite there."""
+    """The pair nearest to the axis; None if two real eigenvalues are opposite."""
     value = bracketed_root(lambda s: _pair_growth(matrix(s)), low, high)
 
     def pair(s: float) -> complex:
         eigenvalues = np.linalg.eigvals(matrix(s))
-        swinging = eigenvalues[eigenvalues.imag > _NEAR_ZERO * np.abs(eigenvalues).max()]
-        return complex(swinging[np.argmin(np.abs(swinging.real))]) if len(swinging) else complex(np.nan)
+        oscillating = eigenvalues[eigenvalues.imag > _NEAR_ZERO * np.abs(eigenvalues).max()]
+        return complex(oscillating[np.argmin(np.abs(oscillating.real))]) if len(oscillating) else complex(np.nan)
 
-    here = pair(value)
-    if not np.isfinite(here.real) or abs(here.real) > 1e-6 * max(abs(here), 1.0):
+    found = pair(value)
+    if not np.isfinite(found.real) or abs(found.real) > 1e-6 * max(abs(found), 1.0):
         return None
-    # the product of all sums loses digits; the real part itself does not
+    # the product of sums loses digits; the real part does not
     width = max(1e-6 * max(abs(value), 1.0), 1e-3 * (high - low))
     a, b = max(low, value - width), min(high, value + width)
     if pair(a).real * pair(b).real < 0:
@@ -149,8 +148,8 @@ def _pair_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex]
 
 
 def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    """p = p′ = 0 in (λ, value), by Newton's method from where the discriminant vanishes."""
-    value = bracketed_root(lambda s: _meeting(matrix(s)), low, high)
+    """p = p′ = 0 in (λ, value), by Newton's method from the root of the discriminant."""
+    value = bracketed_root(lambda s: _discriminant(matrix(s)), low, high)
     eigenvalues = np.linalg.eigvals(matrix(value))
     gaps = [(abs(p - q), (p + q) / 2) for i, p in enumerate(eigenvalues) for q in eigenvalues[:i]]
     root = complex(min(gaps, key=lambda g: g[0])[1])
@@ -175,12 +174,12 @@ def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, comple
 
 
 def _change(a: Array, eigenvalue: complex, along: Array, kind: str) -> float:
-    """What must stay zero at a critical value, differentiated along a change of A.
+    """The condition of a critical value, differentiated along a change of A.
 
     A simple eigenvalue: dλ = wᴴ dA v / wᴴ v. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order; its
-    change at constant λ is −tr(adj(λ − A) dA), in which nothing is divided by what vanishes.
+    change at constant λ is −tr(adj(λ − A) dA), which has no vanishing denominator.
     """
-    if kind == _BEGINS:
+    if kind == _OSCILLATION_BEGINS:
         return -float(np.trace(_adjugate(a, eigenvalue.real) @ along))
     from scipy.linalg import eig
 

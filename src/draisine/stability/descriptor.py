@@ -1,13 +1,13 @@
-"""Linear models of systems that nobody has solved for their rates: E δẋ = A δx + B δu from 0 = F(t, x, ẋ, u).
+"""Descriptor systems: linear models E δẋ = A δx + B δu of implicit equations 0 = F(t, x, ẋ, u).
 
 A mechanism with its multipliers is such a system (`posed`). With x = (d, a), d the unknowns whose rates enter and a the algebraic
 ones, deviations obey
 
     [∂F/∂ḋ  ∂F/∂a] (δḋ, δa) = −∂F/∂d δd − ∂F/∂u δu,
 
-which at index 1 is solved for both: Π⁻¹ of Delebecque & Nikoukhah (1992), eqs. 24–25, whose X are the first rows of it. The
-rows below give the forces of constraints. All directions are kept, also those that leave the constraints; within them these are
-the deviations of `linearize`.
+which at index 1 is solved for both: Π⁻¹ of Delebecque & Nikoukhah (1992), eqs. 24–25, whose X are its first rows. The other
+rows give the constraint forces. All directions are kept, including those that violate the constraints; within the constraints
+these are the deviations of `linearize`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from draisine.stability.linearization import require_real
 
 Array = NDArray[np.float64]
 
-REGULAR = 1e-11  # least singular value of Π, in units of the largest
-FINITE = 1e-9  # eigenvalues are α/β; β this small beside α is none
+REGULAR = 1e-11  # least singular value of Π, relative to the largest
+FINITE = 1e-9  # eigenvalues are α/β; they are infinite where β is smaller than this, relative to α
 
 
 @dataclass(frozen=True, eq=False)
 class Descriptor(Result):
-    """E δẋ = A δx + B δu about a motion, by the names of the unknowns; `differential` says whose rates enter."""
+    """E δẋ = A δx + B δu about a motion, in named unknowns; `differential` marks those whose rates enter."""
 
     model: str
     unknowns: tuple[str, ...]
@@ -75,7 +75,7 @@ class Descriptor(Result):
         return f"{self.model}: E δẋ = A δx + B δu of {len(self.unknowns)} unknowns; finite eigenvalues {found or 'none'}"
 
     def regular(self) -> LinearModel:
-        """The same solved for the rates; its states are the unknowns whose rates enter, its outputs the algebraic ones."""
+        """The system solved for the rates: its states are the differential unknowns, its outputs the algebraic ones."""
         moving = np.array(self.differential, dtype=bool)
         matrix = np.hstack([self.E[:, moving], -self.A[:, ~moving]])
         left, sizes, right = np.linalg.svd(matrix)
@@ -84,8 +84,8 @@ class Descriptor(Result):
             names = [f"d{n}/dt" for d, n in both if d] + [n for d, n in both if not d]
             order = np.argsort(-np.abs(right[-1]))[:3]
             raise ModelError(
-                f"{self.model}: its equations do not give {', '.join(names[i] for i in order)}; its index is above one here."
-                " Pose it at index 1 (posed(model, index=1)), or reduce it (reduce_index)"
+                f"{self.model}: its equations do not determine {', '.join(names[i] for i in order)}: the index is above "
+                "one at this state. Formulate it at index 1 (as_dae(model, index=1)), or reduce the index (reduce_index)"
             )
         solution = (right.T / sizes) @ left.T @ np.hstack([self.A[:, moving], self.B])
         k = int(moving.sum())
@@ -103,9 +103,9 @@ def descriptor(
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
 ) -> Descriptor:
-    """The linear model of a system in the form 0 = F(t, x, ẋ, u), about the motion with the wishes `at`; exact.
+    """The exact linear model of a system in the form 0 = F(t, x, ẋ, u), about the motion with the targets `at`.
 
-    Equations given so are taken as they are; others are mechanisms, posed with their multipliers at index 1.
+    Implicit equations are used as they are; mechanisms are formulated with their multipliers at index 1.
 
     >>> import draisine as dr
     >>> swing = descriptor(dr.gallery.simple_pendulum(), {"x1": 0.0, "z1": -1.0})
@@ -115,12 +115,12 @@ def descriptor(
     equations = model if isinstance(model, Equations) and isinstance(model.dynamics, DaeResidual) else posed(model, index=1)
     dynamics = equations.dynamics
     assert isinstance(dynamics, DaeResidual)
-    for kind, given in (("parameter", parameters), ("input", inputs), ("wish for", at)):
+    for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
     u, p = numbers("input", equations.inputs, inputs), numbers("parameter", equations.parameters, parameters)
     x = consistent_start(equations, dict(at or {}), parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
-    x, rates = _settled(dynamics, x, u, p)
+    x, rates = _consistent_rates(dynamics, x, u, p)
     e, a, b = _jacobians(dynamics)(0.0, x, rates, u, p)
     names = tuple(q.name for q in equations.coordinates)
     return Descriptor(
@@ -142,8 +142,8 @@ def _jacobians(dynamics: DaeResidual) -> ca.Function:
     return ca.Function("slopes", symbols, [ca.densify(ca.jacobian(residual, symbols[k])) for k in (2, 1, 3)])
 
 
-def _settled(dynamics: DaeResidual, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
-    """Algebraic unknowns and rates at a state, by Newton's method of least change; F is linear in them for a mechanism."""
+def _consistent_rates(dynamics: DaeResidual, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+    """Algebraic unknowns and rates at a state, by least-norm Newton steps; F is linear in them for a mechanism."""
     jacobians, moving = _jacobians(dynamics), np.array(dynamics.differential, dtype=bool)
     count = int(moving.sum())
 
@@ -153,16 +153,16 @@ def _settled(dynamics: DaeResidual, x: Array, u: Array, p: Array) -> tuple[Array
         return found, rates
 
     def evaluate(y: Array) -> tuple[Array, Array]:
-        there = (*parts(y), u, p)
-        e, a, _ = jacobians(0.0, *there)
-        return dynamics([0.0], *there), np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
+        point = (*parts(y), u, p)
+        e, a, _ = jacobians(0.0, *point)
+        return dynamics([0.0], *point), np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
 
     start = np.concatenate([np.zeros(count), x[~moving]])
     found = Newton(step_tolerance=1e-13, max_iterations=20).solve(evaluate, start, LeastNorm(REGULAR))
     x, rates = parts(found.point.x)
     if not found.residual <= 1e-7 * max(1.0, float(np.abs(x).max())):
         raise ModelError(
-            f"{dynamics.name}: no rates belong to this state; its index is above one. Pose it at index 1 "
-            "(posed(model, index=1)), or reduce it (reduce_index)"
+            f"{dynamics.name}: no rates are consistent with this state: the index is above one. Formulate it at "
+            "index 1 (as_dae(model, index=1)), or reduce the index (reduce_index)"
         )
     return x, rates

@@ -1,12 +1,12 @@
-"""Small deviations from an admissible motion, exactly and by name.
+"""Small deviations from an admissible motion: exact derivatives in named coordinates of the tangent space.
 
 A state x of (coordinates, independent velocities) may be redundant: unit quaternions, wheels on the ground, closed loops.
-Deviations δx are those that keep the constraints, G δx = 0, and are told by named quantities ζ(x): joint coordinates, heading,
-lean and pitch in place of a quaternion, velocities, or any output the user asks for. With X the solution of
+Deviations δx satisfy the constraints, G δx = 0, and are expressed by named quantities ζ(x): joint coordinates, heading,
+lean and pitch in place of a quaternion, velocities, or any output that the user names. With X the solution of
 
     [G; ∂ζ/∂x] X = [0; 1],        ż = (∂ζ̇/∂x) X z,        ∂ζ̇/∂x = (∂ζ/∂x) ∂f/∂x + ∂(∂ζ/∂x · w)/∂x at w = f.
 
-All derivatives are exact. Everything is done for many states and parameters at once: arrays have a leading axis of points.
+All derivatives are exact. Everything is evaluated for many states and parameters at once: arrays have a leading axis of points.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Jacobians:
-    """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, S = ∂(Z w)/∂x, ζ themselves, residuals."""
+class Derivatives:
+    """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, `curvature` ∂(Z w)/∂x, values ζ, residuals."""
 
     w: Array
     by_state: Array
     by_input: Array
     constraints: Array
     names: Array
-    bend: Array
+    curvature: Array
     values: Array
     residuals: Array
 
@@ -47,42 +47,42 @@ class Jacobians:
 class Deviations:
     """Named deviations of one system of equations.
 
-    `asked`: names of states or outputs that shall be the deviations' names before all others.
+    `preferred`: states or outputs that name deviations before all others.
     """
 
-    def __init__(self, equations: Equations, asked: Sequence[str] = ()) -> None:
+    def __init__(self, equations: Equations, preferred: Sequence[str] = ()) -> None:
         self.equations = equations
-        self.asked = tuple(asked)
+        self.preferred = tuple(preferred)
         dynamics = equations.explicit
         self._t, self._x, self._u, self._p = dynamics.symbols()
         self.candidates = self._candidates()
 
-    def __reduce__(self) -> tuple[Any, ...]:  # symbols do not travel: they are made anew, once for all that share them
-        return deviations_of, (self.equations, self.asked)
+    def __reduce__(self) -> tuple[Any, ...]:  # symbols are not pickled: they are built again, once for all that share them
+        return deviations_of, (self.equations, self.preferred)
 
     # ------------------------------------------------------------ quantities
 
     @cached_property
     def _motion(self) -> tuple[ca.SX, ca.SX]:
-        """Residuals and outputs of the motion, in the state."""
+        """Residuals and outputs of motion as functions of the state."""
         e = self.equations
         q, rest = ca.vertsplit(self._x, [0, len(e.coordinates), self._x.numel()])
         if len(e.independent) == len(e.velocities):
             v = rest[: len(e.velocities)] if e.velocities else ca.SX(0, 1)
         else:
-            reported = e.report.function.call([self._t, self._x, self._u, self._p])  # type: ignore[union-attr]
-            v = reported[[slot.name for slot in e.report.outputs].index("v")]
+            report = e.report.function.call([self._t, self._x, self._u, self._p])  # type: ignore[union-attr]
+            v = report[[slot.name for slot in e.report.outputs].index("v")]
         residuals, outputs = e.motion.function.call([self._t, q, v, self._u, self._p])
         return ca.SX(ca.densify(residuals)), ca.SX(ca.densify(outputs))
 
     def _candidates(self) -> dict[str, ca.SX]:
-        """Quantities that may name a deviation, in the order in which they are preferred."""
+        """Quantities that may name a deviation, in order of preference."""
         e = self.equations
         at = {quantity.name: self._x[i] for i, quantity in enumerate(e.states)}
         outputs = dict(zip(e.motion.output("outputs").labels, ca.vertsplit(self._motion[1]), strict=True)) if e.outputs else {}
         joints: dict[str, ca.SX] = {}
-        places: dict[str, ca.SX] = {}
-        turned = {name for quaternion in e.quaternions for name in quaternion}
+        positions: dict[str, ca.SX] = {}
+        quaternion_names = {name for quaternion in e.quaternions for name in quaternion}
         free = {quaternion[0].removesuffix("_qw") for quaternion in e.quaternions}
         attitudes: dict[str, ca.SX] = {}
         for quaternion in e.quaternions:
@@ -90,29 +90,27 @@ class Deviations:
             angles = attitude([at[name] for name in quaternion])
             attitudes |= {f"{stem}_{word}": angle for word, angle in zip(("heading", "lean", "pitch"), angles, strict=True)}
         for quantity in e.coordinates:
-            if quantity.name in turned:
+            if quantity.name in quaternion_names:
                 continue
-            group = places if quantity.name.rpartition("_")[0] in free else joints
+            group = positions if quantity.name.rpartition("_")[0] in free else joints
             group[quantity.name] = at[quantity.name]
         speeds = {name: at[name] for name in e.independent}
-        known = {**outputs, **joints, **attitudes, **places, **speeds}
-        for name in self.asked:
+        known = {**outputs, **joints, **attitudes, **positions, **speeds}
+        for name in self.preferred:
             if name not in known:
-                raise ArgumentError(
-                    f"{e.name} has no state or output of motion {name!r} to deviate{did_you_mean(name, list(known))}"
-                )
-        return {**{name: known[name] for name in self.asked}, **joints, **attitudes, **places, **speeds}
+                raise ArgumentError(f"{e.name} has no state or output of motion {name!r}{did_you_mean(name, list(known))}")
+        return {**{name: known[name] for name in self.preferred}, **joints, **attitudes, **positions, **speeds}
 
     # ------------------------------------------------------------ derivatives
 
     @cached_property
     def _own_states(self) -> int:
-        """States that count: bookkeeping such as the work done so far is left out."""
+        """Number of states without bookkeeping states such as accumulated work."""
         return len(self.equations.coordinates) + len(self.equations.independent)
 
     @cached_property
-    def naming(self) -> Program:
-        """(t, x, u, p, w) → constraints, names, bend, values, residuals."""
+    def names_program(self) -> Program:
+        """(t, x, u, p, w) → constraints, names, curvature, values, residuals."""
         own = self._x[: self._own_states]
         w = ca.SX.sym("w", self._own_states)
         zeta = ca.vertcat(*self.candidates.values())
@@ -120,14 +118,14 @@ class Deviations:
         results = {
             "constraints": ca.jacobian(self._motion[0], own),
             "names": z,
-            "bend": ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own),
+            "curvature": ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own),
             "values": zeta,
             "residuals": self._motion[0],
         }
         return program_without_cse(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
 
     @cached_property
-    def observing(self) -> Program:
+    def outputs_program(self) -> Program:
         """(t, x, u, p) → outputs of motion, by_state, by_input."""
         outputs, own = self._motion[1], self._x[: self._own_states]
         results = {"by_state": ca.jacobian(outputs, own), "by_input": ca.jacobian(outputs, self._u), "outputs": outputs}
@@ -139,71 +137,71 @@ class Deviations:
 
     @property
     def dynamics(self) -> Program:
-        return jacobians_of(self.equations)
+        return dynamics_derivatives(self.equations)
 
     @property
-    def _dynamics_over(self) -> BatchProgram:
-        return _jacobians_over(self.equations)
+    def _dynamics_batch_program(self) -> BatchProgram:
+        return _dynamics_batch(self.equations)
 
     @cached_property
-    def _naming_over(self) -> BatchProgram:
-        return BatchProgram(self.naming)
+    def _names_batch_program(self) -> BatchProgram:
+        return BatchProgram(self.names_program)
 
-    def jacobians(self, t: float | Array, x: Array, u: Array, p: Array) -> Jacobians:
-        """All derivatives at points: t one for all or (n, 1), x (n, states), u (n, inputs), p (n, parameters)."""
+    def derivatives(self, t: float | Array, x: Array, u: Array, p: Array) -> Derivatives:
+        """All derivatives at points: t is one number or (n, 1), x (n, states), u (n, inputs), p (n, parameters)."""
         dynamics, time = self.equations.explicit, np.full((len(x), 1), t)
         if isinstance(dynamics, Program):
-            w, by_state, by_input = self._dynamics_over(time, x, u, p)
+            w, by_state, by_input = self._dynamics_batch_program(time, x, u, p)
         else:
             z = np.array([dynamics.solution(*point) for point in zip(time, x, u, p, strict=True)])
-            w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_over(time, x, u, p, z)
+            w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_batch_program(time, x, u, p, z)
             by_state = by_state + through @ np.linalg.solve(matrix, gap_x)
             by_input = by_input + through @ np.linalg.solve(matrix, gap_u)
         return self._named(time, x, u, p, w[..., 0], by_state, by_input)
 
-    def named(self, t: float | Array, x: Array, u: Array, p: Array) -> Jacobians:
-        """The same but for the motion: constraints and names at points, of which `choose` and `span` are made."""
+    def named(self, t: float | Array, x: Array, u: Array, p: Array) -> Derivatives:
+        """Constraints and names at points, without the dynamics: enough for `choose` and `span`."""
         nothing = np.zeros((len(x), 0, 0))
         return self._named(np.full((len(x), 1), t), x, u, p, np.zeros((len(x), self._own_states)), nothing, nothing)
 
-    def _named(self, t: Array, x: Array, u: Array, p: Array, w: Array, by_state: Array, by_input: Array) -> Jacobians:
-        gradient, names, bend, values, residuals = self._naming_over(t, x, u, p, w)
-        return Jacobians(w, by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
+    def _named(self, t: Array, x: Array, u: Array, p: Array, w: Array, by_state: Array, by_input: Array) -> Derivatives:
+        gradient, names, curvature, values, residuals = self._names_batch_program(t, x, u, p, w)
+        return Derivatives(w, by_state, by_input, gradient, names, curvature, values[..., 0], residuals[..., 0])
 
-    def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
+    def output_derivatives(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """∂y/∂x and ∂y/∂u of the outputs of motion, and y."""
-        by_state, by_input, outputs = BatchProgram(self.observing)(np.full((len(x), 1), t), x, u, p)
+        by_state, by_input, outputs = BatchProgram(self.outputs_program)(np.full((len(x), 1), t), x, u, p)
         return by_state, by_input, outputs[..., 0]
 
     # ------------------------------------------------------------ naming
 
-    def choose(self, jacobians: Jacobians) -> Naming:
-        """Names of the deviations at the first point: as many as the constraints leave, the preferred ones first."""
-        gradient, names = jacobians.constraints[0], jacobians.names[0]
+    def choose(self, derivatives: Derivatives) -> Naming:
+        """Names of the deviations at the first point: as many as there are free directions, in order of preference."""
+        gradient, names = derivatives.constraints[0], derivatives.names[0]
         rows, _ = independent_rows(gradient, np.zeros((0, gradient.shape[1])))
         basis = _orthonormal(gradient[rows])
-        wanted = gradient.shape[1] - len(rows)
+        count = gradient.shape[1] - len(rows)
         chosen: list[int] = []
         for i, name in enumerate(self.candidates):
-            if len(chosen) == wanted:
+            if len(chosen) == count:
                 break
             row = names[i]
             size = float(np.linalg.norm(row))
             left = row - basis.T @ (basis @ row)
             left -= basis.T @ (basis @ left)
             if size == 0.0 or float(np.linalg.norm(left)) <= LEAST * size:
-                if name in self.asked:
+                if name in self.preferred:
                     raise ArgumentError(
-                        f"{self.equations.name}: {name!r} cannot be one of the deviations here: to first order the constraints "
+                        f"{self.equations.name}: {name!r} cannot name a deviation at this state: to first order the constraints "
                         f"and {', '.join(repr(list(self.candidates)[j]) for j in chosen) or 'nothing else'} determine it"
                     )
                 continue
             chosen.append(i)
             basis = np.vstack([basis, left / np.linalg.norm(left)])
-        if len(chosen) < wanted:
+        if len(chosen) < count:
             raise SolverError(
-                f"{self.equations.name}: its coordinates and velocities name only {len(chosen)} of {wanted} directions at this "
-                "state; it is singular here"
+                f"{self.equations.name}: its coordinates and velocities name only {len(chosen)} of {count} directions at this "
+                "state, which is singular"
             )
         return Naming(tuple(rows), tuple(chosen), tuple(list(self.candidates)[i] for i in chosen))
 
@@ -216,33 +214,32 @@ class Naming:
     chosen: tuple[int, ...]
     names: tuple[str, ...]
 
-    def span(self, jacobians: Jacobians) -> Array:
-        """X of the module's text, (points, states, deviations)."""
-        square = np.concatenate([jacobians.constraints[:, self.rows, :], jacobians.names[:, self.chosen, :]], axis=1)
+    def span(self, derivatives: Derivatives) -> Array:
+        """X of the module docstring, (points, states, deviations)."""
+        square = np.concatenate([derivatives.constraints[:, self.rows, :], derivatives.names[:, self.chosen, :]], axis=1)
         right = np.zeros((square.shape[1], len(self.chosen)))
         right[len(self.rows) :] = np.eye(len(self.chosen))
         return np.asarray(np.linalg.solve(square, np.broadcast_to(right, (len(square), *right.shape))))
 
-    def matrices(self, jacobians: Jacobians) -> tuple[Array, Array]:
+    def matrices(self, derivatives: Derivatives) -> tuple[Array, Array]:
         """A and B at every point."""
-        z, bend = jacobians.names[:, self.chosen, :], jacobians.bend[:, self.chosen, :]
-        return (z @ jacobians.by_state + bend) @ self.span(jacobians), z @ jacobians.by_input
+        z, curvature = derivatives.names[:, self.chosen, :], derivatives.curvature[:, self.chosen, :]
+        return (z @ derivatives.by_state + curvature) @ self.span(derivatives), z @ derivatives.by_input
 
-    def rates(self, jacobians: Jacobians) -> Array:
+    def rates(self, derivatives: Derivatives) -> Array:
         """ζ̇ at every point."""
-        return np.asarray((jacobians.names[:, self.chosen, :] @ jacobians.w[..., None])[..., 0])
+        return np.asarray((derivatives.names[:, self.chosen, :] @ derivatives.w[..., None])[..., 0])
 
 
 @lru_cache(maxsize=32)
-def jacobians_of(equations: Equations) -> Program:
-    """(t, x, u, p) → w, by_state, by_input; where accelerations are solved for at run time, (t, x, u, p, z) → the parts of which
-    they are made."""
+def dynamics_derivatives(equations: Equations) -> Program:
+    """(t, x, u, p) → w, by_state, by_input; where accelerations are solved for at run time, (t, x, u, p, z) → their parts."""
     dynamics = equations.explicit
     own = len(equations.coordinates) + len(equations.independent)
     arguments = dynamics.symbols()
     slots = dict(zip(("t", "x", "u", "p"), arguments, strict=True))
     x, u = slots["x"][:own], slots["u"]
-    name = f"{equations.name}_slopes"
+    name = f"{equations.name}_derivatives"
     if isinstance(dynamics, Program):
         slope = dynamics.function.call(arguments)[0][:own]
         parts = {"w": slope, "by_state": ca.jacobian(slope, x), "by_input": ca.jacobian(slope, u)}
@@ -264,18 +261,18 @@ def jacobians_of(equations: Equations) -> Program:
 
 
 @lru_cache(maxsize=32)
-def _jacobians_over(equations: Equations) -> BatchProgram:
-    return BatchProgram(jacobians_of(equations))
+def _dynamics_batch(equations: Equations) -> BatchProgram:
+    return BatchProgram(dynamics_derivatives(equations))
 
 
 @lru_cache(maxsize=64)
-def deviations_of(equations: Equations, asked: tuple[str, ...] = ()) -> Deviations:
-    """Deviations, remembered: their programs are made once."""
-    return Deviations(equations, asked)
+def deviations_of(equations: Equations, preferred: tuple[str, ...] = ()) -> Deviations:
+    """Cached deviations: their programs are built once."""
+    return Deviations(equations, preferred)
 
 
 def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Heading, lean and pitch (turns about z, then x, then y) of a unit quaternion, scalar first."""
+    """Heading, lean and pitch (rotations about z, then x, then y) of a unit quaternion, scalar first."""
     w, x, y, z = quaternion
     heading = ca.atan2(2 * (w * z - x * y), w * w - x * x + y * y - z * z)
     lean = ca.asin(2 * (w * x + y * z) / (w * w + x * x + y * y + z * z))
@@ -284,7 +281,7 @@ def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:
 
 
 def attitude_texts(equations: Equations) -> dict[str, str]:
-    """What `attitude` gives, by name and as texts in the coordinates, for laws that use them."""
+    """The angles of `attitude` by name, as expressions of the coordinates, for use in laws."""
     found = {}
     for quaternion in equations.quaternions:
         w, x, y, z = quaternion

@@ -28,11 +28,12 @@ from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
-from draisine.stability.deviations import Deviations, Naming, attitude_texts, deviations_of
+from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
 
 Array = NDArray[np.float64]
 
-BROKEN = 1e-6  # residual, in units of its own gradient, of a constraint that does not hold
+NEARLY_DEPENDENT = 0.02  # smallest singular value of the constraint gradients, relative to the largest
+VIOLATED = 1e-6  # residual of a violated constraint, relative to its gradient
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def equations_of(model: Model | System | Equations) -> Equations:
 
 
 @lru_cache(maxsize=32)
-def _starts(equations: Equations) -> StartProblem:
+def _start_problem(equations: Equations) -> StartProblem:
     return StartProblem(equations, compiled=False)
 
 
@@ -61,19 +62,19 @@ def motion_at(
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
 ) -> Motion:
-    """The consistent state nearest to the defaults in which the wishes hold."""
+    """The consistent state nearest to the defaults that meets the targets."""
     equations = equations_of(model)
-    for kind, given in (("parameter", parameters), ("input", inputs), ("wish for", at)):
+    for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
     p = numbers("parameter", equations.parameters, parameters)
     u = numbers("input", equations.inputs, inputs)
-    x = consistent_start(_starts(equations), dict(at or {}), parameters, inputs=dict(inputs or {})).x
+    x = consistent_start(_start_problem(equations), dict(at or {}), parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)
 
 
 def require_real(model: str, kind: str, name: str, value: object) -> None:
-    """Numbers of motions are real and finite; `Near(value)` is a wish too."""
+    """Refuse values that are not real and finite; `InitialGuess(value)` is a target too."""
     number = getattr(value, "value", value)
     if isinstance(number, complex | np.complexfloating) or not np.isscalar(number) or isinstance(number, str):
         raise ArgumentError(f"{model}: {kind} {name!r} is {number!r}; give a real number")
@@ -89,28 +90,28 @@ def linearize(
     inputs: Mapping[str, float] | None = None,
     states: Sequence[str] = (),
 ) -> LinearModel:
-    """The linear model of small deviations from a motion, in full: `.essential()` leaves out what nothing depends on.
+    """The full linear model of small deviations from a motion; `.essential()` removes states on which nothing depends.
 
-    - `at`: wishes for the motion, as in `simulate`; the rest is solved for, so that no constraint is broken.
-    - `states`: names of states or outputs by which deviations shall be told; the others are chosen. Heading, lean and pitch of a
-      free body stand in place of its quaternion.
+    - `at`: targets for the motion, as in `simulate`; the rest is solved for, so that no constraint is violated.
+    - `states`: states or outputs used as the first states of the linear model; the others are chosen. Heading, lean and pitch
+      of a free body replace its quaternion.
 
-    All derivatives are exact. Outputs are those of motion (forces are not among them).
+    All derivatives are exact. Outputs are outputs of motion; forces are not included.
     """
     motion = model if isinstance(model, Motion) else motion_at(model, at, parameters, inputs)
     e = motion.equations
     deviations = deviations_of(e, tuple(states))
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])
-    jacobians = deviations.derivatives(*point)
-    if not all(np.isfinite(a).all() for a in (jacobians.by_state, jacobians.names, jacobians.constraints)):
-        raise SolverError(f"{e.name}: its derivatives are not finite at this state; it is singular there, linearize beside it")
-    naming = deviations.choose(jacobians)
-    _require_admissible(motion, deviations, jacobians, naming)
-    a, b = naming.matrices(jacobians)
-    by_state, by_input, outputs = deviations.observed(*point)
+    derivatives = deviations.derivatives(*point)
+    if not all(np.isfinite(a).all() for a in (derivatives.by_state, derivatives.names, derivatives.constraints)):
+        raise SolverError(f"{e.name}: its derivatives are not finite at this state, which is singular; linearize near it")
+    naming = deviations.choose(derivatives)
+    _require_admissible(motion, deviations, derivatives, naming)
+    a, b = naming.matrices(derivatives)
+    by_state, by_input, outputs = deviations.output_derivatives(*point)
     labels = tuple(e.motion.output("outputs").labels) if e.outputs else ()
     values = dict(zip(labels, outputs[0].tolist(), strict=True))
-    values |= dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
+    values |= dict(zip(deviations.candidates, derivatives.values[0].tolist(), strict=True))
     values |= dict(zip((i.name for i in e.inputs), motion.u.tolist(), strict=True))
     units = {quantity.name: quantity.unit for quantity in (*e.states, *e.inputs, *e.outputs)}
     return LinearModel(
@@ -120,36 +121,69 @@ def linearize(
         labels,
         a[0],
         b[0],
-        (by_state @ naming.span(jacobians))[0],
+        (by_state @ naming.span(derivatives))[0],
         by_input[0],
         values,
         {extra.name: "bookkeeping, not a motion" for extra in e.extra_states},
         units,
-        dict(zip(naming.names, naming.rates(jacobians)[0].tolist(), strict=True)),
+        dict(zip(naming.names, naming.rates(derivatives)[0].tolist(), strict=True)),
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
     )
 
 
-def _require_admissible(motion: Motion, deviations: Deviations, jacobians: Jacobians, naming: Naming) -> None:
-    """Deviations are from states that keep the constraints: others have no tangent directions."""
+def _require_admissible(motion: Motion, deviations: Deviations, derivatives: Derivatives, naming: Naming) -> None:
+    """Refuse states that violate the constraints: they have no tangent space."""
     e = motion.equations
-    gradient, residual = jacobians.constraints[0], jacobians.residuals[0]
-    broken = np.flatnonzero(np.abs(residual) > BROKEN * np.maximum(np.linalg.norm(gradient, axis=1), 1.0))
+    gradient, residual = derivatives.constraints[0], derivatives.residuals[0]
+    broken = np.flatnonzero(np.abs(residual) > VIOLATED * np.maximum(np.linalg.norm(gradient, axis=1), 1.0))
     if not len(broken):
         return
     worst = sorted(broken, key=lambda i: -abs(residual[i]))[:3]
-    reported = ", ".join(
+    violations = ", ".join(
         f"{e.constraints[i].name} ({e.constraints[i].level}) by {residual[i]:.3g} {e.constraints[i].unit}".strip() for i in worst
     )
     own, rows = gradient.shape[1], list(naming.rows)
 
     def evaluate(y: Array) -> tuple[Array, Array]:
         x = np.concatenate([y, motion.x[own:]])
-        here = deviations.derivatives(0.0, x[None], motion.u[None], motion.p[None])
-        return here.residuals[0][rows], here.constraints[0][rows]
+        point = deviations.derivatives(0.0, x[None], motion.u[None], motion.p[None])
+        return point.residuals[0][rows], point.constraints[0][rows]
 
     found = Newton(step_tolerance=1e-13, max_iterations=20).solve(evaluate, motion.x[:own], LeastNorm(RTOL))
     moved = [(s.name, a, b) for s, a, b in zip(e.states, motion.x, found.point.x, strict=False) if abs(a - b) > 1e-9]
     cure = ", ".join(f"{name} = {new:.6g} (not {old:.6g})" for name, old, new in moved[:6]) if found.converged else ""
-    nearest = f"; the nearest that keeps them has {cure}" if cure else ""
-    raise ArgumentError(f"{e.name}: the state to linearize about breaks its constraints: {reported}{nearest}")
+    nearest = f"; the nearest state that satisfies them has {cure}" if cure else ""
+    raise ArgumentError(f"{e.name}: the state to linearize about violates its constraints: {violations}{nearest}")
+
+
+def what_is_singular(motion: Motion) -> str:
+    """Why a motion is singular: causes beyond their limit, or nearly dependent constraints; otherwise an empty text."""
+    e = motion.equations
+    causes: list[str] = []
+    if not np.isfinite(motion.x).all():
+        return ""
+    if e.causes is not None:
+        (slot,) = e.causes.outputs
+        values = np.ravel(e.causes([0.0], motion.x, motion.u, motion.p)[0])
+        causes = [label for label, value in zip(slot.labels, values, strict=True) if not value <= e.limits.condition]
+    causes = causes or dependent_constraints(motion)
+    return f"singular configuration: {'; '.join(causes)}" if causes else ""
+
+
+def dependent_constraints(motion: Motion) -> list[str]:
+    """A sentence about position constraints whose gradients are nearly dependent."""
+    e = motion.equations
+    at = [i for i, constraint in enumerate(e.constraints) if constraint.level == "position"]
+    if not at:
+        return []
+    derivatives = deviations_of(e).derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    gradient = derivatives.constraints[0][at][:, : len(e.coordinates)]
+    left, values, _ = np.linalg.svd(gradient, full_matrices=False)
+    if values[-1] >= NEARLY_DEPENDENT * values[0]:
+        return []
+    names = [repr(e.constraints[i].name) for i, share in zip(at, left[:, -1], strict=True) if abs(share) > 0.1]
+    return [
+        f"the constraints {', '.join(names)} are nearly dependent"
+        if len(names) > 1
+        else f"the constraint {names[0]} hardly depends on the coordinates"
+    ]

@@ -1,4 +1,4 @@
-"""Modes over a sweep: eigenvalues and shapes, followed through crossings, named by what moves.
+"""Modes over a sweep: eigenvalues and mode shapes, tracked through crossings and named by their largest component.
 
 >>> import numpy as np, draisine as dr
 >>> m = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
@@ -31,15 +31,15 @@ from draisine.stability.steady_family import Family, sweep_values
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-REAL = 1e-9  # imaginary parts below this, in units of the largest eigenvalue, are round-off
+REAL = 1e-9  # imaginary parts below this, relative to the largest eigenvalue, are round-off
 
 
 @dataclass(frozen=True, eq=False)
 class Modes(Result):
     """Eigenvalues of the essential deviations over a swept quantity.
 
-    `eigenvalues` (points, modes) and `shapes` (points, states, modes) are followed by continuity, so that a column is one mode;
-    points without a steady motion hold NaN. `names` says which column is which.
+    `eigenvalues` (points, modes) and `shapes` (points, states, modes) are tracked by continuity, so that a column is one mode;
+    points without a steady motion hold NaN. `names` are the names of the columns.
     """
 
     over: str
@@ -60,17 +60,17 @@ class Modes(Result):
         return _shapes(self.matrices, self.eigenvalues)
 
     def critical(self) -> list[Critical]:
-        """Where a mode gains or loses stability, and where real modes join to oscillate; solved exactly, in order."""
+        """Where a mode gains or loses stability, and where real modes become an oscillation; solved exactly, in order."""
         return critical_values(self.family, self.over, self.values, self.matrices)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """At which values every mode decays."""
+        """Whether every mode decays, at each value."""
         return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
 
     @property
     def unit(self) -> str:
-        """Of the swept quantity."""
+        """Unit of the swept quantity."""
         e = self.family.equations
         return next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == self.over), "")
 
@@ -78,7 +78,7 @@ class Modes(Result):
         return {self.over: self.values, **dict(zip(self.names, self.eigenvalues.T, strict=True))}
 
     def summary(self) -> str:
-        """What was swept, and the critical values."""
+        """The sweep and its critical values."""
         first, last = self.values[0], self.values[-1]
         head = f"modes of {self.family.equations.name}, {self.over} from {first:g} to {last:g} {self.unit}".rstrip()
         return "\n".join([head, *(f"  {c.kind} at {c.value:.6g} {self.unit}".rstrip() for c in self.critical())])
@@ -133,10 +133,10 @@ def modes(
 ) -> Modes:
     """Modes of the steady motions over values of one quantity, e.g. `modes(bike, speed=np.linspace(0, 10, 200))`.
 
-    - the swept quantity is a parameter, an input, a state or an output of motion; `over={"name": values}` where the name is no
-      Python word;
+    - the swept quantity is a parameter, an input, a state or an output of motion; write `over={"name": values}` where the name
+      is not a Python identifier;
     - `fixed`, `free`, `near`, `parameters`: which steady motion, as in `steady`;
-    - `states`: quantities by which the shapes are told, as in `linearize`.
+    - `states`: states of the mode shapes, as in `linearize`.
     """
     swept = {**(over or {}), **sweep}
     if len(swept) != 1:
@@ -147,26 +147,26 @@ def modes(
     family = Family(model, {name: middle}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
     found = family.matrices(values[:, None])
     _warn_of_gaps(family, name, values, found.found)
-    return Modes(name, values, family.states, _followed(found.A, found.found), found.A, family.left_out, family)
+    return Modes(name, values, family.states, _tracked_eigenvalues(found.A, found.found), found.A, family.left_out, family)
 
 
 def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bool_]) -> None:
-    """Where a sweep has no steady motion, or comes near to a singular configuration."""
+    """Warn where a sweep has no steady motion, or comes close to a singular configuration."""
     model, missing = family.equations.name, np.flatnonzero(~found)
     if len(missing):
-        places = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
-        reported = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
+        where = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
+        message = f"{model}: no steady motion at {name} = {where}: {family.why_missing(values[missing[:1]])}"
         if len(missing) == len(values):
-            raise SolverError(reported)
-        warnings.warn(f"{reported}; their modes are NaN", stacklevel=3)
+            raise SolverError(message)
+        warnings.warn(f"{message}; their modes are NaN", stacklevel=3)
     if near := family.singular_at(values[:, None]):
-        reported = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
-        warnings.warn(reported, stacklevel=3)
+        message = f"{model}: the sweep comes close to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
+        warnings.warn(message, stacklevel=3)
 
 
-def _followed(matrices: Array, found: NDArray[np.bool_]) -> Complex:
-    """Eigenvalues with columns in the order that changes least from point to point, from the end, where modes are usually well
-    apart, towards the beginning."""
+def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
+    """Eigenvalues with columns ordered by continuity, from the end of the sweep, where modes are usually well separated, to its
+    beginning."""
     values = np.full(matrices.shape[:2], np.nan + 0j)
     good = np.flatnonzero(found)[::-1]
     some = np.linalg.eigvals(matrices[good]).astype(complex)
@@ -174,24 +174,26 @@ def _followed(matrices: Array, found: NDArray[np.bool_]) -> Complex:
     some = np.take_along_axis(some, np.lexsort((-some.imag, some.real), axis=1), axis=1)
     orders = np.zeros(some.shape, dtype=np.int64)
     orders[:] = np.arange(some.shape[1])
-    unclear = _unclear(some)
-    if len(unclear):
+    ambiguous = _ambiguous_steps(some)
+    if len(ambiguous):
         steps = orders[1:].copy()
-        # each step by itself, then again with a straight line through the last two points, which tells apart modes that cross
-        steps[unclear] = _assigned(some[unclear], some[unclear + 1], matrices[good[unclear]], matrices[good[unclear + 1]])
-        late = unclear[unclear > 0]
+        # each step by itself, then again with linear extrapolation of the last two points, which separates modes that cross
+        steps[ambiguous] = _matched(
+            some[ambiguous], some[ambiguous + 1], matrices[good[ambiguous]], matrices[good[ambiguous + 1]]
+        )
+        late = ambiguous[ambiguous > 0]
         before = np.take_along_axis(some[late - 1], np.argsort(steps[late - 1], axis=1), axis=1)
         ahead = 2 * some[late] - before
-        ahead = np.where(ahead.imag * some[late].imag < 0, some[late], ahead)  # no line leads a mode across the real axis
-        steps[late] = _assigned(ahead, some[late + 1], matrices[good[late]], matrices[good[late + 1]])
-        for first, last in pairwise([*unclear.tolist(), len(steps)]):
+        ahead = np.where(ahead.imag * some[late].imag < 0, some[late], ahead)  # extrapolation must not cross the real axis
+        steps[late] = _matched(ahead, some[late + 1], matrices[good[late]], matrices[good[late + 1]])
+        for first, last in pairwise([*ambiguous.tolist(), len(steps)]):
             orders[first + 1 : last + 1] = steps[first][orders[first]]
     values[good] = np.take_along_axis(some, orders, axis=1)
     return values
 
 
-def _unclear(values: Complex) -> NDArray[np.int64]:
-    """Steps at which modes, sorted, do not clearly continue one another in that order."""
+def _ambiguous_steps(values: Complex) -> NDArray[np.int64]:
+    """Steps at which sorting does not clearly continue the modes."""
     change = np.abs(np.diff(values, axis=0)).max(axis=1)
     gap = np.full(len(change), np.inf)
     for i in range(values.shape[1]):
@@ -200,16 +202,16 @@ def _unclear(values: Complex) -> NDArray[np.int64]:
     return np.flatnonzero(~(4 * change < gap))
 
 
-def _assigned(ahead: Complex, values: Complex, old: Array, new: Array) -> NDArray[np.int64]:
-    """For each step and old mode, which new mode continues it: the nearest pairs first, in place and in shape."""
+def _matched(ahead: Complex, values: Complex, old: Array, new: Array) -> NDArray[np.int64]:
+    """For each step and old mode, the new mode that continues it: nearest in eigenvalue and shape first."""
     size = np.maximum(np.abs(values).max(axis=1), 1e-300)
-    alike = np.abs(np.conj(_vectors(old, ahead).transpose(0, 2, 1)) @ _vectors(new, values))  # 1 for the same shape
-    distance = np.abs(ahead[:, :, None] - values[:, None, :]) / size[:, None, None] + 0.05 * (1 - alike)
+    similarity = np.abs(np.conj(_vectors(old, ahead).transpose(0, 2, 1)) @ _vectors(new, values))  # 1 for the same shape
+    distance = np.abs(ahead[:, :, None] - values[:, None, :]) / size[:, None, None] + 0.05 * (1 - similarity)
     return _nearest_first(distance)
 
 
 def _nearest_first(distance: Array) -> NDArray[np.int64]:
-    """For each row of each matrix the column it is paired with, the smallest entries first."""
+    """For each row of each matrix the column it is paired with, smallest entries first."""
     count, k, _ = distance.shape
     order = np.zeros((count, k), dtype=np.int64)
     every = np.arange(count)
@@ -222,7 +224,7 @@ def _nearest_first(distance: Array) -> NDArray[np.int64]:
 
 
 def _vectors(matrices: Array, values: Complex) -> Complex:
-    """Eigenvectors of unit length for given eigenvalues, about: those of the nearest eigenvalues of each matrix, none twice."""
+    """Eigenvectors of unit length for approximate eigenvalues: those of the nearest eigenvalues of each matrix, none twice."""
     exact, vectors = np.linalg.eig(matrices)
     order = _nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))
     return np.take_along_axis(vectors.astype(complex), order[:, None, :], axis=2)
@@ -236,10 +238,11 @@ def _shapes(matrices: Array, eigenvalues: Complex) -> Complex:
 
 
 def _names(m: Modes) -> tuple[str, ...]:
-    """Names by shape at the last point of the sweep: the bicycle's where lean and steer are states, else what moves most."""
+    """Names by the shapes at the last point of the sweep: those of a bicycle with states lean and steer, otherwise by the state
+    that moves most."""
     last = int(np.flatnonzero(np.isfinite(m.eigenvalues[:, 0]))[-1])
     values, shapes = m.eigenvalues[last], np.abs(_vectors(m.matrices[[last]], m.eigenvalues[[last]])[0])
-    # a conjugate pair at the end is an oscillation; where there is none, one that is a pair somewhere in the sweep
+    # a conjugate pair at the last point is an oscillation; if there is none, a mode that is a pair anywhere in the sweep
     swings = np.abs(values.imag) > 0
     if not swings.any():
         swings = np.nanmax(np.abs(m.eigenvalues.imag), axis=0) > 0
@@ -247,11 +250,11 @@ def _names(m: Modes) -> tuple[str, ...]:
     for j, value in enumerate(values):
         if {"lean", "steer"} <= set(m.states) and len(m.states) == 4:
             lean, steer = shapes[m.states.index("lean"), j], shapes[m.states.index("steer"), j]
-            # fast and in the fork: castering; slow and in the whole: capsize
+            # steer dominates castering, lean dominates capsize
             name = "weave" if swings[j] else ("castering" if steer > lean else "capsize")
         else:
             still = abs(value) <= REAL * np.abs(values).max()
-            manner = "oscillation" if swings[j] else "stays" if still else "decay" if value.real < 0 else "growth"
+            manner = "oscillation" if swings[j] else "neutral" if still else "decay" if value.real < 0 else "growth"
             name = f"{m.states[int(np.argmax(shapes[:, j]))]} {manner}"
         while name in names:
             name += "*"

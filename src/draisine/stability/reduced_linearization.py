@@ -1,11 +1,11 @@
-"""A of the essential deviations alone, over many points, and how it changes along any direction of state and parameters.
+"""Reduced linearization: A of the essential deviations over many points, and its directional derivatives.
 
-With ζ the essential quantities and X their directions of `deviations`, A = D(∂ζ/∂x · f) X: four columns of a bicycle's instead of
-all. Unknowns z that are solved for at run time, 0 = g(x, z), are directions among the others:
+With ζ the essential quantities and X their directions of `deviations`, A = D(∂ζ/∂x · f) X has only the essential columns (four
+for a bicycle). Unknowns z that are solved for at run time, 0 = g(x, z), are additional directions:
 
     [G 0; ∂ζ/∂x 0; ∂g/∂x ∂g/∂z] X = [0; 1; 0].
 
-Along a further direction, dX follows from the same matrix, and dA = (dD) X + D dX. All exact.
+Along a further direction, dX follows from the same matrix, and dA = (dD) X + D dX. All derivatives are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 
 class EssentialMatrix:
-    """A of named deviations, those of `states`, at points (t, x, u, p, z)."""
+    """A of the deviations named by `states`, at points (t, x, u, p, z)."""
 
     def __init__(self, equations: Equations, deviations: Deviations, naming: Naming, states: Sequence[str]) -> None:
         self.equations, self.deviations, self.naming = equations, deviations, naming
@@ -81,59 +81,61 @@ class EssentialMatrix:
         return ca.densify(ca.jtimes(self._rates, self._moving, self._directions))
 
     @cached_property
-    def spanning(self) -> Program:
-        """(t, x, u, p, z) → the square matrix of which X is a part of the inverse."""
+    def span_matrix(self) -> Program:
+        """(t, x, u, p, z) → the square matrix whose inverse contains X."""
         return program_without_cse(f"{self.equations.name}_span", self._slots, {"square": self._square})
 
     @cached_property
-    def along(self) -> Program:
+    def jacobian_along(self) -> Program:
         """(t, x, u, p, z, directions) → A, linear in the directions."""
         return program_without_cse(
             f"{self.equations.name}_along", {**self._slots, "directions": self._directions}, {"A": self._along}
         )
 
     @cached_property
-    def turning(self) -> Program:
-        """(t, x, u, p, z, directions, and a way dx, du, dp, dz) → d(square) X and (dD) X."""
+    def directional_derivatives(self) -> Program:
+        """(t, x, u, p, z, directions, dx, du, dp, dz) → d(square) X and (dD) X."""
         slots, directions = self._slots, self._directions
         place = ca.vertcat(*[slots[name] for name in ("x", "u", "p", "z")])
-        ways = {f"d{name}": ca.SX.sym(f"d{name}", slots[name].numel()) for name in ("x", "u", "p", "z")}
-        way = ca.vertcat(*ways.values())
+        directions_of_change = {f"d{name}": ca.SX.sym(f"d{name}", slots[name].numel()) for name in ("x", "u", "p", "z")}
+        direction_of_change = ca.vertcat(*directions_of_change.values())
         bent = self._square @ directions
         results = {
-            name: ca.reshape(ca.jtimes(ca.vec(ca.densify(e)), place, way), *e.shape)
+            name: ca.reshape(ca.jtimes(ca.vec(ca.densify(e)), place, direction_of_change), *e.shape)
             for name, e in (("bent", bent), ("turned", self._along))
         }
-        return program_without_cse(f"{self.equations.name}_turning", {**slots, "directions": directions, **ways}, results)
+        return program_without_cse(
+            f"{self.equations.name}_turning", {**slots, "directions": directions, **directions_of_change}, results
+        )
 
     @cached_property
     def sides(self) -> Array:
-        """The right sides of X: 1 for each essential deviation."""
-        places = [len(self.naming.rows) + self.naming.names.index(n) for n in self.states]
+        """Right-hand sides of X: a unit vector for each essential deviation."""
+        rows = [len(self.naming.rows) + self.naming.names.index(n) for n in self.states]
         right = np.zeros((self._moving.numel(), len(self.states)))
-        right[places, np.arange(len(self.states))] = 1.0
+        right[rows, np.arange(len(self.states))] = 1.0
         return right
 
     @cached_property
     def _over(self) -> tuple[BatchProgram, BatchProgram]:
-        return BatchProgram(self.spanning), BatchProgram(self.along)
+        return BatchProgram(self.span_matrix), BatchProgram(self.jacobian_along)
 
     def at(self, *arguments: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """A and X at points, and where they exist."""
-        spanning, along = self._over
-        (square,) = spanning(*arguments)
+        span_matrix, jacobian_along = self._over
+        (square,) = span_matrix(*arguments)
         directions, good = solve_each(square, np.broadcast_to(self.sides, (len(square), *self.sides.shape)))
-        (a,) = along(*arguments, directions)
+        (a,) = jacobian_along(*arguments, directions)
         return a, directions, good & np.isfinite(a).all(axis=(1, 2))
 
-    def derivatives(self, arguments: Sequence[Array], ways: Sequence[Array]) -> tuple[Array, Array]:
-        """A at one point, and dA along ways: dx, du, dp, dz, each (ways, size)."""
-        count = len(ways[0])
-        here = [np.repeat(argument[None], count, axis=0) for argument in arguments]
-        a, directions, _ = self.at(*(part[:1] for part in here))
-        (square,) = self._over[0](*(part[:1] for part in here))
+    def derivatives(self, arguments: Sequence[Array], directions_of_change: Sequence[Array]) -> tuple[Array, Array]:
+        """A at one point, and dA along directions dx, du, dp, dz, each (directions, size)."""
+        count = len(directions_of_change[0])
+        point = [np.repeat(argument[None], count, axis=0) for argument in arguments]
+        a, directions, _ = self.at(*(part[:1] for part in point))
+        (square,) = self._over[0](*(part[:1] for part in point))
         x = np.repeat(directions, count, axis=0)
-        bent, turned = BatchProgram(self.turning)(*here, x, *ways)
+        bent, turned = BatchProgram(self.directional_derivatives)(*point, x, *directions_of_change)
         moved, _ = solve_each(np.repeat(square, count, axis=0), -bent)
-        (through,) = self._over[1](*here, moved)
+        (through,) = self._over[1](*point, moved)
         return a[0], turned + through

@@ -1,8 +1,7 @@
-"""How many roots of a polynomial lie to the right of the imaginary axis, and how many of them are real, without finding them.
+"""Routh's table and Sturm's chain: number of roots in the right half plane, and of real ones among them, without eigenvalues.
 
-Routh's table counts the first, Sturm's chain the second; both are sums and products of the coefficients, done for many
-polynomials at once. Where an entry of the table vanishes to round-off, roots lie on the axis or opposite each other, and the
-count is left to whoever knows the roots.
+Both are sums and products of the coefficients, evaluated for many polynomials at once. Where an entry of the table vanishes to
+round-off, roots lie on the axis or opposite each other, and the table does not decide; the caller then computes eigenvalues.
 
 Polynomials are monic, λⁿ + c₁ λⁿ⁻¹ + … + cₙ, given as arrays (points, n) of c₁ … cₙ.
 """
@@ -15,11 +14,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-ROUND_OFF = 1e-10  # an entry this small beside the terms that make it is not told from zero
+ROUND_OFF = 1e-10  # an entry this small, relative to its terms, cannot be distinguished from zero
 
 
 def characteristic(matrices: Array) -> Array:
-    """Coefficients of det(λ − A), by Faddeev and LeVerrier: no eigenvalues, no half digits where two coincide.
+    """Coefficients of det(λ − A), by Faddeev and LeVerrier: no eigenvalues, hence no loss of digits where two coincide.
 
     >>> characteristic(np.array([[[0.0, 1.0], [-4.0, -3.0]]])).tolist()
     [[3.0, 4.0]]
@@ -34,7 +33,7 @@ def characteristic(matrices: Array) -> Array:
 
 
 def unstable_roots(coefficients: Array) -> tuple[Counts, NDArray[np.bool_]]:
-    """Roots with positive real part by Routh's table, and whether the table decides it.
+    """Number of roots with positive real part by Routh's table, and whether the table decides.
 
     >>> unstable_roots(np.array([[3.0, 2.0], [-3.0, 2.0], [1.0, -2.0]]))
     (array([0, 2, 1]), array([ True,  True,  True]))
@@ -44,23 +43,23 @@ def unstable_roots(coefficients: Array) -> tuple[Counts, NDArray[np.bool_]]:
     count, n = coefficients.shape
     width = n // 2 + 1
     whole = np.hstack([np.ones((count, 1)), coefficients, np.zeros((count, 2 * width - n - 1))])
-    above, here = whole[:, 0::2], whole[:, 1::2]
+    previous, row = whole[:, 0::2], whole[:, 1::2]
     changes, sure = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = root_size(coefficients)
         terms = size  # of which the leading entry is made
         for k in range(1, n + 1):
-            lead = here[:, 0]
+            lead = row[:, 0]
             sure &= np.isfinite(lead) & (np.abs(lead) > ROUND_OFF * np.maximum(terms, size**k))
-            changes += (above[:, 0] > 0) != (lead > 0)
-            kept, share = _shifted(above), above[:, :1] * _shifted(here) / lead[:, None]
+            changes += (previous[:, 0] > 0) != (lead > 0)
+            kept, share = _shifted(previous), previous[:, :1] * _shifted(row) / lead[:, None]
             terms = np.abs(kept[:, 0]) + np.abs(share[:, 0])
-            above, here = here, kept - share
+            previous, row = row, kept - share
     return changes, sure
 
 
 def root_size(coefficients: Array) -> Array:
-    """About the size of the largest root: the largest of |c_k|^(1/k)."""
+    """Magnitude of the largest root, approximately: the largest of |c_k|^(1/k)."""
     powers = np.arange(1, coefficients.shape[1] + 1)
     return np.asarray((np.abs(coefficients) ** (1 / powers)).max(axis=1))
 
@@ -70,7 +69,7 @@ def _shifted(row: Array) -> Array:
 
 
 def positive_real_roots(coefficients: Array) -> Counts:
-    """Distinct real roots above zero, by Sturm's chain.
+    """Number of distinct positive real roots, by Sturm's chain.
 
     >>> positive_real_roots(np.array([[3.0, 2.0], [-3.0, 2.0], [1.0, -2.0], [0.0, 4.0]]))
     array([0, 2, 1, 0])
@@ -88,7 +87,7 @@ def positive_real_roots(coefficients: Array) -> Counts:
 
 
 def _remainder(one: Array, other: Array) -> Array:
-    """Of polynomials whose degrees differ by one, scaled to unit size, which leaves signs as they are."""
+    """Remainder of polynomials whose degrees differ by one, scaled to unit size; signs are unchanged."""
     left = one
     for _ in range(2):
         share = left[:, :1] / other[:, :1]
@@ -97,7 +96,7 @@ def _remainder(one: Array, other: Array) -> Array:
 
 
 def pairs_on_the_axis(coefficients: Array) -> Array:
-    """The last but one of Hurwitz's determinants, the product of −(λᵢ + λⱼ) over all pairs (Orlando): zero where a pair lies on
+    """The penultimate Hurwitz determinant, the product of −(λᵢ + λⱼ) over all pairs (Orlando): zero where a pair lies on
     the imaginary axis, or two real roots are opposite.
 
     >>> pairs_on_the_axis(np.array([[1.0, 4.0, 4.0], [2.0, 4.0, 4.0]])).tolist()

@@ -1,7 +1,7 @@
-"""Stability over two quantities at once: which steady motions last, and in which way the others end.
+"""Stability maps: stability of steady motions over two quantities, and the kind of instability.
 
 Every pair of values has its steady motion and its exact linear model. Stability is decided on the characteristic polynomial
-(`routh`), without eigenvalues; these are computed only where the polynomial leaves it open, or the rate of growth is asked for.
+(`routh`); eigenvalues are computed only where it does not decide, or where the growth rate is requested.
 
 >>> import draisine as dr
 >>> m = dr.stability_map(dr.gallery.bicycle(), {"speed": (0, 10, 41), "trail": (0.02, 0.14, 25)}, states=("lean", "steer"))
@@ -25,7 +25,7 @@ from draisine.model.model import Model
 from draisine.numerics.parallel import Job
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
-from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Judging, Verdicts
+from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
 from draisine.stability.steady_family import sweep_values
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ class StabilityMap(Result):
     """Stability at pairs of values: arrays have one axis per quantity of `over`, in that order.
 
     - `unstable`: number of modes that grow; −1 where there is no steady motion;
-    - `kind`: what grows, as a number; `kinds` has the words;
-    - `static`, `dynamic`: change sign where a real mode, or a pair, passes the imaginary axis: the boundaries are their zeros;
-    - `growth`: largest real part, 1/s, if it was asked for;
-    - `constant`: modes with eigenvalue zero all over the map, which do not count: motions that form a family, as turns at
+    - `kind`: the kind of instability as a number, an index of `kinds`;
+    - `static`, `dynamic`: test functions that change sign where a real mode, or a pair, crosses the imaginary axis;
+    - `growth`: largest real part, 1/s, if requested;
+    - `constant`: number of neutral modes on the whole map, which do not count: motions that form a family, as turns at
       constant torques do, have one.
     """
 
@@ -79,21 +79,21 @@ class StabilityMap(Result):
 
     @property
     def share(self) -> dict[str, float]:
-        """Share of the map that each kind takes."""
+        """Fraction of the map that each kind covers."""
         return {name: float(np.mean(self.kind == k)) for k, name in enumerate(self.kinds) if np.any(self.kind == k)}
 
-    def at(self, **place: float) -> str:
+    def at(self, **values: float) -> str:
         """The kind at the grid point nearest to a pair of values, e.g. `at(speed=5.0, trail=0.08)`."""
-        if set(place) != set(self.over):
+        if set(values) != set(self.over):
             raise ArgumentError(
-                f"a place on this map is told by {self.over[0]} and {self.over[1]}; got {', '.join(place) or 'nothing'}"
+                f"give {self.over[0]} and {self.over[1]}, the axes of this map; got {', '.join(values) or 'nothing'}"
             )
-        index = tuple(int(np.argmin(np.abs(self.values[name] - place[name]))) for name in self.over)
+        index = tuple(int(np.argmin(np.abs(self.values[name] - values[name]))) for name in self.over)
         return self.kinds[self.kind[index]]
 
     @property
     def boundaries(self) -> dict[str, Array]:
-        """Points (n, 2) where a real mode or a pair passes the axis, by name, interpolated between neighbors on the grid."""
+        """Points (n, 2) where a real mode or a pair crosses the axis, by name, interpolated between grid points."""
         found = {}
         for kind, test, change in ((REAL, self.static, 1), (PAIR, self.dynamic, 2)):
             points = np.vstack([_crossings(self, test, change, axis) for axis in (0, 1)])
@@ -118,13 +118,13 @@ class StabilityMap(Result):
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
             arrays["growth"] = self.growth
-        made = require("xarray", "to_xarray()").Dataset(
+        chunks_done = require("xarray", "to_xarray()").Dataset(
             {name: (self.over, array) for name, array in arrays.items()},
             coords={name: (name, v, {"units": self.units.get(name, "")}) for name, v in self.values.items()},
             attrs={"model": self.model, "states": ", ".join(self.states)},
         )
-        made["kind"].attrs |= {"flag_values": list(range(len(self.kinds))), "flag_meanings": "; ".join(self.kinds)}
-        return made
+        chunks_done["kind"].attrs |= {"flag_values": list(range(len(self.kinds))), "flag_meanings": "; ".join(self.kinds)}
+        return chunks_done
 
     def _table(self) -> Mapping[str, Any]:
         axes = np.meshgrid(*self.values.values(), indexing="ij")
@@ -136,14 +136,14 @@ class StabilityMap(Result):
         return {"kind": list(self.share), "share of the map": list(self.share.values())}
 
     def plot(self, **options: Any) -> Any:
-        """Regions by what grows in them, boundaries labeled; see `draisine.view.plots.parameter_studies`."""
+        """Regions by kind of instability, with labeled boundaries; see `draisine.view.plots.parameter_studies`."""
         regions = self.values, self.kind, self.kinds, self.boundaries
         return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())
         ranges = ", ".join(f"{name} {v[0]:g} … {v[-1]:g} ({len(v)})" for name, v in self.values.items())
-        family = f" ({self.constant} constant mode{'s' if self.constant > 1 else ''} all over)" if self.constant else ""
+        family = f" ({self.constant} neutral mode{'s' if self.constant > 1 else ''} everywhere)" if self.constant else ""
         return f"{self.model} over {ranges}: {shares}{family}"
 
 
@@ -164,12 +164,12 @@ def stability_map(
     """The stability of steady motions over two quantities, each a parameter, an input, a state or an output of motion.
 
     - `over`: two names with (first, last, number of values) or the values themselves;
-    - `fixed`, `free`, `near`, `parameters`: which steady motions, as in `steady`; `states`: what tells deviations, as in
-      `linearize`; with lean and steer among them the kinds have a bicycle's names;
+    - `fixed`, `free`, `near`, `parameters`: which steady motions, as in `steady`; `states`: states of the linear models, as in
+      `linearize`; with lean and steer among them the kinds have the names of bicycle modes;
     - `growth`: also the largest real part of the eigenvalues, which takes several times as long;
-    - `chunk`: pairs that are judged together; `on`: who computes them, as in `ensemble`: a `distributed.Client`, or an executor
-      of processes;
-    - `progress`: called with the share that is done. An interrupt (Ctrl-C) gives the map as far as it is.
+    - `chunk`: pairs computed together; `on`: where they are computed, as in `ensemble`: a `distributed.Client`, or a process
+      executor;
+    - `progress`: called with the completed fraction. An interrupt (Ctrl-C) returns the map computed so far.
     """
     if len(over) != 2:
         raise ArgumentError(
@@ -180,16 +180,16 @@ def stability_map(
     described = model.freeze() if isinstance(model, Model) else model
     if chunk < 1:
         raise ArgumentError(f"chunk: at least one pair, got {chunk}")
-    judging = Judging(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
-    family, shape = judging.family(), judging.shape
-    found = Verdicts.empty(shape[0] * shape[1], growth)
-    constant = judging.constant_modes(family)
+    job = ClassificationJob(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
+    family, shape = job.family(), job.shape
+    found = Classification.empty(shape[0] * shape[1], growth)
+    constant = job.constant_modes(family)
     if constant == len(family.states):
-        raise ModelError(f"{family.equations.name}: no deviation from these motions changes anything; there is nothing to map")
-    here = judging.of(family, constant)
-    chunks = range(judging.chunks)
-    made = ((chunk, here(chunk)) for chunk in chunks) if on is None else Job.of(judging).run(chunks, on)
-    complete = _fill(found, judging, made, progress)
+        raise ModelError(f"{family.equations.name}: all deviations from these motions are neutral; there is nothing to map")
+    classify_chunk = job.of(family, constant)
+    chunks = range(job.chunks)
+    chunks_done = ((chunk, classify_chunk(chunk)) for chunk in chunks) if on is None else Job.of(job).run(chunks, on)
+    complete = _fill(found, job, chunks_done, progress)
     e = family.equations
     return StabilityMap(
         e.name,
@@ -209,29 +209,32 @@ def stability_map(
 
 
 def _fill(
-    found: Verdicts, judging: Judging, made: Iterable[tuple[int, Verdicts]], progress: Callable[[float], None] | None
+    found: Classification,
+    job: ClassificationJob,
+    chunks_done: Iterable[tuple[int, Classification]],
+    progress: Callable[[float], None] | None,
 ) -> bool:
-    """Chunk by chunk, as they come; False if it was interrupted."""
+    """Store the chunks as they arrive; False if interrupted."""
     done, count = 0, len(found.kind)
     try:
-        for chunk, part in made:
-            found.put(judging.place(chunk), part)
+        for chunk, part in chunks_done:
+            found.put(job.chunk_slice(chunk), part)
             done += len(part.kind)
             if progress is not None:
                 progress(done / count)
     except KeyboardInterrupt:
-        warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked so", stacklevel=3)
+        warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked 'not computed'", stacklevel=3)
         return False
     return True
 
 
 def _crossings(m: StabilityMap, test: Array, change: int, axis: int) -> Array:
-    """Between neighbors along an axis where the test changes its sign and as many modes as it is about change theirs."""
+    """Interpolated points along an axis where the test function and as many modes as it concerns change sign."""
     along, across = (m.values[m.over[k]] for k in (axis, 1 - axis))
     f, unstable = (np.moveaxis(a, axis, 0) for a in (test, m.unstable.astype(int)))
     known = (unstable[1:] >= 0) & (unstable[:-1] >= 0)
     i, j = np.nonzero(known & (f[1:] * f[:-1] < 0) & (np.abs(np.diff(unstable, axis=0)) == change))
     share = f[i, j] / (f[i, j] - f[i + 1, j])
-    place = along[i] + share * (along[i + 1] - along[i])
-    points = [place, across[j]]
+    position = along[i] + share * (along[i + 1] - along[i])
+    points = [position, across[j]]
     return np.column_stack(points if axis == 0 else points[::-1])

@@ -1,9 +1,8 @@
-"""Steady motions: equilibria, and motions that look the same at every instant (steady turning, rolling in a circle, spinning).
+"""Steady motions (relative equilibria, trim): equilibria, steady turning, rolling in a circle, spinning.
 
-What must not change are the velocities and every coordinate on which the dynamics depends. Coordinates on which it does not
-(place on the plane, heading, angles of rotors) are free to run on; they are found by looking at the linear model at random
-admissible states, so that nobody has to list them. With named quantities fixed the rest follows by Newton's method, each step of
-least change.
+The velocities and every coordinate on which the dynamics depends are constant. Ignorable coordinates (position on the plane,
+heading, angles of rotors) may drift; they are detected from the linear model at random admissible states. With named quantities
+fixed, the rest follows by Newton's method with least-norm steps.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ from draisine.stability.linearization import Motion, equations_of, linearize, mo
 
 Array = NDArray[np.float64]
 
-LOOKS = 3  # random admissible states at which ignorable coordinates are looked for
-STEADY = 1e-7  # share of change by coordinates that run on that round-off may make
-LEAST_UNIT = 1e-3  # of an equation: rows that vanish on the constraints have round-off alone, which must stay small
+RANDOM_STATES = 3  # random admissible states at which ignorable coordinates are detected
+STEADY = 1e-7  # relative change by drifting coordinates that round-off may cause
+LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
 NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
 
 
 @dataclass(frozen=True)
 class SteadyMotion(Motion, Result):
-    """A steady motion, with everything the model names at it: states, outputs, contact forces, inputs."""
+    """A steady motion with the values of all named quantities: states, outputs, contact forces, inputs."""
 
     values: dict[str, float]
     ignorable: tuple[str, ...]
@@ -57,7 +56,7 @@ class SteadyMotion(Motion, Result):
 
     @property
     def units(self) -> dict[str, str]:
-        """By name, of what has one."""
+        """Units by name."""
         e = self.equations
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
         return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
@@ -67,29 +66,28 @@ class SteadyMotion(Motion, Result):
         return {"name": list(self.values), "value": list(self.values.values()), "unit": [units.get(n, "") for n in self.values]}
 
     def __repr__(self) -> str:
-        return f"<SteadyMotion of {self.equations.name}; {self._running} may run on>"
+        return f"<SteadyMotion of {self.equations.name}; {self._drifting} may drift>"
 
     def __str__(self) -> str:
-        """All that is named, with units, and what may run on."""
+        """All named values with units, and the drifting coordinates."""
         e = self.equations
         unit = self.units
         wide = max(len(name) for name in self.values)
         lines = [f"  {name:<{wide}}  {value:.9g} {unit.get(name, '')}".rstrip() for name, value in self.values.items()]
-        return "\n".join([f"{e.name}: steady motion; {self._running} may run on", *lines])
+        return "\n".join([f"{e.name}: steady motion; {self._drifting} may drift", *lines])
 
     @property
-    def _running(self) -> str:
+    def _drifting(self) -> str:
         return ", ".join(self.ignorable) or "nothing"
 
 
 def ignorable_names(equations: Equations, motion: Motion, rows: Sequence[int] | None = None) -> tuple[str, ...]:
-    """Coordinates on which nothing depends at random admissible states near a motion; `rows` of the constraints span the others
-    there."""
+    """Coordinates on which nothing depends at random admissible states near a motion; `rows` are independent constraints."""
     rng = np.random.default_rng(2007)
     own = len(equations.coordinates) + len(equations.independent)
     rows = _naming_at(motion).rows if rows is None else rows
     states = []
-    for _ in range(LOOKS):
+    for _ in range(RANDOM_STATES):
         x = motion.x.copy()
         x[:own] += rng.uniform(-0.15, 0.15, own) * np.maximum(np.abs(x[:own]), 1.0)
         states.append(onto_constraints(equations, x, motion.u, motion.p, rows))
@@ -102,14 +100,14 @@ def _naming_at(motion: Motion) -> Naming:
 
 
 def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
-    """Coordinates on which nothing depends at any of the admissible states."""
+    """Coordinates on which nothing depends, at all of the admissible states."""
     deviations = deviations_of(equations)
     speeds = set(equations.independent)
     common: set[str] | None = None
     for x in states:
-        jacobians = deviations.derivatives(0.0, x[None], u[None], p[None])
-        naming = deviations.choose(jacobians)
-        a, _ = naming.matrices(jacobians)
+        derivatives = deviations.derivatives(0.0, x[None], u[None], p[None])
+        naming = deviations.choose(derivatives)
+        a, _ = naming.matrices(derivatives)
         bare = LinearModel(
             equations.name, naming.names, (), (), a[0], np.zeros((len(a[0]), 0)), np.zeros((0, len(a[0]))), np.zeros((0, 0))
         )
@@ -119,8 +117,8 @@ def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Arr
 
 
 def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: Sequence[int] | None = None) -> Array:
-    """The nearest state that keeps the constraints, by Newton steps of least change on the constraints `rows` that span the
-    others (all, if not given)."""
+    """The nearest state that satisfies the constraints, by least-norm Newton steps on the independent constraints `rows` (by
+    default all)."""
     problem = SteadyProblem(equations, (), (), {}, rates=False, rows=rows)
     return problem.solve(problem.pack(x, u, p), x, u, p)[0]
 
@@ -128,9 +126,9 @@ def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: S
 class SteadyProblem(Uncached):
     """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities.
 
-    Constraints may repeat each other (four wheels of a car on one plane). `rows` are those that span the others at an admissible
-    state: Newton's method solves these, and the others must vanish with them. Off the constraints all rows are independent, with
-    tiny pivots, and steps of least change on all of them go astray.
+    Constraints may be redundant (four wheels of a car on one plane). `rows` are independent ones at an admissible state: Newton's
+    method solves these, and the others must vanish with them. Away from the constraint manifold all rows are independent with
+    tiny pivots, and least-norm steps on all of them diverge.
     """
 
     def __init__(
@@ -168,16 +166,16 @@ class SteadyProblem(Uncached):
 
     @property
     def program(self) -> Program:
-        """(t, x, u, p, z, wanted) → residual, jacobian by y."""
+        """(t, x, u, p, z, targets) → residual, jacobian by y."""
         return _steady_program(self.equations, self.essential, self.free, tuple(self.fixed), self.rates)
 
     @cached_property
     def _parts(self) -> tuple[dict[str, ca.SX], ca.SX, ca.SX]:
-        """Slots, F and y in symbols."""
+        """Argument slots, F and y as symbols."""
         d, e = self.deviations, self.equations
         arguments = [d._t, d._x, d._u, d._p]
         z = ca.SX.sym("z", self._solved)
-        wanted = ca.SX.sym("wanted", len(self.fixed))
+        targets = ca.SX.sym("targets", len(self.fixed))
         rows = [d._motion[0]]
         if self.rates:
             dynamics = e.explicit
@@ -192,9 +190,9 @@ class SteadyProblem(Uncached):
             rows += [ca.jacobian(zeta, own) @ slope, slope[len(e.coordinates) :]]
         own_names = (*self._inputs, *self._parameters)
         rows += [
-            (self._symbol(name) if name in own_names else d.candidates[name]) - wanted[k] for k, name in enumerate(self.fixed)
+            (self._symbol(name) if name in own_names else d.candidates[name]) - targets[k] for k, name in enumerate(self.fixed)
         ]
-        slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "wanted": wanted}
+        slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "targets": targets}
         unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
         return slots, ca.densify(ca.vertcat(*rows)), unknowns
 
@@ -229,14 +227,14 @@ class SteadyProblem(Uncached):
 
     @cached_property
     def _working_rows(self) -> NDArray[np.int64]:
-        """Rows of F that are solved: the others repeat them."""
+        """Rows of F that are solved; the others are redundant."""
         count = self.program.outputs[0].size
         if self._constraints is None:
             return np.arange(count)
         return np.array([*self._constraints, *range(len(self.equations.constraints), count)], dtype=np.int64)
 
     def solve(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
-        """Damped Newton steps of least change; x, u, p of the solution."""
+        """x, u, p of the solution, by damped least-norm Newton steps."""
         rows = self._working_rows
 
         def evaluate(y: Array) -> tuple[Array, Array]:
@@ -252,8 +250,8 @@ class SteadyProblem(Uncached):
         return self.unpack(y, x, u, p)
 
     def _least_change(self, point: Linearized) -> Array:
-        """The smallest change of state that makes F vanish to first order. Forces among the unknowns are taken in units of their
-        size, and equations in units of their entries, so that small numbers are not mistaken for round-off."""
+        """The smallest change of state that makes F vanish to first order. Forces are scaled by their magnitude and equations by
+        their entries, so that small numbers are not mistaken for round-off."""
         sizes = np.ones(len(point.x))
         forces = slice(self.own, self.own + self._solved)
         sizes[forces] = np.maximum(np.abs(point.x[forces]), 1.0)
@@ -266,7 +264,7 @@ class SteadyProblem(Uncached):
 def _steady_program(
     equations: Equations, essential: tuple[str, ...], free: tuple[str, ...], fixed: tuple[str, ...], rates: bool
 ) -> Program:
-    """Its numbers are arguments, so that one program serves all values of what is fixed."""
+    """The fixed values are arguments, so that one program serves all of them."""
     slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates)._parts
     jacobian = ca.jacobian(residual, unknowns)
     return program_without_cse(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
@@ -282,11 +280,11 @@ def _not_found(
     steady: bool = True,
     singular: str = "",
 ) -> SolverError:
-    """No steady motion has the fixed quantities; `nearest` is (x, u, p) of the state at which the search ended."""
-    what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that keeps its constraints was found"
-    best = f"what should vanish is {residual:.2g} at the best"
+    """The error for a steady motion that does not exist; `nearest` is (x, u, p) of the last iterate."""
+    what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that satisfies its constraints was found"
+    best = f"smallest residual {residual:.2g}"
     best = best if np.isfinite(residual) else singular or "singular configuration"
-    cure = "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
+    cure = "fix fewer quantities, leave an input free to maintain the motion, or start closer to it"
     return SolverError(f"{model}: {what} ({best})", nearest=nearest, residual=residual, cure=cure, others=others)
 
 
@@ -307,7 +305,7 @@ def steady(
 
     - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
     - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
-    - `near`: wishes for the state at which the search begins (by default the fixed ones), or a motion.
+    - `near`: targets for the initial guess (by default the fixed quantities), or a motion.
 
     >>> import draisine as dr
     >>> turn = dr.steady(dr.gallery.bicycle(), {"speed": 5.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
@@ -329,13 +327,13 @@ def steady(
     ignorable = ignorable_names(equations, motion, naming.rows)
     names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
 
-    def solved(targeted: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
-        left = [*freed, *(n for n in targeted if n in known and n not in freed)]
-        problem = SteadyProblem(equations, names, left, targeted, rows=naming.rows)
+    def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
+        left = [*freed, *(n for n in required if n in known and n not in freed)]
+        problem = SteadyProblem(equations, names, left, required, rows=naming.rows)
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
-        # a push from one side leaves no heading alone: what runs on must not matter at the solution either
-        if left and (change := _change_by_running(found, ignorable)) > STEADY:
-            raise _not_found(equations.name, targeted, (found.x, found.u, found.p), change)
+        # a lateral force makes the heading matter: drifting coordinates must have no effect at the solution either
+        if left and (change := _change_by_drift(found, ignorable)) > STEADY:
+            raise _not_found(equations.name, required, (found.x, found.u, found.p), change)
         return found.x, found.u, found.p
 
     try:
@@ -346,51 +344,51 @@ def steady(
             targets,
             failure.nearest,
             failure.residual,
-            lambda: _others(equations, targets, free, solved),
+            lambda: _alternatives(equations, targets, free, solved),
             singular=what_is_singular(Motion(equations, *failure.nearest)),
         ) from None
     return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
 
 
-def _change_by_running(motion: Motion, ignorable: Sequence[str]) -> float:
-    """How fast rates change because coordinates run on that should not matter, beside what the largest entry of A does."""
+def _change_by_drift(motion: Motion, ignorable: Sequence[str]) -> float:
+    """Rate of change of the rates due to drifting coordinates, relative to the largest entry of A."""
     deviations = deviations_of(motion.equations)
-    jacobians = deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
-    naming = deviations.choose(jacobians)
-    a, rates = naming.matrices(jacobians)[0][0], naming.rates(jacobians)[0]
+    derivatives = deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    naming = deviations.choose(derivatives)
+    a, rates = naming.matrices(derivatives)[0][0], naming.rates(derivatives)[0]
     running = [j for j, name in enumerate(naming.names) if name in ignorable]
     rest = [i for i, name in enumerate(naming.names) if name not in ignorable]
     change = np.abs(a[np.ix_(rest, running)] @ rates[running]).max(initial=0.0)
     return float(change / max(1.0, np.abs(a).max(initial=0.0)))
 
 
-def _others(
+def _alternatives(
     equations: Equations,
     targets: Mapping[str, float],
     free: Sequence[str],
     solved: Callable[[Mapping[str, float], Sequence[str]], tuple[Array, Array, Array]],
 ) -> list[str]:
-    """Steady motions that do exist: with one or two more inputs left free, and with each wish given up."""
+    """Steady motions that exist: with one or two more inputs left free, and with each target dropped."""
     found = []
     inputs = [i.name for i in equations.inputs if i.name not in (*free, *targets)]
     tries = [(targets, (*free, *more), list(more)) for count in (1, 2) for more in combinations(inputs, count)]
     tries += [({n: v for n, v in targets.items() if n != name}, tuple(free), [name]) for name in targets]
-    for targeted, freed, reported in tries:
+    for required, freed, released in tries:
         try:
-            values = named_values(equations, *solved(targeted, freed))
+            values = named_values(equations, *solved(required, freed))
         except (ValueError, SolverError, np.linalg.LinAlgError):
-            continue  # this one does not exist either
-        if all(name in values for name in reported):
-            given_up = [name for name in reported if name in targets]
-            kept = f" and {_listed(targeted)}" if given_up and targeted else ""
-            found.append(f"with {_listed({name: values[name] for name in reported})}{kept}")
+            continue  # does not exist either
+        if all(name in values for name in released):
+            dropped = [name for name in released if name in targets]
+            kept = f" and {_listed(required)}" if dropped and required else ""
+            found.append(f"with {_listed({name: values[name] for name in released})}{kept}")
         if len(found) == 3:
             break
     return found
 
 
 def named_values(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, float]:
-    """Every named number at a state: states, all velocities, multipliers, outputs, inputs, energies."""
+    """All named values at a state: states, all velocities, multipliers, outputs, inputs, energies."""
     reported = dict(zip((slot.name for slot in equations.report.outputs), equations.report([0.0], x, u, p), strict=True))
     values = dict(zip((q.name for q in equations.states), x.tolist(), strict=True))
     for slot in equations.report.outputs:

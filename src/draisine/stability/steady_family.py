@@ -1,9 +1,8 @@
-"""Families of steady motions over any number of parameter points, with their linear models: the engine of sweeps and maps.
+"""Families of steady motions over many parameter points, with their linear models: the basis of sweeps and maps.
 
-One motion is found with care (`steady`). The others follow it: the exact slope of the family predicts them, and Newton's method
-on as many well-chosen equations and unknowns corrects where the prediction is not exact. Straight running of a bicycle over
-speed needs no correction at all, since its spins are proportional to the speed. The linear models come from derivatives along the
-essential deviations alone.
+One motion is found by `steady`. The others are predicted with the exact derivative of the family and corrected by Newton's method
+on a square subsystem where the prediction is not exact. Straight running of a bicycle over speed needs no correction, since its
+spins are proportional to the speed. The linear models use derivatives along the essential deviations only.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
-from draisine.stability.linearization import equations_of, linearize
+from draisine.stability.linearization import equations_of, linearize, what_is_singular
 from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
@@ -47,7 +46,7 @@ class Matrices:
 
 
 class Family(Uncached):
-    """Steady motions of a model as functions of varied quantities: wishes for the motion, inputs or parameters."""
+    """Steady motions of a model as functions of varied quantities: targets for the motion, inputs or parameters."""
 
     def __init__(
         self,
@@ -76,9 +75,9 @@ class Family(Uncached):
         self.base: SteadyMotion = steady(e, targets, free=free, near=near, parameters={**(parameters or {}), **given})
         self._choose_states(states)
         own = [n for n in (*vary, *targets) if n in (*self._parameters, *self._inputs)]
-        coordinates = self._held_coordinates
+        coordinates = self._essential_coordinates
         self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**targets, **given})
-        self._prepare()
+        self._square_up()
 
     # ------------------------------------------------------------ the first motion
 
@@ -91,33 +90,33 @@ class Family(Uncached):
         self.deviations: Deviations = deviations_of(self.equations, tuple(states))
 
     @cached_property
-    def _held_coordinates(self) -> list[str]:
+    def _essential_coordinates(self) -> list[str]:
         e = self.equations
         plain = deviations_of(e)
-        jacobians = plain.jacobians(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
-        names = plain.choose(jacobians).names
+        derivatives = plain.derivatives(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
+        names = plain.choose(derivatives).names
         return [n for n in names if n not in self.base.ignorable and n not in e.independent]
 
-    def _prepare(self) -> None:
-        """Which equations and unknowns make the problem square, and how the motion changes with each varied quantity."""
+    def _square_up(self) -> None:
+        """Choose a square subsystem, and differentiate the motion by each varied quantity."""
         problem, base = self.problem, self.base
         self._y = problem.pack(base.x, base.u, base.p)
         _, jacobian = problem.evaluate(self._y, base.x, base.u, base.p)
-        # forces and angles stand side by side: each unknown in units of its size, each equation in units of its entries
+        # forces and angles are mixed: scale each unknown by its size, each equation by its entries
         self._sizes = np.maximum(np.abs(self._y), 1.0)
         self._units = np.maximum(np.linalg.norm(jacobian * self._sizes, axis=1), LEAST_UNIT)
         scaled = jacobian * self._sizes / self._units[:, None]
         self._rows = np.sort(np.array(independent_columns(scaled.T), dtype=np.int64))
-        # where motions form a family by themselves, the one is taken that is nearest to the prediction
+        # where motions form a family at fixed quantities, take the one nearest to the prediction
         self._idle = np.linalg.svd(scaled[self._rows])[2][len(self._rows) :]
         self._scale = max(1.0, float(np.abs(jacobian).max()))
         self._at = np.array([problem.fixed[name] for name in self.vary])
-        self._slope = self._followed(jacobian[None], self._wanted_columns(len(jacobian))[None])[0][0]
-        jacobians = self.deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
-        self.naming: Naming = self.deviations.choose(jacobians)
+        self._slope = self._change_for(jacobian[None], self._target_columns(len(jacobian))[None])[0][0]
+        derivatives = self.deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
+        self.naming: Naming = self.deviations.choose(derivatives)
 
-    def _followed(self, jacobian: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """The change of y that changes F by `sides`, of least size, at points; and where there is one."""
+    def _change_for(self, jacobian: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """The least-norm change of y that changes F by `sides`, at points, and where it exists."""
         rows = self._rows
         units = self._units[rows, None]
         idle = np.broadcast_to(self._idle, (len(jacobian), *self._idle.shape))
@@ -126,7 +125,7 @@ class Family(Uncached):
         change, good = solve_each(square, right)
         return change * self._sizes[:, None], good
 
-    def _wanted_columns(self, count: int) -> Array:
+    def _target_columns(self, count: int) -> Array:
         """−∂F/∂(varied quantity): 1 in the row that fixes it."""
         names = list(self.problem.fixed)
         columns = np.zeros((count, len(self.vary)))
@@ -153,19 +152,19 @@ class Family(Uncached):
         if len(some):
             weights = np.maximum(self._units, 1.0)
 
-            def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
-                residual, jacobian = self._newton(*self._arguments(y[places], points[some[places]]))
+            def evaluate(y: Array, rows: Indices) -> tuple[Array, Array]:
+                residual, jacobian = self._newton(*self._arguments(y[rows], points[some[rows]]))
                 return residual[..., 0] / weights, jacobian / weights[:, None]
 
             def steps(residual: Array, jacobian: Array, damping: Array) -> Array:
-                return -self._followed(jacobian * weights[:, None], (residual * weights)[..., None])[0][..., 0]
+                return -self._change_for(jacobian * weights[:, None], (residual * weights)[..., None])[0][..., 0]
 
             y[some] = CORRECTION.solve(evaluate, y[some], steps).x
             error[some] = self._errors(y[some], points[some])[0]
         return y, np.asarray(error <= EXACT)
 
     def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
-        """The largest residual in units of the largest entry of the Jacobian, and in units of each row's own."""
+        """The largest residual relative to the largest entry of the Jacobian, and relative to each row."""
         residual = np.abs(self._residual(*self._arguments(y, points))[0][..., 0])
         return residual.max(axis=1) / self._scale, (residual / np.maximum(self._units, 1.0)).max(axis=1)
 
@@ -179,10 +178,10 @@ class Family(Uncached):
         for k, name in enumerate(problem.free):
             target, names = (u, self._inputs) if name in self._inputs else (p, self._parameters)
             target[:, names.index(name)] = y[:, problem.own + solved + k]
-        wanted = np.repeat(np.array(list(problem.fixed.values()))[None], count, axis=0)
+        targets = np.repeat(np.array(list(problem.fixed.values()))[None], count, axis=0)
         for k, name in enumerate(self.vary):
-            wanted[:, list(problem.fixed).index(name)] = points[:, k]
-        return [np.zeros((count, 1)), x, u, p, y[:, problem.own : problem.own + solved], wanted]
+            targets[:, list(problem.fixed).index(name)] = points[:, k]
+        return [np.zeros((count, 1)), x, u, p, y[:, problem.own : problem.own + solved], targets]
 
     # ------------------------------------------------------------ linear models
 
@@ -191,8 +190,8 @@ class Family(Uncached):
         return EssentialMatrix(self.equations, self.deviations, self.naming, self.states)
 
     @cached_property
-    def straight(self) -> ClosedFormFamily | None:
-        """The family as one program, where the motion predicted is the motion."""
+    def closed_form(self) -> ClosedFormFamily | None:
+        """The family as one program, where the prediction is exact."""
         return ClosedFormFamily.of(self)
 
     def matrices(self, points: Array) -> Matrices:
@@ -204,10 +203,10 @@ class Family(Uncached):
     def polynomials(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Coefficients of the characteristic polynomial at points, see `routh`, and where there is a steady motion."""
         count = len(points)
-        if self.straight is None:
+        if self.closed_form is None:
             coefficients, found = np.zeros((count, len(self.states))), np.zeros(count, dtype=bool)
         else:
-            coefficients, found = self.straight.polynomials(points)
+            coefficients, found = self.closed_form.polynomials(points)
         rest = np.flatnonzero(~found)
         if len(rest):
             others = self._corrected(points[rest])
@@ -216,9 +215,9 @@ class Family(Uncached):
         return coefficients, found
 
     def _some(self, points: Array) -> Matrices:
-        if self.straight is None:
+        if self.closed_form is None:
             return self._corrected(points)
-        a, found = self.straight.matrices(points)
+        a, found = self.closed_form.matrices(points)
         rest = np.flatnonzero(~found)
         if len(rest):
             others = self._corrected(points[rest])
@@ -226,40 +225,38 @@ class Family(Uncached):
         return Matrices(a, found)
 
     def _corrected(self, points: Array) -> Matrices:
-        """By Newton's method where the prediction is not exact."""
+        """Matrices of motions corrected by Newton's method."""
         y, found = self.motions(points)
         a, _, good = self.linear.at(*self._arguments(y, points)[:5])
         found = found & good
         return Matrices(np.where(found[:, None, None], a, np.nan), found)
 
     def why_missing(self, point: Array) -> str:
-        """Why there is no steady motion at a point, as far as the equations tell."""
+        """Why there is no steady motion at a point, as far as the equations show."""
         points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
         y = self._y + (points - self._at) @ self._slope.T
         _, x, u, p = (part[0] for part in self._arguments(y, points)[:4])
-        from draisine.stability.linearization import what_is_singular
-
         if np.isfinite(x).all() and (singular := what_is_singular(SteadyMotion(self.equations, x, u, p, {}, ()))):
             return singular
         if not np.isfinite(self._residual(*self._arguments(y, points))[0]).all():
             return "its equations have no finite value there"
-        return "none was found by Newton's method from those beside it"
+        return "Newton's method from the neighboring motions did not converge"
 
     def singular_at(self, points: Array) -> tuple[int, str] | None:
-        """Which of some points is nearest to a singular configuration, and which, where the motion comes near to one."""
+        """The point nearest to a singular configuration and its cause; None if the family stays away from one."""
         e = self.equations
         if e.causes is None or not np.abs(self._slope[: len(e.coordinates)]).max() > 1e-9:
-            return None  # the configuration stays as it is
+            return None  # the configuration is constant
         y, found = self.motions(points)
         values = np.where(found[:, None], BatchProgram(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
-        place, cause = np.unravel_index(int(np.argmax(values)), values.shape)
-        return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.limits.condition else None
+        point, cause = np.unravel_index(int(np.argmax(values)), values.shape)
+        return (int(point), e.causes.outputs[0].labels[cause]) if values.max() > e.limits.condition else None
 
     # ------------------------------------------------------------ derivatives
 
     def derivatives(self, point: Array) -> tuple[Array, Array, dict[str, Array]]:
-        """A at a point, ∂A/∂(varied quantity) (varied, states, states), and dA/dparameter for every parameter, all else that is
-        given held; exact, the motion following."""
+        """A at a point, ∂A/∂(varied quantity) (varied, states, states), and dA/dparameter for every parameter with all other
+        given quantities constant; exact, including the change of the motion."""
         points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
         y, found = self.motions(points)
         if not found[0]:
@@ -268,19 +265,19 @@ class Family(Uncached):
         arguments = self._arguments(y, points)
         (jacobian,) = self._newton(*arguments)[1]
         (by_parameter,) = self._by_parameters(*arguments)[0]
-        right = np.hstack([self._wanted_columns(len(jacobian)), -by_parameter])
-        moved = self._followed(jacobian[None], right[None])[0][0]
-        ways = self._ways(moved)
-        a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], ways)
+        right = np.hstack([self._target_columns(len(jacobian)), -by_parameter])
+        moved = self._change_for(jacobian[None], right[None])[0][0]
+        directions = self._directions(moved)
+        a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], directions)
         count = len(self.vary)
-        jacobians = dict(zip(self._parameters, turned[count:], strict=True))
-        # a parameter that is varied or free is not given: its value is what the motion makes it
-        jacobians |= {
+        derivatives = dict(zip(self._parameters, turned[count:], strict=True))
+        # a varied or free parameter is not given: the motion determines its value
+        derivatives |= {
             n: turned[self.vary.index(n)] if n in self.vary else np.zeros_like(a)
             for n in self._parameters
             if n in self.problem.free
         }
-        return a, turned[:count], jacobians
+        return a, turned[:count], derivatives
 
     @cached_property
     def _by_parameters(self) -> BatchProgram:
@@ -289,8 +286,8 @@ class Family(Uncached):
             program_without_cse(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])})
         )
 
-    def _ways(self, moved: Array) -> list[Array]:
-        """Directions (ways, size) of x, u, p and z: first along the varied quantities, then along the parameters."""
+    def _directions(self, moved: Array) -> list[Array]:
+        """Changes (directions, size) of x, u, p and z: along the varied quantities, then along the parameters."""
         problem, base = self.problem, self.base
         count = moved.shape[1]
         x, u, p = (np.zeros((count, len(base_part))) for base_part in (base.x, base.u, base.p))
@@ -304,7 +301,7 @@ class Family(Uncached):
 
 
 def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Array:
-    """Values to sweep: an array of finite numbers, or (first, last, number of values)."""
+    """Values of a sweep: an array of finite numbers, or (first, last, number of values)."""
     try:
         if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and given[2] >= 2:
             values = np.linspace(float(given[0]), float(given[1]), given[2])

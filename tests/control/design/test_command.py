@@ -38,7 +38,7 @@ def test_the_law_printed_is_one_that_simulate_takes(capsys):
 
 def test_what_cannot_be_held_is_said(capsys):
     assert main(["lqr", "bicycle", "--speed", "2", "--weight", "lean=10", "--input-weight", "pedal_torque=1"]) == 2
-    assert "not stabilisable" in capsys.readouterr().err
+    assert "not stabilizable" in capsys.readouterr().err
 
 
 def test_laws_for_samples(capsys):
@@ -54,4 +54,4 @@ def test_laws_for_samples(capsys):
     assert reported["gains"]["steer_torque"] == pytest.approx(law.as_data()["gains"]["steer_torque"], rel=1e-9)
     assert main([*CALL, "--period", "20 ms"]) == 0
     said = capsys.readouterr().out
-    assert "asked every 0.02 s and held" in said and "--input" not in said
+    assert "sampled every 0.02 s with zero-order hold" in said and "--input" not in said

@@ -90,7 +90,7 @@ def test_a_turn_s_pedalling_comes_with_its_law(bike):
     run = dr.simulate(both.on(bike), 1.0, start={"speed": 4.0, "lean": 0.1, "steer": turn["steer"]})
     np.testing.assert_allclose(run["pedal_torque"], turn["pedal_torque"], rtol=1e-12)
     held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, input_weights={"steer_torque": 0.1})
-    with pytest.raises(ArgumentError, match="heading runs on in the motion"):
+    with pytest.raises(ArgumentError, match="heading drifts in the reference motion"):
         dr.observed(held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0}))
 
 
@@ -101,7 +101,7 @@ def test_what_is_reported(observer, loop):
 
 
 def test_what_is_not_seen_is_named(straight, hold):
-    with pytest.raises(ArgumentError, match=r"does not show .*heading.*measure"):
+    with pytest.raises(ArgumentError, match=r"does not observe .*heading.*measure"):
         dr.kalman(
             straight.with_states(("lean", "steer", "heading", "frame_wx", "steer_rate")),
             measured={"steer": 1.0},

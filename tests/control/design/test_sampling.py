@@ -10,7 +10,7 @@ import scipy.linalg
 import sympy as sp
 
 import draisine as dr
-from draisine.control.design.discretization import gathered_noise, held, held_cost
+from draisine.control.design.discretization import sampled_cost, sampled_noise, zero_order_hold
 from draisine.errors import ArgumentError, SolverError
 
 from .conftest import linear
@@ -53,13 +53,13 @@ def test_what_happens_in_a_period():
     w = random.normal(size=(5, 5))
     w = w @ w.T
     h = 1.3  # the exponential of the blocks is doubled three times
-    onward, pushed = held(a, b, h)
+    onward, pushed = zero_order_hold(a, b, h)
     np.testing.assert_allclose(np.hstack([onward, pushed]), between(a, b, h)[:3], rtol=1e-10, atol=1e-12)
-    q, n, r = held_cost(a, b, w[:3, :3], w[:3, 3:], w[3:, 3:], h)
+    q, n, r = sampled_cost(a, b, w[:3, :3], w[:3, 3:], w[3:, 3:], h)
     np.testing.assert_allclose(np.block([[q, n], [n.T, r]]), summed(a, b, w, h), rtol=1e-9)
     noise = gauss(lambda s: scipy.linalg.expm(a * s) @ spread @ scipy.linalg.expm(a * s).T, h)
-    np.testing.assert_allclose(gathered_noise(a, spread, h), noise, rtol=1e-9, atol=1e-12)
-    fast = gathered_noise(np.array([[-1e6]]), np.array([[4.0]]), 1.0)  # V/(2 λ): the blocks' exponential would overflow
+    np.testing.assert_allclose(sampled_noise(a, spread, h), noise, rtol=1e-9, atol=1e-12)
+    fast = sampled_noise(np.array([[-1e6]]), np.array([[4.0]]), 1.0)  # V/(2 λ): the blocks' exponential would overflow
     assert fast[0, 0] == pytest.approx(2e-6, rel=1e-9)
 
 
@@ -141,7 +141,7 @@ def test_the_sampled_filter_is_that_of_python_control(loop):
 def test_law_and_filter_in_a_computer(bike, loop):
     """The nonlinear run with a computer in the loop moves by the matrix of both; the bicycle stays up, estimates come true."""
     part, gain = loop.observer.linear, loop.law.K
-    onward, pushed = held(part.A, part.B[:, [part.inputs.index("steer_torque")]], PERIOD)
+    onward, pushed = zero_order_hold(part.A, part.B[:, [part.inputs.index("steer_torque")]], PERIOD)
     correct = loop.observer.L @ loop.observer.rows
     computer = loop.sampled()
     run = dr.simulate(
@@ -169,24 +169,24 @@ def test_noise_that_a_sensor_feels_itself():
     cross, total = b * 2.0, np.array([[2.3]])
     p = scipy.linalg.solve_continuous_are(a.T, mass.C.T, 2.0 * b @ b.T, total, s=cross)
     np.testing.assert_allclose(found.L, (p @ mass.C.T + cross) / 2.3, rtol=1e-9)
-    with pytest.raises(ArgumentError, match="'y0' feels white noise on 'u0' directly"):
+    with pytest.raises(ArgumentError, match="white noise on 'u0' enters 'y0' directly"):
         dr.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0}, period=0.1)
 
 
 def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
     for wrong, said in (
-        (lambda: dr.simulate(bike, 1.0, start={"speed": 2.0}, inputs=asked), r"asked every 0.05 s.*law.sampled\(\)"),
+        (lambda: dr.simulate(bike, 1.0, start={"speed": 2.0}, inputs=asked), r"sampled every 0.05 s.*law.sampled\(\)"),
         (lambda: asked.closed, "has a `transition`"),
-        (lambda: hold.transition, "acts at every instant"),
-        (lambda: hold.sampled(), r"how often shall the law be asked"),
-        (lambda: asked.sampled(10.0), "not 10 times per second"),
-        (lambda: loop.on(bike), r"control=seen.sampled\(\)"),
-        (lambda: dr.observed(hold, loop.observer), "the law acts at every instant, the observer every 0.05 s"),
+        (lambda: hold.transition, "the law is continuous"),
+        (lambda: hold.sampled(), "give the sampling rate"),
+        (lambda: asked.sampled(10.0), "not for 10 samples per second"),
+        (lambda: loop.on(bike), r"control=loop.sampled\(\)"),
+        (lambda: dr.observed(hold, loop.observer), "the law is continuous, the observer sampled every 0.05 s"),
         (lambda: dr.lqr(hold.linear, weights=WEIGHTS, input_weights=EFFORT, period=0.0), "a positive number, got 0.0"),
     ):
         with pytest.raises(ArgumentError, match=said):
             wrong()
     x, v, u = sp.symbols("x v u")
     swing = dr.first_order("swing", {x: v, v: u - 4 * x}, inputs=[u])
-    with pytest.raises(SolverError, match=r"asked every 1.5708 s, some mode is hardly reached.*another period"):
+    with pytest.raises(SolverError, match=r"sampled every 1.5708 s, some mode is nearly uncontrollable.*another period"):
         dr.lqr(swing, weights={"x": 1.0}, input_weights={"u": 1.0}, period=np.pi / 2)  # each time after half a turn

@@ -67,12 +67,12 @@ def test_what_is_reported(law):
 def test_nodes_must_increase_and_agree(bike, law):
     with pytest.raises(ArgumentError, match="two or more increasing numbers"):
         dr.schedule(lambda speed: law.nodes[0], over={"speed": [2.0, 2.0]})
-    with pytest.raises(ArgumentError, match="over one quantity, got speed, lean"):
+    with pytest.raises(ArgumentError, match="depends on one quantity, got speed, lean"):
         dr.schedule(lambda speed: law.nodes[0], over={"speed": [1.0], "lean": [2.0]})
 
     def changing(speed):
         more = {"heading": 1.0} if speed > 2.5 else {}
         return dr.lqr(bike, {"speed": speed}, weights={"lean": 1.0, **more}, input_weights={"steer_torque": 0.1})
 
-    with pytest.raises(ArgumentError, match=r"at speed = 3 the law is of .*heading.*name the same states"):
+    with pytest.raises(ArgumentError, match=r"at speed = 3 the law has the states .*heading.*name the same states"):
         dr.schedule(changing, over={"speed": [2.0, 3.0]})

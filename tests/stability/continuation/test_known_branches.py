@@ -60,9 +60,7 @@ def test_switching_needs_a_branch_point(hoop, lowest):
     again = aside.switch(aside.special[0])  # back on the branch from which it came
     np.testing.assert_allclose(again["theta"], 0.0, atol=1e-12)
     plain = dr.continuation(hoop, "omega", between=(0.5, 3.0))
-    with pytest.raises(
-        dr.errors.ArgumentError, match=r"only at a branch point does another branch cross; this branch has no special point"
-    ):
+    with pytest.raises(dr.errors.ArgumentError, match=r"branches cross only at branch points; this branch has no special point"):
         plain.switch()
 
 
@@ -142,13 +140,13 @@ def test_disc_in_circles():
 
 def test_surface_of_motions_is_no_branch():
     start = {"lean": 0.3, "heading_rate": -2.0, "spin": 4.0}
-    with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary at once here .*heading_rate.*fix 1 more"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary independently .*heading_rate.*fix 1 more"):
         dr.continuation(dr.gallery.rolling_disk(), "lean", start=start)
 
 
 def test_isolated_motion_cannot_vary():
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0})
-    with pytest.raises(dr.errors.ArgumentError, match=r"stands alone, 'x' cannot vary; leave an input or parameter free"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"is isolated, 'x' cannot vary; leave an input or parameter free"):
         dr.continuation(e, "x")
     free = dr.continuation(e, "x", free=("mu",), between=(0.0, 2.0))
     np.testing.assert_allclose(free["mu"], free["x"], atol=1e-14)
@@ -158,9 +156,9 @@ def test_isolated_motion_cannot_vary():
     ("options", "told"),
     [
         ({"over": "mue"}, r"no parameter, input, state or output of motion 'mue'; did you mean 'mu'"),
-        ({"over": "mu", "fix": {"mu": 1.0}}, r"'mu' is what varies along the branch"),
-        ({"over": "mu", "between": (2.0, 0.0)}, r"'mu' is to stay between 2 and 0; give the lower number first"),
-        ({"over": "mu", "between": (2.0, 3.0)}, r"would begin outside its bounds, at mu = 1; mu is to stay between 2 and 3"),
+        ({"over": "mu", "fix": {"mu": 1.0}}, r"'mu' is the continuation quantity"),
+        ({"over": "mu", "between": (2.0, 0.0)}, r"'mu' must be between 2 and 0; give the lower number first"),
+        ({"over": "mu", "between": (2.0, 3.0)}, r"starts outside its bounds, at mu = 1; mu must be between 2 and 3"),
         ({"over": "mu", "bounds": {"z": (0.0, 1.0)}}, r"sink has no 'z' to bound"),
     ],
 )
@@ -178,10 +176,10 @@ def test_steps_must_make_sense():
 def test_ends_with_a_reason():
     e = dr.first_order("root", {X: MU - sp.sqrt(X)}, parameters={MU: 1.0}, start={X: 1.0})
     branch = dr.continuation(e, "mu", between=(-1.0, 2.0), bounds={"x": (-1.0, 3.0)})
-    assert branch.ended == ("no further point was found with the least step, 1e-07", "x reached 3")
+    assert branch.ended == ("no further point was found with the smallest step, 1e-07", "x reached 3")
     assert branch["x"][-1] == pytest.approx(3.0, abs=1e-12)
     short = dr.continuation(e, "mu", steps=dr.Steps(count=5))
-    assert short.ended[1] == "5 steps were made, as many as allowed" and len(short) == 11
+    assert short.ended[1] == "the maximum of 5 steps was reached" and len(short) == 11
 
 
 def test_singular_linkage_is_named():

@@ -116,7 +116,7 @@ def test_leaning_against_a_push(bike):
     np.testing.assert_allclose(np.tan(branch["lean"]) * moment, branch["push"] * 0.9, atol=1e-9)
     np.testing.assert_allclose(branch["yaw_rate"], 0.0, atol=1e-12)
     assert "frame_heading" not in branch.motions[0].ignorable
-    with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary at once here .*push.*fix 1 more"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary independently .*push.*fix 1 more"):
         dr.continuation(bike, "push", between=(-50.0, 50.0), **{**pushed, "fix": {"speed": 5.0}})
 
 

@@ -1,1 +1,1 @@
-"""Design of feedback: regulators, observers, schedules, feedback linearization; every law is compiled into the run."""
+"""Feedback design: regulators, observers, gain schedules, feedback linearization; every law is compiled into the simulation."""

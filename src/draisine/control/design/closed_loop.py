@@ -1,9 +1,8 @@
-"""A loop closed: equations with laws for inputs put in, and with states of a controller beside those of the motion.
+"""Closed loops: equations with laws substituted for inputs, and with controller states among the coordinates.
 
-A law that is an expression of states and outputs needs nothing from here: `derive(model, laws)` puts it in. One that has states
-of its own (an observer), or that is made of derivatives of the equations themselves, is put into finished programs of
-(t, x, u, p). The controller's states stand among the coordinates, so that they can be wished for at the start and take part in
-linear models.
+A law that is an expression of states and outputs is substituted by `derive(model, laws)`. A controller with states of its own (an
+observer), or one built from derivatives of the equations, is substituted into the finished programs of (t, x, u, p). Its states
+are coordinates, so that they can be initial conditions and are part of linear models.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
-class Named:
-    """Everything a plant names, in symbols, with further names."""
+class NamedSymbols:
+    """The named quantities of a plant as symbols, with further names."""
 
     def __init__(self, plant: Plant, more: Mapping[str, ca.SX] | None = None) -> None:
         e = plant.equations
@@ -45,47 +44,47 @@ class Named:
     def value(self, expression: Expr, what: str) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self.values:
-                raise ArgumentError(f"{self._model}: {what}: nothing is called {name!r}{did_you_mean(name, self.values)}")
+                raise ArgumentError(f"{self._model}: {what}: there is no {name!r}{did_you_mean(name, self.values)}")
             return self.values[name]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
 
 
 class Controller(Protocol):
-    """What closes a loop."""
+    """A controller that can close a loop."""
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Inputs that it sets."""
+        """Names of the inputs it sets."""
 
     @property
     def own_states(self) -> tuple[Quantity, ...]: ...
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
-        """The controls, in symbols of the plant and of its own states."""
+        """The controls as expressions of the plant and of its own states."""
 
     def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
-        """Of its own states."""
+        """Rates of its own states."""
 
 
-def parted(inputs: Mapping[str, Amount] | None) -> dict[str, Expr]:
+def input_laws(inputs: Mapping[str, Amount] | None) -> dict[str, Expr]:
     """Laws for inputs as expressions, constants too."""
     given = (inputs or {}).items()
     return {n: amount_in(v, None, f"law of input {n!r}") if isinstance(v, Expr | str) else Number(float(v)) for n, v in given}
 
 
 def with_expressions(model: Model | System | Equations, laws: Mapping[str, Expr]) -> Equations:
-    """Equations with laws that are expressions; work is counted, so that the energy balance can be checked."""
+    """Equations with laws that are expressions; work is integrated, so that the energy balance can be checked."""
     if not isinstance(model, Equations):
         return derive(model, laws, work=True)
     if laws and set(model.independent) != {v.name for v in model.velocities}:
-        return Closed(model, Expressions(dict(laws))).equations()
+        return ClosedLoop(model, Expressions(dict(laws))).equations()
     return with_laws(model, laws)
 
 
 @dataclass(frozen=True, eq=False)
 class Expressions:
-    """A controller without states, by expressions of what the plant names."""
+    """A static controller: expressions of named quantities of the plant."""
 
     laws: dict[str, Expr]
 
@@ -98,25 +97,27 @@ class Expressions:
         return ()
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
-        named = Named(plant)
+        named = NamedSymbols(plant)
         return [named.value(law, f"law of input {name!r}") for name, law in self.laws.items()]
 
     def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
         return []
 
 
-def closed(model: Model | System | Equations, controller: Controller, inputs: Mapping[str, Amount] | None = None) -> Equations:
+def close_loop(
+    model: Model | System | Equations, controller: Controller, inputs: Mapping[str, Amount] | None = None
+) -> Equations:
     """A model with a controller in the loop; `inputs` are laws of the other inputs."""
-    others = parted(inputs)
+    others = input_laws(inputs)
     both = [name for name in others if name in controller.controls]
     if both:
-        raise ArgumentError(f"{both[0]!r} is set by the controller, and a law is given for it; leave out one of them")
-    return Closed(with_expressions(model, others), controller).equations()
+        raise ArgumentError(f"{both[0]!r} is set by the controller and also has a law; remove one of them")
+    return ClosedLoop(with_expressions(model, others), controller).equations()
 
 
 @dataclass(frozen=True, eq=False)
-class Closed:
-    """Programs of a plant made into those of the loop: x of the loop is (q, own states, speeds, extra states)."""
+class ClosedLoop:
+    """The programs of a plant with a controller: x of the loop is (q, controller states, speeds, extra states)."""
 
     plain: Equations
     controller: Controller
@@ -149,32 +150,32 @@ class Closed:
         if again is not None:
 
             def onward(names: tuple[str, ...]) -> Equations:
-                return Closed(again(names), self.controller).equations()
+                return ClosedLoop(again(names), self.controller).equations()
 
         assert not isinstance(e.dynamics, DaeResidual)  # refused by `plant`
         return replace(
             e,
             coordinates=(*e.coordinates, *self.controller.own_states),
-            dynamics=self._anywhere(e.dynamics),
-            report=self._anywhere(e.report),
-            motion=self._in(e.motion),
-            project=None if e.project is None else self._anywhere(e.project),
-            monitor=None if e.monitor is None else self._in(e.monitor),
-            events=None if e.events is None else self._in(e.events),
-            causes=None if e.causes is None else self._in(e.causes),
+            dynamics=self._substituted_anywhere(e.dynamics),
+            report=self._substituted_anywhere(e.report),
+            motion=self._substituted(e.motion),
+            project=None if e.project is None else self._substituted_anywhere(e.project),
+            monitor=None if e.monitor is None else self._substituted(e.monitor),
+            events=None if e.events is None else self._substituted(e.events),
+            causes=None if e.causes is None else self._substituted(e.causes),
             with_independent=onward,
             inverse_dynamics=None,
         )
 
     # ---------------------------------------------------------------- programs
 
-    def _anywhere(self, what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
+    def _substituted_anywhere(self, what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
         if isinstance(what, Program):
-            return self._in(what)
-        start = None if what.start is None else self._in(what.start)
-        return replace(what, system=self._in(what.system), after=self._in(what.after), start=start)
+            return self._substituted(what)
+        start = None if what.start is None else self._substituted(what.start)
+        return replace(what, system=self._substituted(what.system), after=self._substituted(what.after), start=start)
 
-    def _in(self, program: Program) -> Program:
+    def _substituted(self, program: Program) -> Program:
         names = [q.name for q in self.controller.own_states]
         count, at = len(names), len(self.plain.coordinates)
         ins: dict[str, tuple[ca.SX, Sequence[str]]] = {}
@@ -202,12 +203,12 @@ class Closed:
         return Program.build(program.name, ins, outs, units)
 
     def _state(self, arguments: Mapping[str, ca.SX]) -> ca.SX:
-        """The plant's x in the arguments of a program: of one that takes x, or of the motion, which takes q and v."""
+        """The state of the plant in the arguments of a program, which takes x, or q and v."""
         if "x" in arguments:
             return arguments["x"]
         e = self.plain
-        place = {v.name: i for i, v in enumerate(e.velocities)}
-        speeds = [arguments["v"][place[name]] for name in e.independent]
+        index = {v.name: i for i, v in enumerate(e.velocities)}
+        speeds = [arguments["v"][index[name]] for name in e.independent]
         return ca.vertcat(arguments["q"], *speeds, ca.SX.zeros(len(e.extra_states)))
 
 

@@ -1,4 +1,4 @@
-"""What a design is about: the linear model of a steady motion, with the states that matter, and what inputs reach of it."""
+"""The design model: the linear model of a steady motion, its essential states, and stabilizability."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def linear_model(
     states: Sequence[str],
     wanted: Sequence[str],
 ) -> LinearModel:
-    """The linear model of a motion, in full; deviations are told by `states`, or by what is `wanted`, as far as it may."""
+    """The full linear model of a motion, with the given `states`, or the `wanted` quantities as far as they are independent."""
     if isinstance(subject, LinearModel):
         if at or parameters or inputs or states:
-            raise ArgumentError(f"{subject.model}: a linear model has its motion and its states already; give at=… to linearize")
+            raise ArgumentError(f"{subject.model}: a linear model has its motion and states already; give at=… to linearize")
         _known(subject, wanted)
         return subject
     motion = subject if isinstance(subject, Motion) else motion_at(subject, at, parameters, inputs)
@@ -52,13 +52,13 @@ def _known(linear: LinearModel, wanted: Sequence[str]) -> None:
 
 
 def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
-    """Names that may tell deviations together, the first ones preferred."""
+    """Names that are independent as states, earlier ones preferred."""
     kept, _ = independent_rows(np.array([linear.row(name) for name in names]), np.zeros((0, len(linear.states))))
     return tuple(names[i] for i in kept)
 
 
 def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
-    """Without states on which nothing that matters depends; the motion must be steady in those that are left."""
+    """The linear model without states on which no wanted quantity depends; the motion must be steady in the others."""
     kept = linear.with_outputs(*wanted).essential(tuple(wanted)).states if wanted else linear.essential().states
     part = linear.with_states(kept)
     refuse_unsteady(part, linear.essential().left_out)
@@ -66,7 +66,7 @@ def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
 
 
 def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
-    """A state may run on only if nothing depends on it: then the linear model is the same at every instant."""
+    """Refuse a motion whose states drift, unless nothing depends on them: the linear model must be constant in time."""
     moving = [name for name in part.states if abs(part.rates.get(name, 0.0)) > STEADY * max(1.0, abs(part.at.get(name, 0.0)))]
     bad = [name for name in moving if name not in idle]
     if not bad:
@@ -75,45 +75,46 @@ def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
     if bad:
         rates = ", ".join(f"{name} changes at {part.rates[name]:.4g} per second" for name in bad[:4])
         raise ArgumentError(
-            f"{part.model}: the motion to be held is not steady: {rates}; find a steady one near it with "
-            "dr.steady(model, {…}, free=[inputs that may hold it]) and design on that"
+            f"{part.model}: the reference motion is not steady: {rates}; find a steady one near it with "
+            "dr.steady(model, {…}, free=[inputs that maintain it]) and use it for the design"
         )
 
 
 def controls_of(part: LinearModel, controls: Sequence[str]) -> tuple[list[int], Array]:
-    """Places of the controls among the inputs, and their columns of B."""
+    """Indices of the controls among the inputs, and their columns of B."""
     for name in controls:
         if name not in part.inputs:
             hint = did_you_mean(name, part.inputs) if part.inputs else "; it has no inputs"
             raise ArgumentError(f"{part.model} has no input {name!r}{hint}")
     if not controls:
-        raise ArgumentError(f"{part.model}: no input is named that the law may set; it has {', '.join(part.inputs) or 'none'}")
+        raise ArgumentError(f"{part.model}: name an input for the law to set; the model has {', '.join(part.inputs) or 'none'}")
     into = [part.inputs.index(name) for name in controls]
     return into, part.B[:, into]
 
 
-def stabilisable(part: LinearModel, controls: Sequence[str]) -> Structure:
-    """What the controls reach; refused by name if something else grows. Constants of constraints and symmetries may stay."""
+def stabilizable(part: LinearModel, controls: Sequence[str]) -> Structure:
+    """The controllability structure; refused if an uncontrollable mode is unstable. Neutral modes of constraints and symmetries
+    are permitted."""
     controls_of(part, controls)
     structure = part.controllability(tuple(controls))
     for mode in structure.hidden:
         if mode.unstable:
-            raise SolverError(_not_stabilisable(part, controls, mode), mode=mode)
+            raise SolverError(_not_stabilizable(part, controls, mode), mode=mode)
     if structure.rank == 0:
         cure = _others(part, controls, None)
-        raise ArgumentError(f"{part.model}: {', '.join(controls)} does nothing to {', '.join(part.states)} in this motion{cure}")
+        raise ArgumentError(f"{part.model}: {', '.join(controls)} has no effect on {', '.join(part.states)} in this motion{cure}")
     return structure
 
 
-def _not_stabilisable(part: LinearModel, controls: Sequence[str], mode: HiddenMode) -> str:
-    size = "grows" if mode.eigenvalue.real > 0 else "swings on for ever"
-    return f"{part.model}: the pair is not stabilisable: {mode} {size}, whatever {', '.join(controls)} does" + _others(
+def _not_stabilizable(part: LinearModel, controls: Sequence[str], mode: HiddenMode) -> str:
+    size = "grows" if mode.eigenvalue.real > 0 else "is not damped"
+    return f"{part.model}: the pair is not stabilizable: {mode} {size}, whatever {', '.join(controls)} does" + _others(
         part, controls, mode
     )
 
 
 def _others(part: LinearModel, controls: Sequence[str], mode: HiddenMode | None) -> str:
-    """The nearest thing that works: another input, or another motion."""
+    """A cure: an additional input, or another motion."""
     reaching = []
     for name in part.inputs:
         if name in controls:
@@ -122,6 +123,6 @@ def _others(part: LinearModel, controls: Sequence[str], mode: HiddenMode | None)
         if (mode is None and found.rank) or (mode is not None and not any(h.unstable for h in found.hidden)):
             reaching.append(name)
     if reaching:
-        return f"; with {' or '.join(repr(n) for n in reaching)} besides it works: give it too"
+        return f"; with {' or '.join(repr(n) for n in reaching)} in addition it is stabilizable: add it to the controls"
     known = ", ".join(part.inputs)
-    return f"; none of the inputs ({known}) reaches it in this motion: change the motion, or add an input to the model"
+    return f"; none of the inputs ({known}) controls it in this motion: change the motion, or add an input to the model"

@@ -1,8 +1,8 @@
-"""From continuous time to samples: what a linear model does between two of them while inputs are held, exactly.
+"""Exact discretization of linear models with zero-order hold.
 
-With F = [A B; 0 0] of state and held input, e^(F h) has Φ and Γ in its first rows, z(t + h) = Φ z + Γ u, and a quadratic cost
+With F = [A B; 0 0] of state and constant input, e^(F h) has Φ and Γ in its first rows, z(t + h) = Φ z + Γ u, and a quadratic cost
 with the matrix W of (z, u) adds up to ∫ e^(Fᵀs) W e^(F s) ds over a period. Both follow from one matrix exponential (Van Loan
-1978), taken over a short time and doubled, so that what dies away fast does no harm.
+1978), computed over a short time and doubled, so that fast decaying modes cause no overflow.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from draisine.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-SHORT = 0.5  # norm of F times the time up to which the exponential is taken at once
+SHORT = 0.5  # largest norm of F h for which the exponential is computed directly
 
 
 def check_period(model: str, period: float) -> None:
-    """Refuse what is no time between samples."""
+    """Refuse a period that is not positive and finite."""
     if not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{model}: period is the time between samples in seconds, a positive number, got {period!r}")
 
 
-def held(a: Array, b: Array, period: float) -> tuple[Array, Array]:
-    """Φ and Γ over a period.
+def zero_order_hold(a: Array, b: Array, period: float) -> tuple[Array, Array]:
+    """Φ and Γ of a sampling period.
 
     >>> import numpy as np
     >>> [m.tolist() for m in held(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), 0.5)]  # h²/2, h
     [[[1.0, 0.5], [0.0, 1.0]], [[0.125], [0.5]]]
     """
-    both = gathered(_square(a, b), np.zeros((len(a) + b.shape[1],) * 2), period)[0]
+    both = exponential_integral(_square(a, b), np.zeros((len(a) + b.shape[1],) * 2), period)[0]
     return both[: len(a), : len(a)], both[: len(a), len(a) :]
 
 
-def held_cost(a: Array, b: Array, q: Array, n: Array, r: Array, period: float) -> tuple[Array, Array, Array]:
-    """Q, N and R of a period, of the same integral cost while inputs are held."""
+def sampled_cost(a: Array, b: Array, q: Array, n: Array, r: Array, period: float) -> tuple[Array, Array, Array]:
+    """Q, N and R of a sampling period that give the same integral cost with zero-order hold."""
     states = len(a)
-    _, whole = gathered(_square(a, b), np.block([[q, n], [n.T, r]]), period)
+    _, whole = exponential_integral(_square(a, b), np.block([[q, n], [n.T, r]]), period)
     return whole[:states, :states], whole[:states, states:], whole[states:, states:]
 
 
-def gathered_noise(a: Array, spread: Array, period: float) -> Array:
-    """Covariance of what white noise of the density `spread` does to the state in a period, ∫ e^(A s) V e^(Aᵀ s) ds."""
-    return gathered(a.T, spread, period)[1]
+def sampled_noise(a: Array, spread: Array, period: float) -> Array:
+    """Covariance of the state due to white noise of the density `spread` over a period, ∫ e^(A s) V e^(Aᵀ s) ds."""
+    return exponential_integral(a.T, spread, period)[1]
 
 
-def gathered(f: Array, w: Array, time: float) -> tuple[Array, Array]:
+def exponential_integral(f: Array, w: Array, time: float) -> tuple[Array, Array]:
     """e^(F h) and ∫ e^(Fᵀs) W e^(F s) ds from 0 to h."""
     from scipy.linalg import expm
 
@@ -54,16 +54,16 @@ def gathered(f: Array, w: Array, time: float) -> tuple[Array, Array]:
     halvings = max(int(np.ceil(np.log2(max(float(np.abs(f).sum(axis=0).max(initial=0.0)) * time / SHORT, 1.0)))), 0)
     h = time / 2**halvings
     block = expm(h * np.block([[-f.T, w], [np.zeros((size, size)), f]]))
-    onward = block[size:, size:]
-    total = onward.T @ block[:size, size:]
+    transition = block[size:, size:]
+    total = transition.T @ block[:size, size:]
     for _ in range(halvings):
-        total = total + onward.T @ total @ onward
-        onward = onward @ onward
-    return onward, (total + total.T) / 2
+        total = total + transition.T @ total @ transition
+        transition = transition @ transition
+    return transition, (total + total.T) / 2
 
 
 def rates_of(transition: Array, period: float) -> NDArray[np.complex128]:
-    """Rates that do in a period what a transition does, ln z / h of its eigenvalues, slowest last; −∞ for one that is zero."""
+    """Equivalent continuous eigenvalues ln z / h of a transition matrix, slowest last; −∞ for z = 0."""
     with np.errstate(divide="ignore"):
         found = np.log(np.linalg.eigvals(transition).astype(complex)) / period
     return found[np.lexsort((found.imag, found.real))]

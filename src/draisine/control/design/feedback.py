@@ -1,7 +1,7 @@
-"""`Feedback`: a linear law by names, u = u₀ − K (z − z₀), that goes into the nonlinear run as expressions.
+"""`Feedback`: a linear law u = u₀ − K (z − z₀) in named quantities, used in nonlinear simulations as expressions.
 
 It is a mapping from inputs to expressions, so that `simulate(model, 10, inputs=law)` compiles it in, and
-`inputs={**law, "push": "5*sin(t)"}` adds to it. Gains and references are numbers or expressions of t, states and outputs.
+`inputs={**law, "push": "5*sin(t)"}` adds other inputs. Gains and references are numbers or expressions of t, states and outputs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closed_loop import parted, with_expressions
-from draisine.control.design.discretization import held, rates_of
+from draisine.control.design.closed_loop import input_laws, with_expressions
+from draisine.control.design.discretization import rates_of, zero_order_hold
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import Expr, Name, Number, atan2, clip, cos, did_you_mean, evaluate_number, names, parse, sin
 from draisine.model.items import System
@@ -33,11 +33,11 @@ Limits = Mapping[str, float | tuple[float, float]]
 class Feedback(Mapping[str, Expr]):
     """A law for inputs.
 
-    - `gains[input][state]`: what a unit of deviation asks of an input, with a minus sign.
-    - `reference[state]`, `feedforward[input]`: the motion that is held, with all inputs that it needs.
-    - `linear`: the linear model it was designed on; `structure`: what of it the inputs reach.
-    - `nodes`, `over`: of a schedule, the laws that are interpolated, and the quantity with its values there.
-    - `period`: of a law designed for a computer, the time between two of its samples, in which inputs are held.
+    - `gains[input][state]`: entries of K.
+    - `reference[state]`, `feedforward[input]`: the reference motion, with all inputs that it needs.
+    - `linear`: the linear model of the design; `structure`: its controllability.
+    - `nodes`, `over`: of a gain schedule, the interpolated laws, and the scheduling quantity with its values.
+    - `period`: of a sampled law, the time between samples; inputs are constant in between.
     """
 
     model: str
@@ -57,13 +57,13 @@ class Feedback(Mapping[str, Expr]):
     def __getitem__(self, name: str) -> Expr:
         if self.period is not None:
             raise ArgumentError(
-                f"{self.model}: this law is made to be asked every {self.period:g} s and held in between: simulate(…, "
-                "control=law.sampled()); for one that acts at every instant leave period=… out"
+                f"{self.model}: this law is sampled every {self.period:g} s with zero-order hold: simulate(…, "
+                "control=law.sampled()); for a continuous law leave period=… out"
             )
         return self.command(name)
 
     def command(self, name: str) -> Expr:
-        """What the law asks of an input, whenever it is asked."""
+        """The expression of an input."""
         if name not in self.feedforward:
             raise UnknownNameError(f"the law sets no input {name!r}; it sets {', '.join(self.feedforward)}")
         total: Expr | None = None
@@ -82,10 +82,10 @@ class Feedback(Mapping[str, Expr]):
         return len(self.feedforward)
 
     def _deviation(self, state: str) -> Expr:
-        """From the reference; angles told between −π and π are compared the short way round where the reference runs on."""
+        """Deviation from the reference; angles between −π and π are wrapped where the reference moves."""
         apart = _less(self.formulas.get(state, Name(state)), self.reference[state])
-        reported = state in self.formulas or (state in self.linear.outputs and self.linear.units.get(state) == "rad")
-        return atan2(sin(apart), cos(apart)) if reported and not isinstance(self.reference[state], Number) else apart
+        wrapped = state in self.formulas or (state in self.linear.outputs and self.linear.units.get(state) == "rad")
+        return atan2(sin(apart), cos(apart)) if wrapped and not isinstance(self.reference[state], Number) else apart
 
     # ---------------------------------------------------------------- numbers
 
@@ -95,25 +95,25 @@ class Feedback(Mapping[str, Expr]):
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Inputs that answer to deviations; others are constant."""
+        """Inputs that depend on deviations; others are constant."""
         return tuple(self.gains)
 
     @property
     def K(self) -> Array:
-        """The gains as a matrix, inputs by states; of a schedule those of its first node."""
+        """The gains as a matrix, inputs by states; of a gain schedule those of its first node."""
         if self.nodes:
             return self.nodes[0].K
         return np.array([[_number(gain) for gain in row.values()] for row in self.gains.values()])
 
     def scheduled(self, values: Mapping[str, float]) -> Array:
-        """The gains of a schedule, inputs by states, at a value of its quantity."""
+        """The gains of a schedule, inputs by states, at a value of the scheduling quantity."""
         return np.array([[evaluate_number(gain, values) for gain in row.values()] for row in self.gains.values()])
 
     @property
     def closed(self) -> LinearModel:
-        """The linear model with the loop closed; what is left of the inputs drives it."""
+        """The linear model of the closed loop, with the remaining inputs."""
         if self.period is not None:
-            raise ArgumentError(f"{self.model}: a law asked every {self.period:g} s has a `transition` from sample to sample")
+            raise ArgumentError(f"{self.model}: a sampled law has a `transition` matrix instead")
         into = [self.linear.inputs.index(name) for name in self.gains]
         others = [j for j in range(len(self.linear.inputs)) if j not in into]
         part = self.linear
@@ -128,48 +128,48 @@ class Feedback(Mapping[str, Expr]):
 
     @property
     def transition(self) -> Array:
-        """Of a law asked every `period`: deviations at a sample by those at the sample before, Φ − Γ K."""
+        """Transition matrix of a sampled law: deviations at a sample by those at the previous sample, Φ − Γ K."""
         if self.period is None:
-            raise ArgumentError(f"{self.model}: the law acts at every instant; one for samples is made with period=…")
+            raise ArgumentError(f"{self.model}: the law is continuous; a sampled law is designed with period=…")
         into = [self.linear.inputs.index(name) for name in self.gains]
-        onward, pushed = held(self.linear.A, self.linear.B[:, into], self.period)
-        return np.asarray(onward - pushed @ self.K)
+        phi, gamma = zero_order_hold(self.linear.A, self.linear.B[:, into], self.period)
+        return np.asarray(phi - gamma @ self.K)
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of the closed loop; of a law asked every `period`, rates that do the same from sample to sample."""
+        """Eigenvalues of the closed loop; of a sampled law the equivalent continuous ones."""
         return self.closed.eigenvalues if self.period is None else rates_of(self.transition, self.period)
 
     # ---------------------------------------------------------------- variants
 
     def with_reference(self, reference: Mapping[str, Amount]) -> Feedback:
-        """The same law about a motion that moves: values of its states as numbers or expressions of time."""
+        """The law about another reference: values of its states as numbers or expressions of time."""
         new = dict(self.reference)
         for name, value in reference.items():
             if name not in new:
                 raise ArgumentError(
-                    f"{self.model}: {name!r} is not among the states of the law, which are {', '.join(new)}"
+                    f"{self.model}: {name!r} is not a state of the law; its states are {', '.join(new)}"
                     f"{did_you_mean(name, new)}; give it a weight, or name it in states=…"
                 )
             new[name] = amount_in(value, None, f"reference of {name!r}")
         return replace(self, reference=new)
 
     def with_limits(self, limits: Limits) -> Feedback:
-        """The same law cut off: an input by its greatest amount, or by (least, greatest)."""
+        """The law with saturation: the largest magnitude of an input, or (least, greatest)."""
         new = limit_pairs(self.model, limits, self.controls)
         for name, (low, high) in new.items():
             needed = self.feedforward[name]
             if isinstance(needed, Number) and not low <= needed.value <= high:
                 raise ArgumentError(
-                    f"{self.model}: the motion itself needs {name} = {needed.value:.6g}, outside its limits ({low:g}, {high:g})"
+                    f"{self.model}: the reference motion needs {name} = {needed.value:.6g}, outside ({low:g}, {high:g})"
                 )
         return replace(self, limits={**self.limits, **new})
 
     def following(self, name: str, amplitude: Amount, rate: float, phase: Amount | None = None) -> Feedback:
-        """The same law about the motion in which a state or output swings as amplitude · sin(phase), phase = rate · t by default.
+        """The law about a motion in which a state or output oscillates as amplitude · sin(phase), phase = rate · t by default.
 
-        All states and inputs that go with it are found from the linear model at the frequency, (iω − A) z = B u, C z = 1, so that
-        nothing lags. The phase may be told by a place instead of time ("2*pi*frame_x/12"), and an amplitude may grow slowly.
+        All states and inputs of that motion follow from the linear model at the frequency, (iω − A) z = B u, C z = 1, so that
+        there is no lag. The phase may depend on a position instead of time ("2*pi*frame_x/12"), and the amplitude may vary.
         """
         into = [self.linear.inputs.index(n) for n in self.gains]
         a, b, row = self.linear.A, self.linear.B[:, into], self.linear.row(name)
@@ -179,27 +179,27 @@ class Feedback(Mapping[str, Expr]):
         right[n] = 1.0
         found, *_ = np.linalg.lstsq(matrix, right, rcond=1e-12)
         if np.abs(matrix @ found - right).max() > 1e-8:
-            raise ArgumentError(f"{self.model}: {', '.join(self.gains)} cannot make {name!r} swing at {rate:g} rad/s")
+            raise ArgumentError(f"{self.model}: {', '.join(self.gains)} cannot make {name!r} oscillate at {rate:g} rad/s")
         angle = Name("t") * float(rate) if phase is None else amount_in(phase, None, "phase")
         size = amount_in(amplitude, None, "amplitude")
 
-        def swing(about: Expr, phasor: complex) -> Expr:
+        def oscillation(mean: Expr, phasor: complex) -> Expr:
             if abs(phasor) <= 1e-13 * np.abs(found).max():
-                return about
+                return mean
             wave = size * (float(phasor.real) * sin(angle) + float(phasor.imag) * cos(angle))
-            return wave if about == Number(0.0) else about + wave
+            return wave if mean == Number(0.0) else mean + wave
 
-        reference = {s: swing(self.reference[s], found[i]) for i, s in enumerate(self.linear.states)}
-        feed = {u: swing(self.feedforward[u], found[n + k]) for k, u in enumerate(self.gains)}
+        reference = {s: oscillation(self.reference[s], found[i]) for i, s in enumerate(self.linear.states)}
+        feed = {u: oscillation(self.feedforward[u], found[n + k]) for k, u in enumerate(self.gains)}
         return replace(self, reference=reference, feedforward={**self.feedforward, **feed})
 
     def on(self, model: Model | System | Equations, inputs: Mapping[str, Amount] | None = None) -> Equations:
         """The model's nonlinear equations with this law compiled in; `inputs` are laws of other inputs."""
-        return with_expressions(model, {**dict(self), **parted(inputs)})
+        return with_expressions(model, {**dict(self), **input_laws(inputs)})
 
     def sampled(self, rate: float | None = None) -> Sampled:
-        """The same law asked `rate` times per second and held in between, for `simulate(…, control=…)`."""
-        rate = asked_at(self.model, self.period, rate)
+        """The law sampled `rate` times per second with zero-order hold, for `simulate(…, control=…)`."""
+        rate = sampling_rate(self.model, self.period, rate)
         laws = [(name, law, tuple(names(law))) for name in self for law in [self.command(name)]]
 
         def command(t: float, x: State) -> dict[str, float]:
@@ -207,7 +207,7 @@ class Feedback(Mapping[str, Expr]):
 
         return Sampled(command, rate)
 
-    # ---------------------------------------------------------------- telling
+    # ---------------------------------------------------------------- output
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -228,8 +228,8 @@ class Feedback(Mapping[str, Expr]):
     def __str__(self) -> str:
         if self.nodes:
             return self._scheduled_text()
-        asked = "" if self.period is None else f", asked every {self.period:g} s and held"
-        lines = [f"{self.model}: feedback to {', '.join(self.gains)}{asked}"]
+        sampled = "" if self.period is None else f", sampled every {self.period:g} s with zero-order hold"
+        lines = [f"{self.model}: feedback to {', '.join(self.gains)}{sampled}"]
         width = max(len(s) for s in self.reference)
         for name, row in self.gains.items():
             lines.append(f"  {name} = {_short(self.feedforward[name])} −")
@@ -243,7 +243,7 @@ class Feedback(Mapping[str, Expr]):
         lines += [f"  {u} = {_short(value)}" for u, value in self.feedforward.items() if u not in self.gains]
         lines.append(f"open loop    {', '.join(complex_text(z) for z in self.linear.eigenvalues)}")
         lines.append(f"closed loop  {', '.join(complex_text(z) for z in self.eigenvalues)}")
-        lines += [f"not controllable, left alone: {hidden}" for hidden in self.structure.hidden]
+        lines += [f"uncontrollable: {hidden}" for hidden in self.structure.hidden]
         return "\n".join(lines)
 
     def _scheduled_text(self) -> str:
@@ -271,7 +271,7 @@ def feedback(
     limits: Limits | None,
     period: float | None = None,
 ) -> Feedback:
-    """A law about the motion of a linear model."""
+    """A law about the reference motion of a linear model."""
     gains = np.where(np.abs(gains) > ROUNDING * np.abs(gains).max(axis=1, keepdims=True), gains, 0.0)
     motion: dict[str, Expr] = {}
     for name in linear.states:
@@ -307,21 +307,21 @@ def limit_pairs(model: str, limits: Limits, controls: Sequence[str]) -> dict[str
     return found
 
 
-def asked_at(model: str, period: float | None, rate: float | None) -> float:
-    """How often per second a law is asked: as it was made for, or as it is said."""
+def sampling_rate(model: str, period: float | None, rate: float | None) -> float:
+    """Sampling rate of a law: that of its design, or the given one."""
     if period is None:
         if rate is None:
-            raise ArgumentError(f"{model}: how often shall the law be asked? Say law.sampled(rate=…), or design it with period=…")
+            raise ArgumentError(f"{model}: give the sampling rate, law.sampled(rate=…), or design the law with period=…")
         return rate
     if rate is not None and not np.isclose(rate * period, 1.0, rtol=1e-9):
         raise ArgumentError(
-            f"{model}: the law is made to be asked every {period:g} s, not {rate:g} times per second; leave rate=… out"
+            f"{model}: the law is designed for a period of {period:g} s, not for {rate:g} samples per second; leave rate=… out"
         )
     return 1.0 / period
 
 
-ROUNDING = 1e-13  # of an input's largest gain
-STEADY = 1e-8  # 1/s times the unit of a state: rates that count as none
+ROUNDING = 1e-13  # relative to the largest gain of an input
+STEADY = 1e-8  # rates of states below this count as zero
 
 
 def _tidy(value: float) -> float:
@@ -336,7 +336,7 @@ def _less(left: Expr, right: Expr) -> Expr:
 
 def _number(gain: Expr) -> float:
     if not isinstance(gain, Number):
-        raise ArgumentError(f"the gain {_short(gain)} is no number")
+        raise ArgumentError(f"the gain {_short(gain)} is not a number")
     return gain.value
 
 

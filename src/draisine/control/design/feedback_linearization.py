@@ -1,11 +1,11 @@
-"""Feedback linearization: inputs chosen so that outputs follow linear equations with poles of one's choice, exactly.
+"""Feedback linearization: inputs that make outputs follow linear equations with chosen poles, exactly.
 
 An output's deviation e = y − r(t) is differentiated along the motion until the controls appear, ρ times (its relative degree,
 found in `control/relative_degree.py`): e^(ρ) = b(t, x) + E(t, x) u. The law solves E u = −b − Σ c_k e^(k) with
 s^ρ + Σ c_k s^k = Π (s − p).
-What the outputs do not show, the zero dynamics, goes its own way: its eigenvalues are the invariant zeros of the linear model.
+The eigenvalues of the zero dynamics, which the outputs do not show, are the invariant zeros of the linear model.
 
-Computed torque is the case of a fully actuated mechanism, all coordinates and ρ = 2: nothing is left over.
+Computed torque is the case of a fully actuated mechanism with all coordinates and ρ = 2: there is no zero dynamics.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closed_loop import closed, parted, with_expressions
+from draisine.control.design.closed_loop import close_loop, input_laws, with_expressions
 from draisine.control.path import OnPath, on_path
 from draisine.control.plant import Plant, stacked
 from draisine.errors import ArgumentError
@@ -33,15 +33,15 @@ from draisine.stability.linearization import Motion, linearize
 
 Poles = complex | Sequence[complex] | Mapping[str, Sequence[complex]]
 
-SEEN = 1e-9  # of an output's derivatives: less is no effect of a control
+SEEN = 1e-9  # smallest effect of a control, relative to the derivatives of an output
 
 
 @dataclass(frozen=True, eq=False)
-class Linearizing:
-    """A law that makes outputs follow linear equations; `on(model)` gives the equations of the loop.
+class LinearizingFeedback:
+    """A feedback linearizing law; `on(model)` gives the equations of the closed loop.
 
-    - `degrees`: relative degree of each output; `poles`: of its deviation.
-    - `zeros`: eigenvalues of the zero dynamics about the motion in which the design was made.
+    - `degrees`: relative degree of each output; `poles`: poles of its deviation.
+    - `zeros`: eigenvalues of the zero dynamics about the design motion.
     """
 
     model: str
@@ -57,18 +57,18 @@ class Linearizing:
 
     @property
     def stable(self) -> bool:
-        """Whether what the outputs do not show dies away too; zeros at the origin (places, angles of wheels) are let pass."""
+        """Whether the zero dynamics is stable; zeros at the origin (positions, angles of wheels) are permitted."""
         return bool(np.all(self.zeros.real <= 1e-9))
 
     def chains(self, plant: Plant) -> list[list[ca.SX]]:
-        """Of each output, e, ė, … up to the derivative that holds the controls."""
+        """For each output e, ė, … up to the derivative that contains the controls."""
         found = []
         for name, reference in self.outputs.items():
-            chain = [plant.written(name, Name(name) - reference)]
+            chain = [plant.path_residual(name, Name(name) - reference)]
             for _ in range(self.degrees[name]):
-                held = ca.substitute(chain[-1], plant.u, ca.SX.zeros(plant.u.numel())) if len(chain) > 1 else chain[-1]
-                chain[-1] = held
-                chain.append(plant.along(held))
+                constant = ca.substitute(chain[-1], plant.u, ca.SX.zeros(plant.u.numel())) if len(chain) > 1 else chain[-1]
+                chain[-1] = constant
+                chain.append(plant.along(constant))
             found.append(chain)
         return found
 
@@ -89,7 +89,7 @@ class Linearizing:
 
     def on(self, model: Model | System | Equations, inputs: Mapping[str, Amount] | None = None) -> Equations:
         """The model's equations with this law compiled in; `inputs` are laws of other inputs."""
-        return closed(model, self, inputs)
+        return close_loop(model, self, inputs)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -103,16 +103,16 @@ class Linearizing:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.model}: {', '.join(self.controls)} make linear what follows"]
+        lines = [f"{self.model}: feedback linearization by {', '.join(self.controls)}"]
         for name, reference in self.outputs.items():
             poles = ", ".join(complex_text(z) for z in self.poles[name])
             lines.append(f"  {name} = {reference}: relative degree {self.degrees[name]}, poles {poles}")
         if len(self.zeros):
             zeros = ", ".join(complex_text(z) for z in self.zeros)
-            fate = "" if self.stable else " (unstable: what the outputs do not show runs away)"
+            fate = "" if self.stable else " (unstable)"
             lines.append(f"  zero dynamics: {zeros}{fate}")
         else:
-            lines.append("  no zero dynamics: the outputs show the whole motion")
+            lines.append("  no zero dynamics: the outputs determine the motion")
         return "\n".join(lines)
 
 
@@ -125,38 +125,40 @@ def feedback_linearization(
     at: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-) -> Linearizing:
-    """A law by which outputs follow references, deviations dying away with chosen poles, exactly and not only for small ones.
+) -> LinearizingFeedback:
+    """A law by which outputs follow references; deviations of any size decay with the chosen poles.
 
     - `outputs`: states or outputs of motion with their references, numbers or expressions of t, one for each control.
-    - `poles`: as many as the output's relative degree, for all or by output; a number is taken that many times.
-    - `at`: wishes for the motion near which the design is made, as in `simulate`.
+    - `poles`: as many as the output's relative degree, for all or by output; a number is repeated.
+    - `at`: targets for the design motion, as in `simulate`.
 
     >>> import sympy as sp
     >>> import draisine as dr
     >>> x, v, force = sp.symbols("x v force")
     >>> mass = dr.first_order("mass", {x: v, v: force - x**3}, inputs=[force])
     >>> print(feedback_linearization(mass, {"x": "sin(t)"}, controls=["force"], poles=[-2, -3]))
-    mass: force make linear what follows
+    mass: feedback linearization by force
       x = sin(t): relative degree 2, poles -2, -3
-      no zero dynamics: the outputs show the whole motion
+      no zero dynamics: the outputs determine the motion
     """
     controls = (controls,) if isinstance(controls, str) else tuple(controls)
     wanted = {name: amount_in(value, None, f"reference of {name!r}") for name, value in outputs.items()}
     path: dict[str, Amount] = {name: Name(name) - reference for name, reference in wanted.items()}
-    posed = on_path(model, path, controls, start=dict(at or {}), parameters=parameters, inputs=inputs)
-    if posed.found.combined:
+    problem = on_path(model, path, controls, start=dict(at or {}), parameters=parameters, inputs=inputs)
+    if problem.found.combined:
         raise ArgumentError(
-            f"{posed.plant.name}: {'; '.join(posed.found.combined)}; no law without states of its own makes {', '.join(wanted)} "
-            "linear: choose outputs that feel the controls differently, or make the rate of a control the control"
+            f"{problem.plant.name}: {'; '.join(problem.found.combined)}; no static law linearizes {', '.join(wanted)}: "
+            "choose outputs that depend differently on the controls, or use the rate of a control as the control"
         )
-    if not posed.solved:
-        raise ArgumentError(f"{posed.plant.name}: {', '.join(controls)} enter nonlinearly; make their rates the controls")
-    degrees = {name: posed.degrees[name] for name in wanted}
-    law = Linearizing(posed.plant.name, wanted, controls, degrees, _poles(posed.plant.name, poles, degrees), np.zeros(0, complex))
-    plain = with_expressions(model, parted(inputs))
-    _check_degrees(law, Plant(plain, controls), posed)
-    return Linearizing(law.model, law.outputs, law.controls, degrees, law.poles, _zeros(plain, law, posed))
+    if not problem.solved:
+        raise ArgumentError(f"{problem.plant.name}: {', '.join(controls)} enter nonlinearly; use their rates as the controls")
+    degrees = {name: problem.degrees[name] for name in wanted}
+    law = LinearizingFeedback(
+        problem.plant.name, wanted, controls, degrees, _poles(problem.plant.name, poles, degrees), np.zeros(0, complex)
+    )
+    plain = with_expressions(model, input_laws(inputs))
+    _check_degrees(law, Plant(plain, controls), problem)
+    return LinearizingFeedback(law.model, law.outputs, law.controls, degrees, law.poles, _zeros(plain, law, problem))
 
 
 def computed_torque(
@@ -167,19 +169,19 @@ def computed_torque(
     controls: Sequence[str] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-) -> Linearizing:
-    """The law by which a fully actuated mechanism follows coordinates in time; deviations die away with the poles, two each.
+) -> LinearizingFeedback:
+    """Computed torque: a fully actuated mechanism follows coordinates in time; deviations decay with two poles each.
 
     `controls` are all inputs unless some are named.
     """
-    plain = with_expressions(model, parted(inputs))
+    plain = with_expressions(model, input_laws(inputs))
     names = tuple(controls) if controls is not None else tuple(q.name for q in plain.inputs if q.name not in (inputs or {}))
     freedoms = len(plain.independent) if plain.velocities else len(reference)
     if not len(names) == len(reference) == freedoms:
         raise ArgumentError(
             f"{plain.name} has {freedoms} degrees of freedom, {len(names)} controls ({', '.join(names) or 'none'}) and "
-            f"{len(reference)} references ({', '.join(reference) or 'none'}); computed torque needs as many of each: "
-            "add inputs to the model, or hold some outputs with feedback_linearization"
+            f"{len(reference)} references ({', '.join(reference) or 'none'}); computed torque needs equal numbers: "
+            "add inputs to the model, or control some outputs with feedback_linearization"
         )
     law = feedback_linearization(model, reference, controls=names, poles=poles, parameters=parameters, inputs=inputs)
     low = [name for name, degree in law.degrees.items() if degree != 2]
@@ -205,39 +207,37 @@ def _poles(model: str, poles: Poles, degrees: Mapping[str, int]) -> dict[str, tu
             raise ArgumentError(f"{model}: {len(listed)} poles for {name!r}, whose relative degree is {degree}; give {degree}")
         for z in listed:
             if listed.count(z) != listed.count(z.conjugate()):
-                raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} comes without its conjugate; give both")
+                raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} has no conjugate; give both")
             if not z.real < 0:
-                raise ArgumentError(
-                    f"{model}: the pole {complex_text(z)} of {name!r} does not die away; give a negative real part"
-                )
+                raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} is not stable; give a negative real part")
         found[name] = listed
     return found
 
 
-def _check_degrees(law: Linearizing, plant: Plant, posed: OnPath) -> None:
-    """Beside the path the controls must not appear earlier than on it."""
+def _check_degrees(law: LinearizingFeedback, plant: Plant, problem: OnPath) -> None:
+    """Next to the path the controls must not appear earlier than on it."""
     rng = np.random.default_rng(11)
     chains = law.chains(plant)
-    x0 = posed.x[: plant.x.numel()]
+    x0 = problem.x[: plant.x.numel()]
     for name, chain in zip(law.outputs, chains, strict=True):
         early = stacked([plant.along(e) for e in chain[:-2]])
         if not early.numel() or not ca.depends_on(early, plant.u):
             continue
-        jacobian = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
+        jacobians = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
         for _ in range(3):
             x = x0 + 0.05 * rng.uniform(-1, 1, len(x0)) * np.maximum(1.0, np.abs(x0))
-            slope, value = (np.array(m.full()) for m in jacobian(0.1, x, posed.inputs, posed.p))
-            if np.abs(slope).max() > SEEN * max(1.0, float(np.abs(value).max())):
+            jacobian, value = (np.array(m.full()) for m in jacobians(0.1, x, problem.inputs, problem.p))
+            if np.abs(jacobian).max() > SEEN * max(1.0, float(np.abs(value).max())):
                 raise ArgumentError(
-                    f"{law.model}: {name!r} feels the controls after {law.degrees[name]} differentiations on its reference, and "
-                    "earlier beside it: its relative degree is not defined; choose another output"
+                    f"{law.model}: {name!r} depends on the controls after {law.degrees[name]} differentiations on its "
+                    "reference, and earlier next to it: its relative degree is not defined; choose another output"
                 )
 
 
-def _zeros(plain: Equations, law: Linearizing, posed: OnPath) -> NDArray[np.complex128]:
-    """Eigenvalues of what the outputs do not show, of the linear model at the start."""
-    x = posed.x[: len(plain.states)]
-    linear = linearize(Motion(plain, x, posed.inputs, posed.p)).with_outputs(*law.outputs)
+def _zeros(plain: Equations, law: LinearizingFeedback, problem: OnPath) -> NDArray[np.complex128]:
+    """Invariant zeros of the linear model at the start."""
+    x = problem.x[: len(plain.states)]
+    linear = linearize(Motion(plain, x, problem.inputs, problem.p)).showing(*law.outputs)
     part = linear.essential(tuple(law.outputs))
     into = [part.inputs.index(name) for name in law.controls]
     return zeros_of(part.A, part.B[:, into], part.C, part.D[:, into])

@@ -1,4 +1,4 @@
-"""Gain schedules: laws designed at several values of a quantity, joined by splines in it that are compiled in."""
+"""Gain schedules: laws designed at several values of a quantity, interpolated by splines that are compiled."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Array = NDArray[np.float64]
 
 
 def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
-    """One law from many: gains, references and feedforward as natural cubic splines of a quantity, held beyond its ends.
+    """One law from several: gains, references and feedforward as natural cubic splines of a quantity, constant beyond its ends.
 
-    At the nodes it is the law designed there. The quantity may be any state, output or parameter of the model.
+    At the nodes it equals the law designed there. The quantity may be any state, output or parameter of the model.
 
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
@@ -29,7 +29,7 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     True
     """
     if len(over) != 1:
-        raise ArgumentError(f"a schedule is over one quantity, got {', '.join(over) or 'none'}: over={{'speed': [2, 3, 4]}}")
+        raise ArgumentError(f"a schedule depends on one quantity, got {', '.join(over) or 'none'}: over={{'speed': [2, 3, 4]}}")
     ((name, given),) = over.items()
     knots = np.asarray(given, dtype=float)
     if knots.ndim != 1 or len(knots) < 2 or not np.all(np.diff(knots) > 0):
@@ -39,10 +39,10 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     first = nodes[0]
     for node, value in zip(nodes, knots, strict=True):
         if node.period != first.period:
-            raise ArgumentError(f"{first.model}: at {name} = {value:g} the law is asked at another period than at {knots[0]:g}")
+            raise ArgumentError(f"{first.model}: at {name} = {value:g} the law has another period than at {knots[0]:g}")
         if node.states != first.states or node.controls != first.controls:
             raise ArgumentError(
-                f"{first.model}: at {name} = {value:g} the law is of {', '.join(node.states)}, at {knots[0]:g} of "
+                f"{first.model}: at {name} = {value:g} the law has the states {', '.join(node.states)}, at {knots[0]:g} "
                 f"{', '.join(first.states)}; name the same states at every node: states=…"
             )
     inside = clip(Name(name), float(knots[0]), float(knots[-1]))
@@ -52,7 +52,7 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
             if all(v == values[0] for v in values):
                 return values[0]
             raise ArgumentError(
-                f"{first.model}: {what} moves in time, differently at every node; give references to the schedule"
+                f"{first.model}: {what} depends on time, differently at every node; give references to the schedule"
             )
         return spline(inside, knots, np.array([v.value for v in values if isinstance(v, Number)]))
 

@@ -1,11 +1,11 @@
-"""Linear observers: what cannot be measured is estimated from what can, inside the compiled run.
+"""Linear observers: states are estimated from measurements inside the compiled simulation.
 
-An observer runs the linear model beside the plant and corrects it by what is measured,
+An observer simulates the linear model in parallel with the plant and corrects it by the measurements,
 
     d/dt ẑ = A (ẑ − z₀) + B (u − u₀) + L (y − y₀ − C (ẑ − z₀) − D (u − u₀)),
 
-with L from the stationary Kalman filter. Its states bear the names of the model's with "_estimate" behind. One made for samples
-runs in a computer instead (`computer`).
+with L from the stationary Kalman filter. Its states have the names of the model's with the suffix "_estimate". A sampled observer
+is a `DigitalController` instead.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.control.design.closed_loop import NamedSymbols, close_loop
 from draisine.control.design.design_model import Subject, controls_of, linear_model, refuse_unsteady
-from draisine.control.design.discretization import check_period, gathered_noise, held, rates_of
+from draisine.control.design.discretization import check_period, rates_of, sampled_noise, zero_order_hold
 from draisine.control.design.feedback import STEADY, Feedback
-from draisine.control.design.observer import Computer
 from draisine.control.plant import Plant
 from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr, Name, did_you_mean
+from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, names
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Quantity
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel, python_control
-from draisine.simulation.sampled_control import Sampled
+from draisine.simulation.sampled_control import Sampled, State
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 class Observer:
     """A linear observer: gains `L[state][measured]`, and the linear model that it runs.
 
-    `period` is the time between samples of one that is made for a computer: L corrects then what was predicted for the sample.
+    `period` is the sampling period of a sampled observer: L then corrects the prediction for the sample.
     """
 
     linear: LinearModel
@@ -55,41 +55,41 @@ class Observer:
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of the error, A − L C; of one for samples, rates that do the same from sample to sample."""
+        """Eigenvalues of the error, of A − L C; of a sampled observer the equivalent continuous ones."""
         if self.period is None:
             return replace(self.linear, A=self.linear.A - self.L @ self.rows).eigenvalues
         return rates_of(self.transition, self.period)
 
     @property
     def transition(self) -> Array:
-        """Of an observer for samples: the error after a sample by that after the sample before, (1 − L C) Φ."""
+        """Transition matrix of a sampled observer: the error after a sample by that after the previous one, (1 − L C) Φ."""
         if self.period is None:
-            raise ArgumentError(f"{self.linear.model}: the observer acts at every instant; one for samples is made with period=…")
-        onward, _ = held(self.linear.A, self.linear.B, self.period)
-        return np.asarray((np.eye(len(onward)) - self.L @ self.rows) @ onward)
+            raise ArgumentError(f"{self.linear.model}: the observer is continuous; a sampled one is designed with period=…")
+        phi, _ = zero_order_hold(self.linear.A, self.linear.B, self.period)
+        return np.asarray((np.eye(len(phi)) - self.L @ self.rows) @ phi)
 
     @property
     def rows(self) -> Array:
-        """C of what is measured."""
+        """C of the measurements."""
         return np.array([self.linear.row(name) for name in self.measured])
 
     def through(self, into: Sequence[int]) -> Array:
-        """D of what is measured, by inputs at these places."""
-        return felt(self.linear, self.measured)[:, list(into)]
+        """D of the measurements, by inputs with these indices."""
+        return direct_gains(self.linear, self.measured)[:, list(into)]
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
         values = [{"re": float(z.real), "im": float(z.imag)} for z in self.eigenvalues]
-        asked = {} if self.period is None else {"period": self.period}
-        return {"model": self.linear.model, "measured": self.measured, "gains": self.gains, "eigenvalues": values, **asked}
+        sampled = {} if self.period is None else {"period": self.period}
+        return {"model": self.linear.model, "measured": self.measured, "gains": self.gains, "eigenvalues": values, **sampled}
 
     def __str__(self) -> str:
         width = max(len(s) for s in self.linear.states)
-        asked = "" if self.period is None else f", every {self.period:g} s"
-        lines = [f"{self.linear.model}: observer from {', '.join(self.measured)}{asked}"]
+        sampled = "" if self.period is None else f", every {self.period:g} s"
+        lines = [f"{self.linear.model}: observer from {', '.join(self.measured)}{sampled}"]
         for state, row in self.gains.items():
             lines.append(f"  {state:<{width}} corrected by " + ", ".join(f"{g:.6g} × {y}" for y, g in row.items()))
-        lines.append(f"error dies away by  {', '.join(complex_text(z) for z in self.eigenvalues)}")
+        lines.append(f"error eigenvalues  {', '.join(complex_text(z) for z in self.eigenvalues)}")
         return "\n".join(lines)
 
 
@@ -106,17 +106,17 @@ def kalman(
 ) -> Observer:
     """The stationary Kalman filter of a motion.
 
-    - `measured`: outputs or states that are measured, each with the spectral density of its noise, unit²·s.
-    - `noise`: inputs, or rates of states, that are disturbed, each with the spectral density of that.
-    - `period`: for samples taken every so many seconds; `measured` has then the variance of a sample's noise, unit².
+    - `measured`: measured outputs or states, each with the spectral density of its noise, unit²·s.
+    - `noise`: disturbed inputs, or rates of states, each with the spectral density of the disturbance.
+    - `period`: sampling period in seconds of a sampled filter; `measured` then has the variance of a sample's noise, unit².
 
-    Noise on an input that something measured feels directly (an accelerometer) is correlated with what is measured; the gain
-    allows for it.
+    Noise on an input with direct feedthrough to a measurement (an accelerometer) is correlated with the measurement noise; the
+    gain accounts for it.
 
-    With a `Feedback` at hand give `law.linear`, so that both speak of the same states; then `observed(law, observer)` joins them.
+    For use with a `Feedback` give `law.linear`, so that both have the same states; `with_observer(law, observer)` joins them.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(measured))
-    part = linear if isinstance(model, LinearModel) else linear.with_states(_seen(linear, tuple(measured)))
+    part = linear if isinstance(model, LinearModel) else linear.with_states(_observed_states(linear, tuple(measured)))
     refuse_unsteady(part, linear.essential().left_out)
     for kind, values in (("noise of the measured", measured), ("noise of", noise)):
         for name, value in values.items():
@@ -132,10 +132,10 @@ def kalman(
 
 
 def _gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, float]) -> Array:
-    """L of y = C z + D w + v, where noises are correlated by G W Dᵀ: that of A − G W Dᵀ S⁻¹ C, S = D W Dᵀ + V, and G W Dᵀ S⁻¹."""
+    """L of y = C z + D w + v with noise correlated by G W Dᵀ: that of A − G W Dᵀ S⁻¹ C, S = D W Dᵀ + V, and G W Dᵀ S⁻¹."""
     push, rows = np.column_stack([_disturbed(part, name) for name in noise]), np.array([part.row(name) for name in measured])
     density, sensors = np.diag(list(noise.values())), np.diag(list(measured.values()))
-    direct = _felt_noise(part, measured, noise)
+    direct = _noise_gains(part, measured, noise)
     total = direct @ density @ direct.T + sensors
     ahead = np.linalg.solve(total, direct @ density @ push.T).T
     left = density - density @ direct.T @ np.linalg.solve(total, direct @ density)
@@ -144,35 +144,35 @@ def _gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, 
 
 
 def _sampled_gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, float], period: float) -> Array:
-    """L = P Cᵀ (C P Cᵀ + V)⁻¹ with P the covariance of what is predicted for a sample."""
+    """L = P Cᵀ (C P Cᵀ + V)⁻¹ with P the covariance of the prediction for a sample."""
     check_period(part.model, period)
-    for name, row in zip(measured, _felt_noise(part, measured, noise), strict=True):
+    for name, row in zip(measured, _noise_gains(part, measured, noise), strict=True):
         if row.any():
             source = list(noise)[int(np.argmax(np.abs(row)))]
             raise ArgumentError(
-                f"{part.model}: {name!r} feels white noise on {source!r} directly, which has no value at the instant of a "
-                "sample; measure something else, or disturb a rate instead"
+                f"{part.model}: white noise on {source!r} enters {name!r} directly and has no value at a sampling instant; "
+                "measure another quantity, or disturb a rate instead"
             )
     push, rows = np.column_stack([_disturbed(part, name) for name in noise]), np.array([part.row(name) for name in measured])
-    onward, _ = held(part.A, part.B, period)
-    added = gathered_noise(part.A, push @ np.diag(list(noise.values())) @ push.T, period)
+    phi, _ = zero_order_hold(part.A, part.B, period)
+    added = sampled_noise(part.A, push @ np.diag(list(noise.values())) @ push.T, period)
     sensors = np.diag(list(measured.values()))
-    _, p, _ = python_control("kalman").dlqe(onward, np.eye(len(onward)), rows, added, sensors)
+    _, p, _ = python_control("kalman").dlqe(phi, np.eye(len(phi)), rows, added, sensors)
     p = np.asarray(p)
     return np.asarray(np.linalg.solve(rows @ p @ rows.T + sensors, rows @ p).T)
 
 
-def felt(part: LinearModel, measured: Sequence[str]) -> Array:
-    """D of what is measured, by all inputs; states feel none directly."""
+def direct_gains(part: LinearModel, measured: Sequence[str]) -> Array:
+    """D of the measurements by all inputs; zero for states."""
     return np.array([np.zeros(len(part.inputs)) if n in part.states else part.D[part.outputs.index(n)] for n in measured])
 
 
-def _felt_noise(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, float]) -> Array:
-    direct = felt(part, tuple(measured))
+def _noise_gains(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, float]) -> Array:
+    direct = direct_gains(part, tuple(measured))
     return np.column_stack([direct[:, part.inputs.index(n)] if n in part.inputs else np.zeros(len(direct)) for n in noise])
 
 
-def _seen(linear: LinearModel, measured: tuple[str, ...]) -> tuple[str, ...]:
+def _observed_states(linear: LinearModel, measured: tuple[str, ...]) -> tuple[str, ...]:
     return linear.with_outputs(*measured).essential(measured).states
 
 
@@ -182,7 +182,7 @@ def _disturbed(part: LinearModel, name: str) -> Array:
     if name in part.states:
         return np.eye(len(part.states))[part.states.index(name)]
     raise ArgumentError(
-        f"{part.model} has no input or state {name!r} to be disturbed{did_you_mean(name, (*part.inputs, *part.states))}"
+        f"{part.model} has no input or state {name!r} to disturb{did_you_mean(name, (*part.inputs, *part.states))}"
     )
 
 
@@ -191,8 +191,8 @@ def _refuse_unseen(part: LinearModel, measured: tuple[str, ...]) -> None:
         if mode.eigenvalue.real >= 0:
             most = next(iter(mode.combination))
             raise ArgumentError(
-                f"{part.model}: {', '.join(measured)} does not show {mode}, which does not die away; measure {most!r} too, or "
-                "leave it out"
+                f"{part.model}: {', '.join(measured)} does not observe {mode}, which does not decay; measure {most!r} too, or "
+                "remove it from the states"
             )
 
 
@@ -200,8 +200,8 @@ def _refuse_unseen(part: LinearModel, measured: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
-    """A feedback law fed by an observer; `on(model)` gives the equations of the loop."""
+class ObserverFeedback:
+    """A feedback law with an observer; `on(model)` gives the equations of the closed loop."""
 
     law: Feedback
     observer: Observer
@@ -220,24 +220,24 @@ class Observed:
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of the whole loop: those of the law and those of the observer's error."""
+        """Eigenvalues of the closed loop: those of the law and of the observer error."""
         values = np.concatenate([self.law.eigenvalues, self.observer.eigenvalues])
         return values[np.lexsort((values.imag, values.real))]
 
     def command(self, name: str) -> Expr:
-        """The law of an input in terms of estimates, which bear the names of the states here."""
+        """The law of an input in terms of estimates, under the names of the states."""
         return replace(self.law, formulas={s: Name(s) for s in self.law.states}).command(name)
 
     def formula(self, name: str) -> Expr:
-        """What is measured, in terms of the model."""
+        """A measurement as an expression of the model."""
         return self.law.formulas.get(name, Name(name))
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
-        named = Named(plant, {s: own[f"{s}_estimate"] for s in self.observer.linear.states})
+        named = NamedSymbols(plant, {s: own[f"{s}_estimate"] for s in self.observer.linear.states})
         return [named.value(self.command(u), f"law of input {u!r}") for u in self.controls]
 
     def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
-        part, named = self.observer.linear, Named(plant)
+        part, named = self.observer.linear, NamedSymbols(plant)
         into, b = controls_of(part, self.controls)
         z = ca.vertcat(*[own[f"{s}_estimate"] - float(part.at.get(s, 0.0)) for s in part.states])
         u = ca.vertcat(*[c - float(part.at.get(n, 0.0)) for n, c in zip(self.controls, commands, strict=True)])
@@ -247,11 +247,11 @@ class Observed:
         return [rate[i] for i in range(len(part.states))]
 
     def level(self, name: str) -> float:
-        """The value of something measured in the motion that is held."""
+        """The value of a measurement in the reference motion."""
         at = self.observer.linear.at
         if name not in at:
             raise ArgumentError(
-                f"{self.law.model}: the value of {name!r} in the motion is not known; linearize a model, which tells it"
+                f"{self.law.model}: the value of {name!r} in the reference motion is unknown; use a linear model from linearize"
             )
         return float(at[name])
 
@@ -259,20 +259,19 @@ class Observed:
         """The model's nonlinear equations with law and observer compiled in; `inputs` are laws of other inputs."""
         if self.law.period is not None:
             raise ArgumentError(
-                f"{self.law.model}: law and observer are made for samples every {self.law.period:g} s: simulate(…, "
-                "control=seen.sampled())"
+                f"{self.law.model}: law and observer are sampled every {self.law.period:g} s: use simulate(…, "
+                "control=loop.sampled())"
             )
         constant = {u: value for u, value in self.law.feedforward.items() if u not in self.controls}
-        return closed(model, self, {**constant, **(inputs or {})})
+        return close_loop(model, self, {**constant, **(inputs or {})})
 
     def sampled(self) -> Sampled:
-        """Law and observer in a computer, for `simulate(…, control=…)`; its `function` remembers what it has estimated."""
+        """Law and observer as a sampled controller, for `simulate(…, control=…)`; its `function` stores the estimates."""
         if self.law.period is None:
             raise ArgumentError(
-                f"{self.law.model}: law and observer act at every instant; design both with period=… for a computer that takes "
-                "samples"
+                f"{self.law.model}: law and observer are continuous; design both with period=… for a sampled controller"
             )
-        return Sampled(Computer(self, self.law.period), 1.0 / self.law.period)
+        return Sampled(DigitalController(self, self.law.period), 1.0 / self.law.period)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -282,8 +281,8 @@ class Observed:
         return f"{self.law}\n{self.observer}"
 
 
-def observed(law: Feedback, observer: Observer) -> Observed:
-    """A law that knows only what an observer tells (LQG, if both are optimal).
+def observed(law: Feedback, observer: Observer) -> ObserverFeedback:
+    """A law that uses the estimates of an observer (LQG, if both are optimal).
 
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
@@ -293,8 +292,8 @@ def observed(law: Feedback, observer: Observer) -> Observed:
     ['lean_estimate', 'steer_estimate', 'frame_wx_estimate', 'steer_rate_estimate']
     """
     if law.period != observer.period:
-        kinds = ["at every instant" if h is None else f"every {h:g} s" for h in (law.period, observer.period)]
-        raise ArgumentError(f"{law.model}: the law acts {kinds[0]}, the observer {kinds[1]}; design both with one period=…")
+        kinds = ["continuous" if h is None else f"sampled every {h:g} s" for h in (law.period, observer.period)]
+        raise ArgumentError(f"{law.model}: the law is {kinds[0]}, the observer {kinds[1]}; design both with the same period=…")
     missing = [s for s in law.states if s not in observer.linear.states]
     if missing:
         raise ArgumentError(
@@ -303,7 +302,68 @@ def observed(law: Feedback, observer: Observer) -> Observed:
     running = [s for s in observer.linear.states if abs(observer.linear.rates.get(s, 0.0)) > STEADY]
     if running:
         raise ArgumentError(
-            f"{law.model}: {', '.join(running)} runs on in the motion, and an observer estimates what stands still; give "
+            f"{law.model}: {', '.join(running)} drifts in the reference motion, and an observer needs constant states; give "
             "it no weight"
         )
-    return Observed(law, observer)
+    return ObserverFeedback(law, observer)
+
+
+# -------------------------------------------------------------------------------------------------- sampled
+
+
+class DigitalController:
+    """A sampled law with an observer: at every sample it corrects its estimate, computes the inputs, and predicts the next state,
+
+        ẑ ← ẑ⁻ + L (y − y₀ − C (ẑ⁻ − z₀) − D (u⁻ − u₀)),    u = law(ẑ),    ẑ⁻ ← z₀ + Φ (ẑ − z₀) + Γ (u − u₀),
+
+    with u⁻ the inputs held until now, which act on the sample. It is called with time and state, and starts again where time goes
+    back. `times` and `estimates` (samples, states) are its history, states in the order of `names`.
+    """
+
+    def __init__(self, loop: ObserverFeedback, period: float) -> None:
+        part = loop.observer.linear
+        into, b = controls_of(part, loop.controls)
+        self._loop, self._gain = loop, loop.observer.L
+        self._transition, self._input_matrix = zero_order_hold(part.A, b, period)
+        self._rows, self._through = loop.observer.rows, loop.observer.through(into)
+        self._reference = np.array([float(part.at.get(s, 0.0)) for s in part.states])
+        self._feedforward = np.array([float(part.at.get(u, 0.0)) for u in loop.controls])
+        self._measured = [(loop.level(name), loop.formula(name)) for name in loop.observer.measured]
+        self._laws = [(u, loop.command(u)) for u in loop.law]
+        self.names = part.states
+        self._reset()
+
+    def _reset(self) -> None:
+        self._prediction, self._held_inputs = np.zeros(len(self.names)), np.zeros(len(self._feedforward))
+        self._times: list[float] = []
+        self._estimates: list[Array] = []
+        self._answer: dict[str, float] = {}
+
+    @property
+    def times(self) -> Array:
+        return np.array(self._times)
+
+    @property
+    def estimates(self) -> Array:
+        return np.array(self._estimates).reshape(-1, len(self.names))
+
+    def __call__(self, t: float, x: State) -> dict[str, float]:
+        if self._times and t == self._times[-1]:
+            return self._answer
+        if self._times and t < self._times[-1]:
+            self._reset()
+        y = np.array([_value(formula, t, x) - level for level, formula in self._measured])
+        estimate = self._prediction + self._gain @ (y - self._rows @ self._prediction - self._through @ self._held_inputs)
+        estimates = dict(zip(self.names, (self._reference + estimate).tolist(), strict=True))
+        self._answer = {u: _value(law, t, x, estimates) for u, law in self._laws}
+        self._held_inputs = np.array([self._answer[u] for u in self._loop.controls]) - self._feedforward
+        self._prediction = self._transition @ estimate + self._input_matrix @ self._held_inputs
+        self._times.append(float(t))
+        self._estimates.append(self._reference + estimate)
+        return self._answer
+
+
+def _value(formula: Expr, t: float, x: State, estimates: dict[str, float] | None = None) -> float:
+    """The value of an expression of time, estimates and the state."""
+    known = {"t": t, **(estimates or {})}
+    return float(evaluate_number(formula, {n: known[n] if n in known else x[n] for n in names(formula)}))

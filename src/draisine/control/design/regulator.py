@@ -1,4 +1,4 @@
-"""Linear regulators about a steady motion: by quadratic cost, and by poles.
+"""Linear regulators about a steady motion: LQR and pole placement.
 
 >>> import draisine as dr
 >>> law = dr.lqr(dr.gallery.bicycle(), at={"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
@@ -11,14 +11,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilisable
-from draisine.control.design.discretization import check_period
+from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilizable
+from draisine.control.design.discretization import check_period, sampled_cost, zero_order_hold
 from draisine.control.design.feedback import Feedback, Limits, feedback
-from draisine.control.design.regulator import Quadratic
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
 from draisine.numerics.rank import rank_of
@@ -41,18 +41,18 @@ def lqr(
     limits: Limits | None = None,
     period: float | None = None,
 ) -> Feedback:
-    """The law that makes ∫ Σ w (deviation)² + Σ r (input − its value in the motion)² dt least.
+    """The linear-quadratic regulator, which minimizes ∫ Σ w (deviation)² + Σ r (input − its value in the motion)² dt.
 
-    - `model`, `at`: a model and wishes for its steady motion, a motion that `steady` found, or a linear model.
+    - `model`, `at`: a model and targets for its steady motion, a motion from `steady`, or a linear model.
     - `weights`: w by name of states or outputs; `input_weights`: r by name of the inputs that the law sets.
-    - `states`: names by which deviations are told; by default those with weights.
-    - `reference`: values of states that move, as expressions of t; `limits`: greatest amounts of inputs, or pairs.
-    - `period`: for a computer that is asked every so many seconds and holds its answer: least the same integral among all such
-      laws. `simulate(…, control=law.sampled())` runs it.
+    - `states`: names of the states of the design model; by default those with weights.
+    - `reference`: values of states that move, as expressions of t; `limits`: largest magnitudes of inputs, or pairs.
+    - `period`: sampling period of a sampled law, which minimizes the same integral with zero-order hold;
+      `simulate(…, control=law.sampled())` uses it.
 
-    States on which nothing with a weight depends (place, heading, angles of wheels) take no part. Combinations that no input
-    changes, kept by constraints or symmetries, are left as they are, and the law allows for them. Something that grows and is
-    not reached is refused by name.
+    States on which no weighted quantity depends (position, heading, angles of wheels) are left out. Uncontrollable neutral
+    combinations, due to constraints or symmetries, are permitted, and the law accounts for them. An unstable uncontrollable mode
+    is refused.
 
     >>> import numpy as np
     >>> from draisine.results.linear import LinearModel
@@ -65,13 +65,13 @@ def lqr(
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(weights))
     _positive(linear, "weight", weights)
-    _positive(linear, "input_weights", input_weights)
+    _positive(linear, "input weight", input_weights)
     if not weights:
-        raise ArgumentError(f"{linear.model}: nothing has a weight; give weights={{name: w}} for states or outputs to be held")
+        raise ArgumentError(f"{linear.model}: no quantity has a weight; give weights={{name: w}} for states or outputs")
     if period is not None:
         check_period(linear.model, period)
     part = essential_part(linear, tuple(weights))
-    structure = stabilisable(part, tuple(input_weights))
+    structure = stabilizable(part, tuple(input_weights))
     return feedback(
         part,
         tuple(input_weights),
@@ -96,14 +96,14 @@ def place(
     reference: Mapping[str, Amount] | None = None,
     limits: Limits | None = None,
 ) -> Feedback:
-    """The law that gives the closed loop these poles, one for each direction that the controls reach.
+    """The law that gives the closed loop these poles, one for each controllable direction.
 
-    `keep` names states or outputs that shall be held though nothing else depends on them, such as the heading.
+    `keep` names states or outputs to regulate although nothing else depends on them, such as the heading.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(keep))
     part = essential_part(linear, tuple(keep))
     _, b = controls_of(part, controls)
-    structure = stabilisable(part, controls)
+    structure = stabilizable(part, controls)
     wanted = _poles(part, poles, structure)
     basis = structure.basis
     inner, into = basis.T @ part.A @ basis, basis.T @ b
@@ -111,7 +111,7 @@ def place(
     if len(controls) == 1:
         gain = np.atleast_2d(control.acker(inner, into, wanted))
     else:
-        gain = _several(control, part, inner, into, wanted)
+        gain = _place_multi_input(control, part, inner, into, wanted)
     return feedback(part, tuple(controls), np.asarray(gain) @ basis.T, structure, reference, limits)
 
 
@@ -122,7 +122,7 @@ def _quadratic(
     structure: Structure,
     period: float | None,
 ) -> Array:
-    """K of the Riccati equation on what is reached, and of a linear equation for what is not."""
+    """K from a Riccati equation on the controllable part, and from a linear equation for the rest."""
     into, b = controls_of(part, tuple(input_weights))
     rows = np.array([part.row(name) for name in weights])
     through = np.array([np.zeros(len(into)) if n in part.states else part.D[part.outputs.index(n)][into] for n in weights])
@@ -132,21 +132,23 @@ def _quadratic(
     rest = np.linalg.svd(reached, full_matrices=True)[0][:, structure.rank :]
     inner, cost = reached.T @ part.A @ reached, reached.T @ q @ reached
     _refuse_unweighted(part, inner, cost, reached, weights)
-    asked = Quadratic(part.A, b, (q + q.T) / 2, n, r)
+    quadratic = Quadratic(part.A, b, (q + q.T) / 2, n, r)
     try:
-        gain, other = asked.gains(reached, rest) if period is None else asked.held(period).sampled_gains(reached, rest)
+        gain, other = (
+            quadratic.gains(reached, rest) if period is None else quadratic.zero_order_hold(period).sampled_gains(reached, rest)
+        )
     except np.linalg.LinAlgError as problem:
-        often = "" if period is None else f"asked every {period:g} s, "
+        often = "" if period is None else f"sampled every {period:g} s, "
         raise SolverError(
-            f"{part.model}: the Riccati equation has no solution in double precision ({problem}): {often}some mode is hardly "
-            "reached or hardly weighed; bring weights and efforts nearer to each other, leave slow states out"
+            f"{part.model}: the Riccati equation has no solution in double precision ({problem}): {often}some mode is nearly "
+            "uncontrollable or nearly unweighted; bring state and input weights closer together, or leave slow states out"
             + ("" if period is None else ", or take another period")
         ) from problem
     return np.asarray(gain @ reached.T + other @ rest.T)
 
 
 def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Array, weights: Mapping[str, float]) -> None:
-    """Something that does not die away by itself must cost something, or nothing is done about it."""
+    """Refuse a mode on the imaginary axis without a weight: the regulator would not act on it."""
     names = tuple(f"direction {k}" for k in range(len(inner)))
     for mode in observable(part.model, names, tuple(weights), inner, cost).hidden:
         if abs(mode.eigenvalue.real) > 1e-9 * max(1.0, float(np.abs(inner).max())):
@@ -154,15 +156,15 @@ def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Ar
         along = reached @ np.array([mode.combination.get(name, 0.0) for name in names])
         most = part.states[int(np.argmax(np.round(np.abs(along) / np.abs(along).max(), 9)))]
         raise ArgumentError(
-            f"{part.model}: no weight feels a deviation along {most!r} (eigenvalue {complex_text(mode.eigenvalue)}), which would "
-            f"stay for ever; give weights={{…, {most!r}: w}}"
+            f"{part.model}: no weight depends on a deviation along {most!r} (eigenvalue {complex_text(mode.eigenvalue)}), "
+            f"which would not decay; give weights={{…, {most!r}: w}}"
         )
 
 
 def _positive(linear: LinearModel, what: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
-            cure = "leave it out to let it free" if what == "weight" else "a small one makes the input cheap"
+            cure = "leave it out for no weight" if what == "weight" else "a small one makes the input cheap"
             raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {value:g}; it must be a positive number ({cure})")
 
 
@@ -170,20 +172,75 @@ def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) ->
     wanted = [complex(z) for z in poles]
     if len(wanted) != structure.rank:
         raise ArgumentError(
-            f"{part.model}: {len(wanted)} poles are given for {structure.rank} directions that {', '.join(structure.names)} "
-            f"reaches among {', '.join(part.states)}; give {structure.rank}"
+            f"{part.model}: {len(wanted)} poles are given for {structure.rank} directions of {', '.join(part.states)} that "
+            f"{', '.join(structure.names)} controls; give {structure.rank}"
         )
     waiting = [z for z in wanted if z.imag != 0]
     for z in waiting:
         if waiting.count(z) != waiting.count(z.conjugate()):
-            raise ArgumentError(f"{part.model}: the pole {complex_text(z)} comes without its conjugate; give both")
+            raise ArgumentError(f"{part.model}: the pole {complex_text(z)} has no conjugate; give both")
     return wanted
 
 
-def _several(control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex]) -> Array:
+def _place_multi_input(control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex]) -> Array:
     most, rank = max(wanted.count(z) for z in wanted), rank_of(into)
     if most > rank:
         raise ArgumentError(
-            f"{part.model}: a pole is asked for {most} times, and {rank} controls can give it {rank} times; part them"
+            f"{part.model}: a pole is given {most} times, but {rank} controls can place it only {rank} times; separate them"
         )
     return np.asarray(control.place(inner, into, wanted))  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- Riccati equations
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The cost zᵀQ z + 2 zᵀN u + uᵀR u, integrated along ż = A z + B u, or summed along z⁺ = A z + B u.
+
+    In z = T (z_c, z_u), T = [reached, rest], A has the blocks A_c, A_12, 0, A_u, and inputs enter z_c only. The first block of
+    the Riccati equation is one for z_c with the gain K_c, the second is linear in P_12. Both hold whether or not the rest decays.
+    """
+
+    A: Array
+    B: Array
+    Q: Array
+    N: Array
+    R: Array
+
+    def zero_order_hold(self, period: float) -> Quadratic:
+        """The equivalent discrete problem with zero-order hold and the same cost."""
+        return Quadratic(*zero_order_hold(self.A, self.B, period), *sampled_cost(self.A, self.B, self.Q, self.N, self.R, period))
+
+    def gains(self, reached: Array, rest: Array) -> tuple[Array, Array]:
+        """K_c and K_u in continuous time: (A_c − B_c K_c)ᵀ P_12 + P_12 A_u + P_11 A_12 + Q_12 − K_cᵀ N_uᵀ = 0."""
+        from scipy.linalg import solve_sylvester
+
+        a, b, q, n = self._inner(reached)
+        gain, p, _ = python_control("lqr").lqr(a, b, q, self.R, n)
+        gain, p = np.asarray(gain), np.asarray(p)
+        if not rest.shape[1]:
+            return gain, np.zeros((len(gain), 0))
+        side = p @ (reached.T @ self.A @ rest) + reached.T @ self.Q @ rest - gain.T @ (rest.T @ self.N).T
+        beyond = solve_sylvester((a - b @ gain).T, rest.T @ self.A @ rest, -side)
+        return gain, np.linalg.solve(self.R, b.T @ beyond + (rest.T @ self.N).T)
+
+    def sampled_gains(self, reached: Array, rest: Array) -> tuple[Array, Array]:
+        """K_c and K_u in discrete time: P_12 = (A_c − B_c K_c)ᵀ (P_11 A_12 + P_12 A_u) + Q_12 − K_cᵀ N_uᵀ."""
+        a, b, q, n = self._inner(reached)
+        gain, p, _ = python_control("lqr").dlqr(a, b, q, self.R, n)
+        gain, p = np.asarray(gain), np.asarray(p)
+        if np.abs(np.linalg.eigvals(a - b @ gain)).max() >= 1.0:
+            raise np.linalg.LinAlgError("the loop would not be stable")
+        if not rest.shape[1]:
+            return gain, np.zeros((len(gain), 0))
+        left, onward, across = (a - b @ gain).T, rest.T @ self.A @ rest, reached.T @ self.A @ rest
+        side = left @ p @ across + reached.T @ self.Q @ rest - gain.T @ (rest.T @ self.N).T
+        matrix = np.eye(side.size) - np.kron(left, onward.T)  # of P_12 read row by row
+        beyond = np.linalg.solve(matrix, side.ravel()).reshape(side.shape)
+        return gain, np.linalg.solve(self.R + b.T @ p @ b, b.T @ (p @ across + beyond @ onward) + (rest.T @ self.N).T)
+
+    def _inner(self, reached: Array) -> tuple[Array, Array, Array, Array]:
+        """A_c, B_c, Q_11 and N_c."""
+        q = reached.T @ self.Q @ reached
+        return reached.T @ self.A @ reached, reached.T @ self.B, (q + q.T) / 2, reached.T @ self.N

@@ -1,1 +1,1 @@
-"""Branches of steady motions followed through folds and branch points, and atlases of turns."""
+"""Numerical continuation of steady motions through folds and branch points, and grids of steady motions."""

@@ -1,4 +1,4 @@
-"""`continuation`: steady motions followed over anything that varies; `Branch`: what is found, by name.
+"""Continuation of steady motions over a named quantity (`continuation`), and its result (`Branch`).
 
 >>> import sympy as sp, draisine as dr
 >>> x, mu = sp.symbols("x mu")
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,34 +27,31 @@ from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
-from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
+from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii
-from draisine.stability.continuation.problem import ANYWHERE, Question, Range, Setting
-from draisine.stability.continuation.special_points import BRANCH_POINT, Found, find
+from draisine.stability.continuation.problem import ANYWHERE, ContinuationProblem, Range, SteadyCurve
+from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find
 from draisine.stability.linearization import Motion, equations_of, what_is_singular
 from draisine.stability.steady import SteadyMotion
-
-if TYPE_CHECKING:
-    pass
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Special:
-    """A special point of a branch: what happens there, and everything the model names at it."""
+class SpecialPoint:
+    """A special point of a branch: its kind, and the steady motion there."""
 
     kind: str  # "fold", "branch point", "Hopf point" or "zero crossing"
     over: str
     value: float
     motion: SteadyMotion = field(repr=False)
-    frequency: float = 0.0  # rad/s, of the oscillation that begins at a Hopf point
-    found: Found = field(repr=False, kw_only=True)
+    frequency: float = 0.0  # rad/s, of a Hopf point
+    found: FoundPoint = field(repr=False, kw_only=True)
 
     @property
     def after(self) -> int:
-        """The index of the branch's point before it."""
+        """Index of the preceding point of the branch."""
         return self.found.after
 
     def __getitem__(self, name: str) -> float:
@@ -69,10 +66,10 @@ class Special:
 class Branch(Result):
     """Steady motions along a curve, in order.
 
-    `branch["lean"]` is a column: any state, velocity, input, output, contact force or multiplier, energy, parameter that varies,
-    and the radius of each wheel's path. `unstable` counts the modes that grow, `neutral` the eigenvalues that are zero all along
-    because steady motions at constant inputs and parameters form a family. `ended` says why the branch ends, at its first and
-    at its last point.
+    `branch["lean"]` is a column: any state, velocity, input, output, contact force or multiplier, energy, varying parameter, or
+    radius of a wheel's path. `unstable` counts the unstable modes, `neutral` the eigenvalues that are zero along the whole branch
+    because steady motions at constant inputs and parameters form a family. `ended` gives the reasons why the branch ends, at its
+    first and at its last point.
     """
 
     model: str
@@ -81,12 +78,12 @@ class Branch(Result):
     eigenvalues: Complex = field(repr=False)  # (points, modes), by real part
     unstable: NDArray[np.int64] = field(repr=False)
     neutral: int
-    special: tuple[Special, ...]
+    special: tuple[SpecialPoint, ...]
     ended: tuple[str, str]
     closed: bool
     units: dict[str, str] = field(repr=False)
     motions: tuple[SteadyMotion, ...] = field(repr=False, default=())
-    _other: Callable[[Special], Branch] | None = field(repr=False, default=None)
+    _other: Callable[[SpecialPoint], Branch] | None = field(repr=False, default=None)
 
     def __len__(self) -> int:
         return len(self.unstable)
@@ -98,23 +95,23 @@ class Branch(Result):
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """At which points no mode grows."""
+        """Whether no mode grows, at each point."""
         return self.unstable == 0
 
-    def points(self, kind: str) -> list[Special]:
+    def points(self, kind: str) -> list[SpecialPoint]:
         """Special points of one kind."""
         return [point for point in self.special if point.kind == kind]
 
-    def switch(self, point: Special | None = None) -> Branch:
+    def switch(self, point: SpecialPoint | None = None) -> Branch:
         """The branch that crosses this one at a branch point (the first, by default)."""
         choice = point if point is not None else next(iter(self.points(BRANCH_POINT)), None)
         if choice is None or choice.kind != BRANCH_POINT or self._other is None:
             have = ", ".join(f"{p.kind} at {p.over} = {p.value:.6g}" for p in self.special) or "no special point"
-            raise ArgumentError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
+            raise ArgumentError(f"{self.model}: branches cross only at branch points; this branch has {have}")
         return self._other(choice)
 
     def _table(self) -> Mapping[str, Any]:
-        """A row for each point, and the number of modes that grow."""
+        """A row for each point, with the number of unstable modes."""
         return {**self.columns, "unstable": self.unstable}
 
     def _overview(self) -> Mapping[str, Any]:
@@ -126,11 +123,11 @@ class Branch(Result):
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
-        reported = {"model": self.model, "over": self.over, "ended": self.ended, "closed": self.closed, "neutral": self.neutral}
+        head = {"model": self.model, "over": self.over, "ended": self.ended, "closed": self.closed, "neutral": self.neutral}
         spectra = [[[float(z.real), float(z.imag)] for z in row] for row in self.eigenvalues]
         columns = {name: [v if np.isfinite(v) else None for v in column.tolist()] for name, column in self.columns.items()}
         special = [point.as_data() for point in self.special]
-        return {**reported, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
+        return {**head, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
 
     def __str__(self) -> str:
         values = np.where(np.abs(self[self.over]) < 1e-12, 0.0, self[self.over])
@@ -168,108 +165,110 @@ def continuation(
 ) -> Branch:
     """Steady motions as a branch over a parameter, an input, a state or an output of motion, followed in both directions.
 
-    - `fix`: quantities held at values, as in `steady`; `free`: inputs or parameters that adjust themselves. What is neither keeps
-      its value. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
-    - `start`: wishes for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
+    - `fix`: quantities with fixed values, as in `steady`; `free`: inputs or parameters that are solved for. All others keep their
+      values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
+    - `start`: targets for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
       quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
-    - `steps`: lengths of steps; `progress`: called with the number of points so far.
+    - `steps`: step lengths; `progress`: called with the number of points so far.
 
-    Folds, branch points, Hopf points and zero crossings are solved for exactly; `Branch.switch` follows the crossing branch.
+    Folds, branch points, Hopf points and zero crossings are solved exactly; `Branch.switch` follows the crossing branch.
     """
-    question = Question(equations_of(model), over, dict(fix or {}), tuple(free), between or ANYWHERE, dict(parameters or {}))
-    begin = question.begin(start)
-    return _Following(question, begin, dict(bounds or {}), steps or Steps(), progress).branch()
+    problem = ContinuationProblem(
+        equations_of(model), over, dict(fix or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
+    )
+    begin = problem.begin(start)
+    return _BranchFollower(problem, begin, dict(bounds or {}), steps or Steps(), progress).branch()
 
 
-class _Following:
-    """One question followed from one motion."""
+class _BranchFollower:
+    """Follows one continuation problem from one motion."""
 
     def __init__(
         self,
-        question: Question,
+        problem: ContinuationProblem,
         begin: SteadyMotion,
         bounds: Mapping[str, Range],
         steps: Steps,
         progress: Callable[[int], None] | None,
     ) -> None:
-        self.question, self.steps, self.progress, self._asked = question, steps, progress, dict(bounds)
+        self.problem, self.steps, self.progress, self._limits = problem, steps, progress, dict(bounds)
         self._begin = begin
 
     @cached_property
-    def setting(self) -> Setting:
-        return Setting(self.question, self._begin)
+    def curve_of_motions(self) -> SteadyCurve:
+        return SteadyCurve(self.problem, self._begin)
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         return tuple(
-            Bound(name, *limits, self.setting.reader(name))
-            for name, limits in {self.question.over: self.question.between, **self._asked}.items()
+            Bound(name, *limits, self.curve_of_motions.reader(name))
+            for name, limits in {self.problem.over: self.problem.between, **self._limits}.items()
             if np.isfinite(limits).any()
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:  # travels with its branch, as the question; compiled programs are made anew
-        return _Following, (self.question, self._begin, self._asked, self.steps, None)
+    def __reduce__(self) -> tuple[Any, ...]:  # pickled with its branch; compiled programs are built again
+        return _BranchFollower, (self.problem, self._begin, self._limits, self.steps, None)
 
     def branch(self) -> Branch:
-        curve = self.setting.curve
-        y = self.setting.y
+        curve = self.curve_of_motions.curve
+        y = self.curve_of_motions.y
         gradient = curve.jacobians(y)[2]
         first = curve.correct(y, _forward(curve.jacobians(y)[1], gradient))
         if first is None:
-            raise SolverError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
+            raise SolverError(f"{self.problem.equations.name}: the first steady motion is singular; start near it")
         for bound in self.bounds:
             if bound.passed(first.y) is not None:
                 raise ArgumentError(
-                    f"{self.question.equations.name}: the branch would begin outside its bounds, at {bound.name} = "
-                    f"{bound.value(first.y):g}; {bound.name} is to stay between {bound.low:g} and {bound.high:g}"
+                    f"{self.problem.equations.name}: the branch starts outside its bounds, at {bound.name} = "
+                    f"{bound.value(first.y):g}; {bound.name} must be between {bound.low:g} and {bound.high:g}"
                 )
         return self._both_ways(first)
 
-    def across(self, special: Special) -> Branch:
+    def across(self, special: SpecialPoint) -> Branch:
         """The branch that crosses at a branch point."""
         found = special.found
         assert found.other is not None
-        there = found.place.heading(found.other)
-        return self._both_ways(there, replace(found, place=there, other=found.place.tangent))
+        there = found.point.heading(found.other)
+        return self._both_ways(there, replace(found, point=there, other=found.point.tangent))
 
     @property
     def _span(self) -> float:
-        low, high = self.question.between
+        low, high = self.problem.between
         return high - low
 
-    def _both_ways(self, first: CurvePoint, crossing: Found | None = None) -> Branch:
-        curve = self.setting.curve
+    def _both_ways(self, first: CurvePoint, crossing: FoundPoint | None = None) -> Branch:
+        curve = self.curve_of_motions.curve
         ahead = follow(curve, first, self.steps, self.bounds, self._span, self.progress)
         if ahead.closed:
-            return self._reported(ahead.places, ahead.closed, ("", ""), crossing, 0)
+            return self._branch(ahead.points, ahead.closed, ("", ""), crossing, 0)
         back = follow(curve, first.heading(-first.tangent), self.steps, self.bounds, self._span, self.progress)
-        turned = [p.heading(-p.tangent) for p in reversed(back.places[1:])]
+        turned = [p.heading(-p.tangent) for p in reversed(back.points[1:])]
         ended = (self._reason(back), self._reason(ahead))
-        return self._reported((*turned, *ahead.places), False, ended, crossing, len(turned))
+        return self._branch((*turned, *ahead.points), False, ended, crossing, len(turned))
 
-    def _reason(self, walk: Walk) -> str:
-        """Why no further points were made; what is singular there, if something is."""
+    def _reason(self, walk: CurveSegment) -> str:
+        """Why the branch ends, with the cause of a singularity if there is one."""
         if walk.bounded:
             return walk.ended
-        reported = what_is_singular(self.setting.motion(walk.places[-1].y))
-        return "; ".join(text for text in (walk.ended, reported) if text)
+        singular = what_is_singular(self.curve_of_motions.motion(walk.points[-1].y))
+        return "; ".join(text for text in (walk.ended, singular) if text)
 
     # ------------------------------------------------------------ results
 
-    def _reported(
-        self, places: tuple[CurvePoint, ...], closed: bool, ended: tuple[str, str], crossing: Found | None, at: int
+    def _branch(
+        self, points: tuple[CurvePoint, ...], closed: bool, ended: tuple[str, str], crossing: FoundPoint | None, at: int
     ) -> Branch:
-        q, setting = self.question, self.setting
+        q, curve_of_motions = self.problem, self.curve_of_motions
         e = q.equations
-        motions = [setting.motion(place.y) for place in places]
-        every = matrices(e, setting.ignorable, [(m.x, m.u, m.p) for m in motions])
+        motions = [curve_of_motions.motion(point.y) for point in points]
+        every = matrices(e, curve_of_motions.ignorable, [(m.x, m.u, m.p) for m in motions])
         spectra = [eigenvalues(a) for a in every]
         neutral = neutral_count(spectra)
 
-        def spectrum(place: CurvePoint) -> Complex:
-            return eigenvalues(matrices(e, setting.ignorable, [setting.state(place.y)])[0])
+        def spectrum(point: CurvePoint) -> Complex:
+            return eigenvalues(matrices(e, curve_of_motions.ignorable, [curve_of_motions.state(point.y)])[0])
 
-        found = find(setting.curve, places, spectra, neutral, spectrum, at if crossing is not None else None)
+        found = find(curve_of_motions.curve, points, spectra, neutral, spectrum, at if crossing is not None else None)
         if crossing is not None:
             found = sorted([*found, replace(crossing, after=at)], key=lambda f: f.after)
         columns = {name: np.array([m.values[name] for m in motions]) for name in motions[0].values}
@@ -295,9 +294,11 @@ class _Following:
             self.across,
         )
 
-    def _special(self, found: Found) -> Special:
-        motion = self.setting.motion(found.place.y)
-        return Special(found.kind, self.question.over, self.setting.watched(found.place.y), motion, found.frequency, found=found)
+    def _special(self, found: FoundPoint) -> SpecialPoint:
+        motion = self.curve_of_motions.motion(found.point.y)
+        return SpecialPoint(
+            found.kind, self.problem.over, self.curve_of_motions.watched(found.point.y), motion, found.frequency, found=found
+        )
 
 
 def _table(spectra: Sequence[Complex]) -> Complex:
@@ -309,7 +310,7 @@ def _table(spectra: Sequence[Complex]) -> Complex:
 
 
 def _forward(jacobian: Array, gradient: Array) -> Array:
-    """The direction in which the watched quantity grows fastest among those that F leaves."""
+    """The direction of the null space of F_y in which the continuation quantity grows fastest."""
     rows = np.linalg.svd(jacobian)[2]
     null = rows[len(rows) - 1 :]
     direction = null.T @ (null @ gradient)

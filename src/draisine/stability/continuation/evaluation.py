@@ -1,4 +1,4 @@
-"""Programs called many times, at one point after the other or at many at once, and what they say by name."""
+"""Evaluation along a branch: programs called in place, reported quantities by name, radii of wheel paths."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.batch_evaluation import BatchProgram
+from draisine.stability.deviations import deviations_of
 
 Array = NDArray[np.float64]
 
+STRAIGHT = 1e-9  # yaw rate in rad/s below which a path is straight
+
 
 class Evaluation:
-    """A program with places for its arguments and results, interpreted in place: nothing is copied but numbers."""
+    """A program with preallocated arguments and results, interpreted in place."""
 
     def __init__(self, program: Program) -> None:
         self._shapes = [slot.shape for slot in program.outputs]
@@ -31,7 +34,7 @@ class Evaluation:
             buffer.set_res(i, place.data)
 
     def __call__(self, *given: Array | Sequence[float]) -> list[Array]:
-        """Results as matrices (CasADi's columns stand one after the other)."""
+        """Results as matrices (CasADi stores columns first)."""
         for place, values in zip(self.arguments, given, strict=True):
             place[:] = values
         self._run()
@@ -42,20 +45,41 @@ class Evaluation:
 
 
 def reported(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, Array]:
-    """Every named number at points (rows of x, u and p)."""
+    """All named values at points (rows of x, u and p)."""
     report = equations.report
     if isinstance(report, Program):
-        reported = [r.reshape(len(x), -1) for r in BatchProgram(report)(np.zeros((len(x), 1)), x, u, p)]
+        values_at_points = [r.reshape(len(x), -1) for r in BatchProgram(report)(np.zeros((len(x), 1)), x, u, p)]
     else:
         each = [[np.ravel(r) for r in report([0.0], *point)] for point in zip(x, u, p, strict=True)]
-        reported = [np.array(column) for column in zip(*each, strict=True)]
-    return columns_of(equations, x, u, reported)
+        values_at_points = [np.array(column) for column in zip(*each, strict=True)]
+    return columns_of(equations, x, u, values_at_points)
 
 
-def columns_of(equations: Equations, x: Array, u: Array, reported: Sequence[Array]) -> dict[str, Array]:
-    """States, all velocities, multipliers, outputs, energies and inputs by name, from what the report told at each point."""
+def columns_of(equations: Equations, x: Array, u: Array, values_at_points: Sequence[Array]) -> dict[str, Array]:
+    """States, all velocities, multipliers, outputs, energies and inputs by name, from the results of the report program."""
     columns = {q.name: x[:, k] for k, q in enumerate(equations.states)}
-    for slot, values in zip(equations.report.outputs, reported, strict=True):
+    for slot, values in zip(equations.report.outputs, values_at_points, strict=True):
         if slot.name in ("v", "multipliers", "outputs", "energy"):
             columns |= {label: values[:, k] for k, label in enumerate(slot.labels)}
     return columns | {i.name: u[:, k] for k, i in enumerate(equations.inputs)}
+
+
+def path_radii(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, Array]:
+    """`NAME_path_radius` of each wheel at points: speed of its contact point over its turning rate, positive to the left,
+    infinite on a straight path."""
+    labels = equations.motion.output("outputs").labels if equations.outputs else ()
+    wheels = [n.removesuffix("_track_heading") for n in labels if n.endswith("_track_heading")]
+    wheels = [n for n in wheels if f"{n}_contact_x" in labels and f"{n}_contact_y" in labels]
+    if not wheels:
+        return {}
+    deviations = deviations_of(equations)
+    derivatives = deviations.derivatives(0.0, x, u, p)
+    by_state = BatchProgram(deviations.outputs_program)(np.zeros((len(x), 1)), x, u, p)[0]
+    rates = (by_state @ derivatives.w[..., None])[..., 0]
+    found = {}
+    for wheel in wheels:
+        along = [rates[:, labels.index(f"{wheel}_contact_{axis}")] for axis in "xy"]
+        turn = rates[:, labels.index(f"{wheel}_track_heading")]
+        straight = np.abs(turn) <= STRAIGHT
+        found[f"{wheel}_path_radius"] = np.where(straight, np.inf, np.hypot(*along) / np.where(straight, 1.0, turn))
+    return found

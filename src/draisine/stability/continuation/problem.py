@@ -1,35 +1,35 @@
-"""What is followed: the steady motions of a model with named quantities fixed and free, as a curve in scaled unknowns."""
+"""The continuation problem: steady motions with named quantities fixed and free, as a curve in scaled unknowns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, SolverError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import ImplicitCurve
 from draisine.numerics.rank import rank_of
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
-from draisine.stability.continuation.problem import running_on
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
-from draisine.stability.steady import SteadyMotion, SteadyProblem, named_values, steady
+from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 ANYWHERE: Range = (-np.inf, np.inf)
+PERTURBATION = 0.05  # of a parameter, relative; absolute where it is zero
 
 
 @dataclass(frozen=True)
-class Question:
-    """Which steady motions: what varies, what is fixed, what is free to adjust, and where they are looked for."""
+class ContinuationProblem:
+    """Which steady motions: the continuation quantity and its range, fixed and free quantities."""
 
     equations: Equations
     over: str
@@ -44,7 +44,7 @@ class Question:
         for name in (self.over, *self.fixed):
             if name in e.force_outputs:
                 raise ArgumentError(
-                    f"{e.name}: {name!r} needs accelerations and cannot be fixed or varied; bound it (bounds={{…}}) or read "
+                    f"{e.name}: {name!r} depends on accelerations and cannot be fixed or varied; bound it (bounds={{…}}) or read "
                     "it from the branch"
                 )
             if name not in known:
@@ -52,10 +52,10 @@ class Question:
                     f"{e.name} has no parameter, input, state or output of motion {name!r}{did_you_mean(name, known)}"
                 )
         if self.over in self.fixed:
-            raise ArgumentError(f"{e.name}: {self.over!r} is what varies along the branch; leave it out of what is fixed")
+            raise ArgumentError(f"{e.name}: {self.over!r} is the continuation quantity; do not fix it")
         low, high = self.between
         if not low < high:
-            raise ArgumentError(f"{e.name}: {self.over!r} is to stay between {low:g} and {high:g}; give the lower number first")
+            raise ArgumentError(f"{e.name}: {self.over!r} must be between {low:g} and {high:g}; give the lower number first")
 
     @property
     def inputs(self) -> list[str]:
@@ -70,7 +70,7 @@ class Question:
         return tuple(self.equations.motion.output("outputs").labels) if self.equations.outputs else ()
 
     def begin(self, start: Mapping[str, float] | Motion | None) -> SteadyMotion:
-        """The steady motion from which the branch goes out."""
+        """The steady motion at which the branch starts."""
         given = {} if isinstance(start, Motion) else dict(start or {})
         parameters = {**self.parameters, **{n: v for n, v in (*self.fixed.items(), *given.items()) if n in self.all_parameters}}
         fixed = {n: v for n, v in self.fixed.items() if n not in self.all_parameters}
@@ -99,22 +99,22 @@ class Question:
         raise problem
 
 
-class Setting:
-    """The curve of a question through a steady motion, and the way back from its points to motions."""
+class SteadyCurve:
+    """The curve of a problem through a steady motion, and the motions at its points."""
 
-    def __init__(self, question: Question, begin: SteadyMotion) -> None:
+    def __init__(self, question: ContinuationProblem, begin: SteadyMotion) -> None:
         self.question, self.begin = question, begin
         e = question.equations
         deviations = deviations_of(e)
-        jacobians = deviations.derivatives(0.0, begin.x[None], begin.u[None], begin.p[None])
-        names = deviations.choose(jacobians).names
-        values = dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
+        derivatives = deviations.derivatives(0.0, begin.x[None], begin.u[None], begin.p[None])
+        names = deviations.choose(derivatives).names
+        values = dict(zip(deviations.candidates, derivatives.values[0].tolist(), strict=True))
         own = (*question.inputs, *question.all_parameters)
         free = [*question.free, *(n for n in (*question.fixed, question.over) if n in own and n not in question.free)]
-        self.ignorable = running_on(begin, free)
+        self.ignorable = drifting_coordinates(begin, free)
         essential = [n for n in names if n not in self.ignorable and n not in e.independent]
-        held = {n: values[n] for n in self.ignorable}
-        self.problem = SteadyProblem(e, essential, free, {**held, **question.fixed, question.over: 0.0})
+        constant = {n: values[n] for n in self.ignorable}
+        self.problem = SteadyProblem(e, essential, free, {**constant, **question.fixed, question.over: 0.0})
         y = self.problem.pack(begin.x, begin.u, begin.p)
         scale = np.maximum(1.0, np.abs(y))
         low, high = question.between
@@ -143,21 +143,21 @@ class Setting:
         return residual[:, 0], jacobian
 
     def _check_freedom(self) -> None:
-        """One direction must be left at ordinary points: none is an isolated motion, two are a surface."""
+        """Require one free direction: without one the motion is isolated, with two the motions form a surface."""
         e, curve = self.question.equations, self.curve
         _, jacobian, _ = curve.jacobians(self.y)
         left = curve.unknowns - rank_of(jacobian)
         if left == 0:
             raise ArgumentError(
-                f"{e.name}: this steady motion stands alone, {self.question.over!r} cannot vary; leave an input or parameter "
+                f"{e.name}: this steady motion is isolated, {self.question.over!r} cannot vary; leave an input or parameter "
                 "free, or fix fewer quantities"
             )
         if left > 1 and self._left_nearby() > 1:
             null = np.linalg.svd(jacobian)[2][-left:]
             moving = [n for n, share in zip(self._names(), np.linalg.norm(null, axis=0), strict=True) if share > 0.05]
             raise ArgumentError(
-                f"{e.name}: {left} quantities can vary at once here ({', '.join(moving)} with them), so that steady motions are "
-                f"no single branch; fix {left - 1} more (fix={{…}}) or leave fewer free"
+                f"{e.name}: {left} quantities can vary independently ({', '.join(moving)} with them), so that steady motions "
+                f"are not a single branch; fix {left - 1} more (fix={{…}}) or leave fewer free"
             )
 
     def _names(self) -> list[str]:
@@ -167,7 +167,7 @@ class Setting:
         return [*states, *(f"unknown {k}" for k in range(between)), *problem.free]
 
     def _left_nearby(self) -> int:
-        """Directions left at a solution close by: two at the start alone may be a branch point."""
+        """Free directions at a nearby solution: two at the start alone may be a branch point."""
         curve = self.curve
         _, jacobian, gradient = curve.jacobians(self.y)
         left = curve.unknowns - rank_of(jacobian)
@@ -181,7 +181,7 @@ class Setting:
                 found = min(found, curve.unknowns - rank_of(place.jacobian))
         return found
 
-    # ------------------------------------------------------------ back to motions
+    # ------------------------------------------------------------ motions
 
     def state(self, y: Array) -> tuple[Array, Array, Array]:
         """x, u, p at a point of the curve."""
@@ -201,7 +201,7 @@ class Setting:
         return SteadyMotion(e, x, u, p, values, self.ignorable)
 
     def watched(self, y: Array) -> float:
-        """The value of what varies."""
+        """The value of the continuation quantity."""
         return float(self._evaluate(y * self.curve.scale)[0][-1])
 
     def reader(self, name: str) -> Callable[[Array], float]:
@@ -212,3 +212,20 @@ class Setting:
         if name not in known:
             raise ArgumentError(f"{self.question.equations.name} has no {name!r} to bound{did_you_mean(name, list(known))}")
         return lambda y: self.motion(y).values[name]
+
+
+def drifting_coordinates(begin: SteadyMotion, varied: Collection[str]) -> tuple[str, ...]:
+    """Ignorable coordinates of a motion that remain ignorable at other values of the varied inputs and parameters: a lateral
+    force, zero at first, makes the heading matter."""
+    e = begin.equations
+    inputs = np.array([i.name in varied for i in e.inputs], dtype=bool)
+    parameters = np.array([p.name in varied for p in e.parameters], dtype=bool)
+    if not (inputs.any() or parameters.any()):
+        return begin.ignorable
+    u = np.where(inputs, begin.u + np.maximum(1.0, np.abs(begin.u)), begin.u)
+    p = np.where(parameters, begin.p + PERTURBATION * np.where(begin.p == 0.0, 1.0, begin.p), begin.p)
+    try:
+        still = ignorable_names(e, Motion(e, begin.x, u, p))
+    except (ModelError, SolverError):  # no motion nearby at such values
+        return begin.ignorable
+    return tuple(name for name in begin.ignorable if name in still)

@@ -1,7 +1,7 @@
-"""Special points between neighbors of a branch: folds, branch points, oscillations that begin, modes that pass zero.
+"""Special points of a branch: folds, branch points, Hopf points, zero crossings of real modes.
 
-Each is bracketed by a change of sign and solved for on the curve itself. A branch point, where tangents lose their meaning, is
-solved as a point of its own: F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1 is regular there (Moore 1980).
+Each is bracketed by a change of sign and solved on the curve itself. A branch point, where the tangent is not unique, is solved
+by an extended system, F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1, which is regular there (Moore 1980).
 """
 
 from __future__ import annotations
@@ -22,69 +22,69 @@ Complex = NDArray[np.complex128]
 
 FOLD, BRANCH_POINT, HOPF, ZERO_CROSSING = "fold", "branch point", "Hopf point", "zero crossing"
 
-STILL = 1e-9  # of the gradient: below it the watched quantity does not change at all
-SAME = 1e-4  # distance in scaled unknowns below which two special points are one
-SWINGS = 1e-6  # of the largest eigenvalue: an imaginary part above it is an oscillation
+STILL = 1e-9  # relative to the gradient: smaller changes of the continuation quantity are round-off
+SAME = 1e-4  # distance in scaled unknowns below which two special points coincide
+OSCILLATES = 1e-6  # imaginary part of an oscillation, relative to the largest eigenvalue
 BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterations=15, max_step=1.0)
 
 
 @dataclass(frozen=True)
-class Found:
-    """A special point: its kind, the index of the neighbor before it, the frequency of an oscillation that begins there, and the
-    direction of the branch that crosses."""
+class FoundPoint:
+    """A special point: its kind, the index of the preceding point, the frequency of a Hopf point, and the direction of a crossing
+    branch."""
 
     kind: str
     after: int
-    place: CurvePoint
+    point: CurvePoint
     frequency: float = 0.0
     other: Array | None = None
 
 
 def find(
     curve: ImplicitCurve,
-    places: Sequence[CurvePoint],
+    points: Sequence[CurvePoint],
     spectra: Sequence[Complex],
     neutral: int,
     spectrum: Callable[[CurvePoint], Complex],
     skip: int | None = None,
-) -> list[Found]:
-    """All special points between neighbors; none beside the point with the index `skip`."""
-    found: list[Found] = []
-    for i, (here, ahead) in enumerate(pairwise(places)):
+) -> list[FoundPoint]:
+    """All special points between neighbors, except next to the point with index `skip`."""
+    found: list[FoundPoint] = []
+    for i, (current, upcoming) in enumerate(pairwise(points)):
         if skip in (i, i + 1):
             continue
-        at_branch = _branch_point(curve, i, here, ahead)
+        at_branch = _branch_point(curve, i, current, upcoming)
         both = (spectra[i], spectra[i + 1])
-        some = [at_branch, _fold(curve, i, here, ahead), *_oscillations(curve, i, here, ahead, both, spectrum)]
-        some.append(_zero_crossing(curve, i, here, ahead, both, neutral, spectrum))
-        fresh: list[Found] = []
+        some = [at_branch, _fold(curve, i, current, upcoming), *_oscillations(curve, i, current, upcoming, both, spectrum)]
+        some.append(_zero_crossing(curve, i, current, upcoming, both, neutral, spectrum))
+        fresh: list[FoundPoint] = []
         for one in some:
-            if one is not None and all(np.linalg.norm(one.place.y - other.place.y) > SAME for other in fresh):
+            if one is not None and all(np.linalg.norm(one.point.y - other.point.y) > SAME for other in fresh):
                 fresh.append(one)
-        found += sorted(fresh, key=lambda f: float(np.linalg.norm(f.place.y - here.y)))
+        found += sorted(fresh, key=lambda f: float(np.linalg.norm(f.point.y - current.y)))
     return found
 
 
-def _fold(curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint) -> Found | None:
-    """Where the watched quantity turns back."""
-    size = STILL * float(np.linalg.norm(here.gradient))
-    if not (here.advance * ahead.advance < 0 and min(abs(here.advance), abs(ahead.advance)) > size):
+def _fold(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoint) -> FoundPoint | None:
+    """Where the continuation quantity turns back."""
+    size = STILL * float(np.linalg.norm(current.gradient))
+    if not (current.advance * upcoming.advance < 0 and min(abs(current.advance), abs(upcoming.advance)) > size):
         return None
-    place = curve.between(here, ahead, lambda p: p.advance)
-    return None if place is None else Found(FOLD, i, place)
+    point = curve.between(current, upcoming, lambda p: p.advance)
+    return None if point is None else FoundPoint(FOLD, i, point)
 
 
 def _oscillations(
     curve: ImplicitCurve,
     i: int,
-    here: CurvePoint,
-    ahead: CurvePoint,
+    current: CurvePoint,
+    upcoming: CurvePoint,
     spectra: tuple[Complex, Complex],
     spectrum: Callable[[CurvePoint], Complex],
-) -> list[Found]:
-    """Where a pair of eigenvalues passes the imaginary axis."""
+) -> list[FoundPoint]:
+    """Where a pair of eigenvalues crosses the imaginary axis."""
     size = max(float(np.abs(s).max(initial=0.0)) for s in spectra)
-    first, second = (s[s.imag > SWINGS * size] for s in spectra)
+    first, second = (s[s.imag > OSCILLATES * size] for s in spectra)
     found = []
     for value in first:
         if not len(second):
@@ -93,72 +93,77 @@ def _oscillations(
         partner, second = second[k], np.delete(second, k)
         if not (value.real * partner.real < 0 and min(abs(value.real), abs(partner.real)) > GROWS * size):
             continue
-        one = _hopf_point(curve, i, here, ahead, complex(value + partner) / 2, spectrum)
-        if one is not None and one.frequency > SWINGS * size:
+        one = _hopf_point(curve, i, current, upcoming, complex(value + partner) / 2, spectrum)
+        if one is not None and one.frequency > OSCILLATES * size:
             found.append(one)
     return found
 
 
 def _hopf_point(
-    curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint, middle: complex, spectrum: Callable[[CurvePoint], Complex]
-) -> Found | None:
-    """Where the eigenvalue nearest to a given one has no real part."""
+    curve: ImplicitCurve,
+    i: int,
+    current: CurvePoint,
+    upcoming: CurvePoint,
+    middle: complex,
+    spectrum: Callable[[CurvePoint], Complex],
+) -> FoundPoint | None:
+    """Where the eigenvalue nearest to a given one is imaginary."""
 
-    def nearest(place: CurvePoint) -> complex:
-        values = spectrum(place)
+    def nearest(point: CurvePoint) -> complex:
+        values = spectrum(point)
         return complex(values[np.argmin(np.abs(values - middle))])
 
-    place = curve.between(here, ahead, lambda p: nearest(p).real)
-    return None if place is None else Found(HOPF, i, place, nearest(place).imag)
+    point = curve.between(current, upcoming, lambda p: nearest(p).real)
+    return None if point is None else FoundPoint(HOPF, i, point, nearest(point).imag)
 
 
 def _zero_crossing(
     curve: ImplicitCurve,
     i: int,
-    here: CurvePoint,
-    ahead: CurvePoint,
+    current: CurvePoint,
+    upcoming: CurvePoint,
     spectra: tuple[Complex, Complex],
     neutral: int,
     spectrum: Callable[[CurvePoint], Complex],
-) -> Found | None:
-    """Where a real eigenvalue passes zero, though the branch neither turns back nor meets another."""
+) -> FoundPoint | None:
+    """Where a real eigenvalue crosses zero without a fold or a branch point."""
     if len(spectra[0]) != len(spectra[1]) or not len(spectra[0]):
         return None
     ends = [product(s, neutral) for s in spectra]
     if not (ends[0] * ends[1] < 0 and min(abs(e) for e in ends) > 1e-12):
         return None
-    place = curve.between(here, ahead, lambda p: product(spectrum(p), neutral))
-    return None if place is None else Found(ZERO_CROSSING, i, place)
+    point = curve.between(current, upcoming, lambda p: product(spectrum(p), neutral))
+    return None if point is None else FoundPoint(ZERO_CROSSING, i, point)
 
 
 # ---------------------------------------------------------------- branch points
 
 
-def _branch_point(curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint) -> Found | None:
-    rows = curve.rows(here)
-    if not curve.orientation(here, rows) * curve.orientation(ahead, rows) < 0:
+def _branch_point(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoint) -> FoundPoint | None:
+    rows = curve.rows(current)
+    if not curve.orientation(current, rows) * curve.orientation(upcoming, rows) < 0:
         return None
-    rough = curve.between(here, ahead, lambda p: curve.orientation(p, rows))
+    rough = curve.between(current, upcoming, lambda p: curve.orientation(p, rows))
     if rough is None:
-        share = _share(curve, here, ahead, rows)
-        rough = curve.point(here.y + share * (ahead.y - here.y), here.tangent)
+        share = _share(curve, current, upcoming, rows)
+        rough = curve.point(current.y + share * (upcoming.y - current.y), current.tangent)
     solved = _solve_branch_point(curve, rough.y, rows)
     if solved is None:
         return None
     y, left = solved
-    if float(np.linalg.norm(y - here.y)) > 3 * float(np.linalg.norm(ahead.y - here.y)):
+    if float(np.linalg.norm(y - current.y)) > 3 * float(np.linalg.norm(upcoming.y - current.y)):
         return None
-    tangent, other = _directions(curve, y, left, rows, ahead.y - here.y)
-    return Found(BRANCH_POINT, i, curve.point(y, tangent).heading(tangent), other=other)
+    tangent, other = _directions(curve, y, left, rows, upcoming.y - current.y)
+    return FoundPoint(BRANCH_POINT, i, curve.point(y, tangent).heading(tangent), other=other)
 
 
-def _share(curve: ImplicitCurve, here: CurvePoint, ahead: CurvePoint, rows: Array) -> float:
-    a, b = curve.orientation(here, rows), curve.orientation(ahead, rows)
+def _share(curve: ImplicitCurve, current: CurvePoint, upcoming: CurvePoint, rows: Array) -> float:
+    a, b = curve.orientation(current, rows), curve.orientation(upcoming, rows)
     return a / (a - b)
 
 
 def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Array, Array] | None:
-    """Newton's method on (y, β, ψ); derivatives of F_yᵀ ψ by differences, which costs no digits of the solution."""
+    """Newton's method on (y, β, ψ); derivatives of F_yᵀ ψ by differences, which does not affect the accuracy."""
     n = len(y)
 
     def evaluate(z: Array) -> tuple[Array, Array]:
@@ -166,7 +171,7 @@ def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Ar
         f, jacobian, _ = curve.jacobians(y)
         f, jacobian = rows @ f, rows @ jacobian
         gap = np.concatenate([f + beta * left, jacobian.T @ left, [left @ left - 1]])
-        # F is twice differentiable, so that ∂(F_yᵀ ψ)/∂y is symmetric: row k is the bend along the k-th unknown
+        # F is twice differentiable, so that ∂(F_yᵀ ψ)/∂y is symmetric: row k is the derivative along the k-th unknown
         second = np.array([(rows @ curve.jacobian_derivative(y, unit)).T @ left for unit in np.eye(n)])
         whole = np.block(
             [
@@ -184,7 +189,7 @@ def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Ar
 
 
 def _directions(curve: ImplicitCurve, y: Array, left: Array, rows: Array, along: Array) -> tuple[Array, Array]:
-    """Tangents of the branch followed and of the one that crosses it: roots of ψᵀ F_yy (v, v) = 0 in the plane of tangents."""
+    """Tangents of the current and of the crossing branch: roots of ψᵀ F_yy (v, v) = 0 in the plane of tangents."""
     plane = np.linalg.svd(rows @ curve.jacobians(y)[1])[2][-2:]
     quadratic = np.array([[left @ (rows @ curve.jacobian_derivative(y, a)) @ b for b in plane] for a in plane])
     a, b, c = quadratic[0, 0], quadratic[0, 1] + quadratic[1, 0], quadratic[1, 1]
@@ -199,7 +204,7 @@ def _directions(curve: ImplicitCurve, y: Array, left: Array, rows: Array, along:
 
 
 def _ahead(direction: Array, gradient: Array) -> Array:
-    """The direction or its opposite: what varies grows along it, or where it does not change, what changes most."""
+    """The direction or its opposite, so that the continuation quantity grows, or else the largest component is positive."""
     grows = float(gradient @ direction)
     sign = grows if abs(grows) > STILL * float(np.linalg.norm(gradient)) else float(direction[np.argmax(np.abs(direction))])
     return direction if sign >= 0 else -direction

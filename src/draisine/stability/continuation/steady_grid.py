@@ -1,4 +1,4 @@
-"""Steady motions over a grid of two fixed quantities, solved row by row, each row at once from the one before it."""
+"""Steady motions over a grid of two fixed quantities, solved row by row, each row as a batch from the previous one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.stability.batch_evaluation import BatchProgram
-from draisine.stability.continuation.problem import running_on
+from draisine.stability.continuation.problem import drifting_coordinates
 from draisine.stability.deviations import deviations_of
 from draisine.stability.steady import SteadyMotion, SteadyProblem
 
@@ -18,10 +18,10 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 PARTS = 8
-# settled: its square is what is left; residuals in units of the Jacobian's largest entry
+# steps this small are squared by the last iteration; residuals relative to the largest entry of the Jacobian
 NEWTON = BatchNewton(step_tolerance=1e-8, acceptable=1e-8, max_iterations=12)
-LONGEST = 12.0  # change of an unknown in a step
-LEAP = 0.5  # rad or relative: a larger change from the row before is another family of motions
+LONGEST = 12.0  # largest change of an unknown in a step
+LEAP = 0.5  # rad or relative: a larger change between rows means another family of motions
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Solved:
+class GridSolution:
     """x, u and p at every point of a grid (first, second, …), and whether a steady motion was found."""
 
     x: Array
@@ -43,27 +43,27 @@ class Solved:
     exists: Flags
 
 
-class Held:
+class SteadyGridSolver:
     """The steady problem of a grid."""
 
     def __init__(self, base: SteadyMotion, grid: Grid, fixed: Mapping[str, float], free: Sequence[str]) -> None:
         e = base.equations
         self.base, self.grid = base, grid
         deviations = deviations_of(e)
-        jacobians = deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
-        names = deviations.choose(jacobians).names
-        values = dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
+        derivatives = deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
+        names = deviations.choose(derivatives).names
+        values = dict(zip(deviations.candidates, derivatives.values[0].tolist(), strict=True))
         own = [*(i.name for i in e.inputs), *(p.name for p in e.parameters)]
         freed = [*free, *(n for n in (*fixed, *grid.names) if n in own and n not in free)]
-        self.ignorable = running_on(base, freed)
+        self.ignorable = drifting_coordinates(base, freed)
         essential = [n for n in names if n not in self.ignorable and n not in e.independent]
-        targeted = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
-        self.problem = SteadyProblem(e, essential, freed, targeted)
+        fixed_values = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
+        self.problem = SteadyProblem(e, essential, freed, fixed_values)
         self._program = BatchProgram(self.problem.program)
-        self._wanted = np.array(list(targeted.values()))
+        self._targets_vector = np.array(list(fixed_values.values()))
 
-    def solve(self) -> Solved:
-        """All points: one row by steps from the base, the others from their neighbors."""
+    def solve(self) -> GridSolution:
+        """All points: one row point by point from the base, the others from their neighbors."""
         first, second = self.grid.first, self.grid.second
         problem, base = self.problem, self.base
         y0 = problem.pack(base.x, base.u, base.p)
@@ -88,10 +88,10 @@ class Held:
                 k += step
         x, u, p = self._unpacked(y.reshape(-1, len(y0)))
         shape = y.shape[:2]
-        return Solved(x.reshape(*shape, -1), u.reshape(*shape, -1), p.reshape(*shape, -1), exists)
+        return GridSolution(x.reshape(*shape, -1), u.reshape(*shape, -1), p.reshape(*shape, -1), exists)
 
     def _beginning(self) -> tuple[int, int]:
-        """The grid's point nearest to the base."""
+        """Indices of the grid point nearest to the base."""
         values = self.base.values
         return tuple(
             int(np.argmin(np.abs(points - values[name])))
@@ -109,7 +109,7 @@ class Held:
                 k += step
 
     def _in_parts(self, y: Array, begin: float, end: float, second: Array) -> tuple[Array, Flags]:
-        """A row's step once more, in short parts, where one long one failed."""
+        """Repeat a failed step between rows in short parts."""
         good = np.ones(len(y), dtype=bool)
         before = y
         for value in np.linspace(begin, end, PARTS + 1)[1:]:
@@ -120,23 +120,23 @@ class Held:
         return y, good
 
     def _newton(self, y: Array, first: Array, second: Array) -> tuple[Array, Flags]:
-        """Least-squares Newton steps at all points at once; whether each has settled."""
-        wanted = np.repeat(self._wanted[None], len(y), axis=0)
-        wanted[:, -2], wanted[:, -1] = first, second
+        """Least-squares Newton steps at all points at once, and where they converged."""
+        targets_vector = np.repeat(self._targets_vector[None], len(y), axis=0)
+        targets_vector[:, -2], targets_vector[:, -1] = first, second
 
-        def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
-            residual, jacobian = self._evaluate(y, wanted)
+        def evaluate(y: Array, rows: Indices) -> tuple[Array, Array]:
+            residual, jacobian = self._evaluate(y, targets_vector)
             units = np.maximum(1.0, np.abs(jacobian).max(axis=(1, 2)))
-            return (residual / units[:, None])[places], (jacobian / units[:, None, None])[places]
+            return (residual / units[:, None])[rows], (jacobian / units[:, None, None])[rows]
 
         found = NEWTON.solve(evaluate, y, _least_squares)
         return found.x, found.converged
 
-    def _evaluate(self, y: Array, wanted: Array) -> tuple[Array, Array]:
+    def _evaluate(self, y: Array, targets_vector: Array) -> tuple[Array, Array]:
         x, u, p = self._unpacked(y)
         own, free = self.problem.own, len(self.problem.free)
         z = y[:, own : y.shape[1] - free]
-        residual, jacobian = self._program(np.zeros((len(y), 1)), x, u, p, z, wanted)
+        residual, jacobian = self._program(np.zeros((len(y), 1)), x, u, p, z, targets_vector)
         return residual[..., 0], jacobian
 
     def _unpacked(self, y: Array) -> tuple[Array, Array, Array]:
@@ -152,7 +152,7 @@ class Held:
 
 
 def _least_squares(residual: Array, jacobian: Array, damping: Array) -> Array:
-    """Newton steps of more equations than unknowns; NaN where unknowns are not determined."""
+    """Least-squares Newton steps; NaN where unknowns are not determined."""
     q, r = np.linalg.qr(jacobian)
     diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
     r = np.where((diagonal.min(axis=1) > 1e-13 * diagonal.max(axis=1))[:, None, None], r, np.nan)
@@ -161,5 +161,5 @@ def _least_squares(residual: Array, jacobian: Array, damping: Array) -> Array:
 
 
 def _leap(new: Array, old: Array) -> Array:
-    """The largest change of an unknown, relative to its size where that is above one."""
+    """The largest change of an unknown, relative to its magnitude where that is above one."""
     return np.asarray((np.abs(new - old) / np.maximum(1.0, np.maximum(np.abs(old), np.abs(new)))).max(axis=1))

@@ -1,2 +1,2 @@
-"""Periodic motions: `flow` carries named deviations along a motion, `shooting` closes it, `floquet` tells what deviations do,
-`cycle` is the result, `branch` follows cycles over a parameter."""
+"""Periodic motions: `flow` propagates named deviations, `shooting` solves the boundary value problem, `floquet` computes the
+multipliers, `cycle` is the result, `branch` follows cycles over a parameter."""

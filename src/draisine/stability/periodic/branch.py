@@ -1,7 +1,7 @@
-"""Families of periodic motions over a parameter, by pseudo-arclength: the parameter is one of the unknowns, so that the way leads
-round folds, where a stable and an unstable motion meet, and down to where a cycle shrinks into a motion at rest.
+"""Continuation of periodic motions over a parameter by pseudo-arclength: the parameter is one of the unknowns, so that the branch
+passes folds, where a stable and an unstable motion meet, and reaches Hopf points, where a cycle shrinks to an equilibrium.
 
-All derivatives, that by the parameter too, are exact: tangents are the null vectors of the shooting equations.
+All derivatives, including that by the parameter, are exact: tangents are null vectors of the shooting equations.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
 from draisine.results.base import Result, figure
-from draisine.stability.periodic.cycle import Cycle, made
-from draisine.stability.periodic.shooting import Shot, closed, shot
+from draisine.stability.periodic.cycle import Cycle, cycle_of
+from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
 
 Array = NDArray[np.float64]
 
-GROWTH = 1.5  # of the step after one that went well
-SHORTEST = 1e-3  # part of the first step below which the way is given up
+GROWTH = 1.5  # of the step length after a successful step
+SHORTEST = 1e-3  # smallest step, relative to the first
 ROUNDS = 8
-BEND = 0.8  # least cosine between the tangents before and after a step
+LEAST_COSINE = 0.8  # between the tangents before and after a step
 
-SHOWN = 2  # quantities that are drawn besides the period, when none are named
+SHOWN = 2  # quantities plotted besides the period, if none are named
 
 
 @dataclass(frozen=True, eq=False)
 class CycleBranch(Result):
-    """Periodic motions along a parameter, in the order of the way."""
+    """Periodic motions along a branch over a parameter, in order."""
 
     parameter: str
     cycles: tuple[Cycle, ...]
-    ending: str  # why the way ends where it does
+    ending: str  # why the branch ends
 
     @property
     def values(self) -> Array:
-        """Of the parameter."""
+        """Values of the parameter."""
         return np.array([cycle.parameters[self.parameter] for cycle in self.cycles])
 
     @property
@@ -53,12 +53,12 @@ class CycleBranch(Result):
         return tuple(cycle.stable for cycle in self.cycles)
 
     def amplitudes(self, name: str) -> Array:
-        """Half of what a quantity moves over a period, along the way."""
+        """Half of the range of a quantity over a period, along the branch."""
         return np.array([cycle.amplitude(name) for cycle in self.cycles])
 
     @property
     def folds(self) -> tuple[float, ...]:
-        """Values at which the way turns back, by a parabola through the points around."""
+        """Values at which the branch turns back, by a parabola through neighboring points."""
         values, found = self.values, []
         for i in range(1, len(values) - 1):
             before, after = values[i] - values[i - 1], values[i + 1] - values[i]
@@ -74,10 +74,10 @@ class CycleBranch(Result):
         e, ignorable = self.cycles[0].equations, self.cycles[0].ignorable
         units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters)}
         chosen = names or [c.name for c in e.coordinates if c.name not in ignorable][:SHOWN]
-        reported = {"period": ("s", self.periods)}
-        reported |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
+        columns = {"period": ("s", self.periods)}
+        columns |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
         over = (self.parameter, units.get(self.parameter, ""))
-        return figure("plots.periodic.family_figure", over, self.values, self.stable, reported, **options)
+        return figure("plots.periodic.family_figure", over, self.values, self.stable, columns, **options)
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]
@@ -91,41 +91,41 @@ def follow_cycle(
 ) -> CycleBranch:
     """Follow a periodic motion over a parameter until this reaches `to`, or the motion shrinks to `least` of its size.
 
-    Steps are lengths along the way, relative to the sizes of the motion and of the way in the parameter: the `first`, and the
-    `largest`; at `most` so many are taken. Folds are passed, and `to` may be reached after turning back.
+    `first` and `largest` are step lengths along the branch, relative to the size of the motion and to the change of the
+    parameter; `most` is the largest number of steps. Folds are passed, and `to` may be reached after turning back.
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
         raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{did_you_mean(parameter, known)}")
     size = abs(to - cycle.parameters[parameter])
     if size == 0.0:
-        raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
+        raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; give another value")
     flow = replace(cycle.shot.flow, parameter=parameter, size=size)
     begun = cycle.shot
     nodes = [flow.node(begun.time(i), node.x, begun.p) for i, node in enumerate(begun.nodes)]
-    walk = _Walk(shot(flow, begun.conditions, nodes, begun.period, begun.p), to, first, largest)
+    walk = _FamilyWalk(shoot(flow, begun.conditions, nodes, begun.period, begun.p), to, first, largest)
     shots = [walk.now]
     whole = _size(walk.now)
     ending = f"{most} steps were made"
     for now in walk.steps(most):
-        if shots[-1].nodes[0].rates @ now.nodes[0].rates < 0.0:  # on the other side of rest
-            ending = "the motion shrinks into one at rest"
+        if shots[-1].nodes[0].rates @ now.nodes[0].rates < 0.0:  # beyond the equilibrium
+            ending = "the cycle shrinks to an equilibrium"
             break
         shots.append(now)
         if _size(now) < least * whole:
-            ending = "the motion shrinks into one at rest"
+            ending = "the cycle shrinks to an equilibrium"
             break
     else:
         ending = walk.ending or ending
-    return CycleBranch(parameter, tuple(made(s, cycle.ignorable) for s in shots), ending)
+    return CycleBranch(parameter, tuple(cycle_of(s, cycle.ignorable) for s in shots), ending)
 
 
 def _size(now: Shot) -> float:
-    """How far the motion moves, by its rate at the start and its period."""
+    """Size of the motion, by its initial rate and its period."""
     return float(np.linalg.norm(now.nodes[0].rates / now.flow.scales)) * now.period
 
 
-class _Walk:
+class _FamilyWalk:
     """Steps along a family."""
 
     def __init__(self, begin: Shot, to: float, first: float, largest: float) -> None:
@@ -134,7 +134,7 @@ class _Walk:
         towards = np.zeros(begin.unknowns)
         towards[-1] = np.sign(to - self._value(begin)) or 1.0
         self._side = float(towards[-1])
-        # lengths are relative to the values themselves where these are larger than what they move by in a period
+        # lengths are relative to the values where these are larger than their change over a period
         sizes = np.concatenate([np.abs(node.values) / begin.flow.scales for node in begin.nodes])
         self._weights = np.ones(begin.unknowns)
         self._weights[: len(sizes)] = 1.0 / np.maximum(sizes, 1.0)
@@ -142,11 +142,11 @@ class _Walk:
 
     @staticmethod
     def _value(now: Shot) -> float:
-        return float(now.p[now.flow.place])
+        return float(now.p[now.flow.parameter_index])
 
     def _along(self, now: Shot, before: Array) -> Array:
-        """The tangent, in the sense of the one before, of length one."""
-        matrix = np.vstack([now.jacobian, now.across])
+        """The unit tangent, oriented like the previous one."""
+        matrix = np.vstack([now.jacobian, now.phase_row])
         tangent = np.linalg.svd(matrix)[2][-1]
         length = float(np.linalg.norm(self._weights * tangent))
         return np.asarray(tangent / (length if (self._weights**2 * tangent) @ before >= 0.0 else -length))
@@ -161,20 +161,20 @@ class _Walk:
                 self.ending = f"{now.flow.parameter} reached {self._to:g}"
                 return
         if walker.ended:
-            self.ending = "steps became too short: the family ends, branches or is not smooth there"
+            self.ending = "the step length became too small: the family ends, branches or is not smooth there"
 
     @staticmethod
     def _limit(at: tuple[Shot, Array]) -> float:
-        """A cycle that shrinks must not be stepped over."""
+        """Do not step over the point where a cycle shrinks to an equilibrium."""
         return 0.5 * _size(at[0]) / (2 * np.pi)
 
     def _advance(self, at: tuple[Shot, Array], length: float) -> tuple[Shot, Array] | Rejected:
-        """A step along the tangent; rejected if the motion does not close there, or the way bends."""
+        """A step along the tangent; rejected if shooting fails, or the tangent turns too much."""
         now, tangent = at
         row = (self._weights**2 * tangent)[None]
         try:
-            found = closed(now.taken(length * tangent), 1e-8, ROUNDS, row, np.zeros(1))
+            found = close_orbit(now.stepped(length * tangent), 1e-8, ROUNDS, row, np.zeros(1))
             ahead = self._along(found, tangent)
         except (ModelError, SolverError):
             return Rejected()
-        return (found, ahead) if float((self._weights**2 * ahead) @ tangent) >= BEND else Rejected()
+        return (found, ahead) if float((self._weights**2 * ahead) @ tangent) >= LEAST_COSINE else Rejected()

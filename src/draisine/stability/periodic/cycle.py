@@ -35,8 +35,8 @@ from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion, motion_at
 from draisine.stability.periodic.floquet import Floquet, floquet
-from draisine.stability.periodic.flow import FINE, Flow, projected, well_reported
-from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
+from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
+from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, close_orbit, fixes_phase, shoot
 from draisine.stability.steady import ignorable_at
 
 if TYPE_CHECKING:
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOOKS = 5  # states along the first guess at which it is seen which coordinates do not matter
-STEADY = 0.2  # part of its spread by which the mean of what moves to and fro may drift
-RETURNED = 0.1  # part of its spread by which a state may miss what it was a period ago while it settles
+LOOKS = 5  # states along the first guess at which ignorable coordinates are detected
+STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
+RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
 FINE_SAMPLES = 2001
-NOTHING = 1e-9  # deviations that move less are not measured by what they move
-STILL = 1e-4  # a motion that moves less than this part of what it began with has come to rest
+NOTHING = 1e-9  # ranges below this are not used as scales
+STILL = 1e-4  # a motion this small, relative to the first guess, is an equilibrium
 
 
 @dataclass(frozen=True, eq=False)
 class Cycle(Result):
-    """A periodic motion, found by shooting, with what becomes of deviations from it."""
+    """A periodic motion, found by shooting, with its Floquet multipliers."""
 
     shot: Shot
     floquet: Floquet
-    ignorable: tuple[str, ...]  # coordinates on which nothing depends: they need not return
+    ignorable: tuple[str, ...]  # coordinates on which nothing depends; they need not be periodic
 
     @property
     def equations(self) -> Equations:
@@ -76,12 +76,12 @@ class Cycle(Result):
 
     @property
     def values(self) -> dict[str, float]:
-        """Where the motion begins, by the names of the deviations."""
+        """The initial state, by the names of the deviations."""
         return dict(zip(self.names, self.shot.nodes[0].values.tolist(), strict=True))
 
     @property
     def monodromy(self) -> Array:
-        """What one period makes of small deviations from the start."""
+        """The monodromy matrix: small deviations after one period by those at the start."""
         return self.shot.monodromy
 
     @property
@@ -95,12 +95,12 @@ class Cycle(Result):
 
     @property
     def stable(self) -> bool | None:
-        """Whether deviations die away; None where this is not decided to first order."""
+        """Whether deviations decay; None where this is not decided to first order."""
         return self.floquet.stable
 
     @property
     def start(self) -> Motion:
-        """The state in which the motion begins."""
+        """The initial state."""
         return Motion(self.equations, self.shot.nodes[0].x, self.shot.flow.u, self.shot.p)
 
     @property
@@ -123,7 +123,7 @@ class Cycle(Result):
         return self.run()
 
     def amplitude(self, name: str) -> float:
-        """Half of what a quantity moves over a period, its peaks rounded off by parabolas through samples."""
+        """Half of the range of a quantity over a period, with peaks from parabolas through samples."""
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
 
@@ -151,19 +151,17 @@ class Cycle(Result):
         }
 
     def __str__(self) -> str:
-        reported = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
+        multipliers = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
         verdict = {True: "stable", False: "unstable", None: "neutral to first order"}[self.stable]
         lines = [
             f"{self.equations.name}: periodic motion of {self.period:.10g} s, {verdict}",
-            f"  closes to {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
-            f"  Floquet multipliers {reported or 'none'}",
+            f"  shooting error {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
+            f"  Floquet multipliers {multipliers or 'none'}",
         ]
         if self.floquet.trivial is not None:
-            lines.append(
-                f"  the multiplier that must be 1 is {self.floquet.trivial:.12g}: {self.floquet.digits:.0f} digits are good"
-            )
+            lines.append(f"  the trivial multiplier is {self.floquet.trivial:.12g}: {self.floquet.digits:.0f} correct digits")
         if self.ignorable:
-            lines.append(f"  need not return: {', '.join(self.ignorable)}")
+            lines.append(f"  not periodic: {', '.join(self.ignorable)}")
         return "\n".join(lines)
 
 
@@ -186,64 +184,64 @@ def limit_cycle(
 ) -> Cycle:
     """The periodic motion near a start, with its Floquet multipliers.
 
-    - `start`: wishes for the first guess, as in `simulate`, or a motion. `settle` seconds are run first, towards a cycle that
-      attracts.
-    - `period`: a guess; without it one is read from the motion after settling. Equations that depend on time are forced
-      (`forced` overrides this): their period is given and kept.
-    - `fix`: values at the start, or of the "period", that choose one motion of a family, e.g. {"angle": 1.0}, or say where the
+    - `start`: targets for the first guess, as in `simulate`, or a motion. `settle` seconds are simulated first, to approach an
+      attracting cycle.
+    - `period`: a guess; without it the period is estimated after settling. Equations that depend on time are forced (`forced`
+      overrides this): their period must be given and is constant.
+    - `fix`: initial values, or the "period", that select one motion of a family, e.g. {"angle": 1.0}, or the phase at which the
       motion begins, e.g. {"lateral": 0.0}.
-    - `nodes`: of multiple shooting; unstable motions and long ones need several.
-    - `advance`: by how much deviations grow in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Coordinates on
-      which nothing depends (place on the track, angles of rotors) are found and need not return.
-    - `states`: names by which deviations are told, as in `linearize`.
+    - `nodes`: number of nodes of multiple shooting; unstable and long motions need several.
+    - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
+      (position on the track, angles of rotors) are detected and need not be periodic.
+    - `states`: names of deviations, as in `linearize`.
     """
     motion = start if isinstance(start, Motion) else motion_at(model, start, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p
     dynamics = e.explicit
     driven = _depends_on_time(dynamics) if forced is None else forced
     if driven and period is None:
-        raise ArgumentError(f"{e.name} depends on time, so that its period is that of what drives it: give period=…")
+        raise ArgumentError(f"{e.name} depends on time, so that its period is that of the excitation: give period=…")
     x = motion.x
     if settle > 0.0:
-        x, found = _settled(e, x, u, p, settle, method)
+        x, found = _settle(e, x, u, p, settle, method)
         period = found if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
-        raise ArgumentError(f"{e.name}: give a guess for the period, or seconds in which to settle; got period={period!r}")
+        raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
     fixed = dict(fix or {})
-    asked = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
+    preferred = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
     guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
-    flow, ignorable = _flow(e, guess, u, p, asked, method)
-    for name in asked:
+    flow, ignorable = _flow(e, guess, u, p, preferred, method)
+    for name in preferred:
         if name not in flow.names:
-            raise ArgumentError(f"{e.name}: nothing depends on {name!r}, so that it need not return and cannot be fixed")
+            raise ArgumentError(f"{e.name}: {name!r} is ignorable: it need not be periodic and cannot be fixed")
     grown = np.zeros(len(flow.names))
     for name, value in (advance or {}).items():
         if name not in flow.names:
-            raise ArgumentError(f"{e.name}: {name!r} is none of the deviations that must return ({', '.join(flow.names)})")
+            raise ArgumentError(f"{e.name}: {name!r} is not one of the periodic deviations ({', '.join(flow.names)})")
         grown[flow.names.index(name)] = value
     if PERIOD in fixed and driven:
-        raise ArgumentError(f"{e.name} depends on time: its period is what was given and cannot be fixed besides")
-    places = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
-    begun = [flow.node(period * i / nodes, projected(e, 0.0, guess[k], u, p), p) for i, k in enumerate(places)]
-    conditions = Conditions(not driven, fixed, grown, locates(flow, fixed, begun[0]))
-    return made(closed(shot(flow, conditions, begun, period, p), accuracy, rounds), ignorable)
+        raise ArgumentError(f"{e.name} depends on time: its period is given by period=… and cannot be fixed")
+    indices = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
+    begun = [flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, p), p) for i, k in enumerate(indices)]
+    conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]))
+    return cycle_of(close_orbit(shoot(flow, conditions, begun, period, p), accuracy, rounds), ignorable)
 
 
-def made(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
-    """The cycle of a motion that closes."""
+def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
+    """The cycle of a converged shooting solution."""
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
     if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
-        raise SolverError(f"{flow.equations.name}: the search ended in a motion at rest; start farther away from it")
+        raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
     return Cycle(found, floquet(found.monodromy, found.period, rate, flow.scales), ignorable)
 
 
 def _peak(values: Array) -> float:
     """The largest value of a periodic sequence, by the parabola through it and its neighbors."""
     i = int(np.argmax(values))
-    before, here, after = values[i - 1], values[i], values[(i + 1) % len(values)]
-    bend = before - 2 * here + after
-    return float(here) if bend == 0.0 else float(here - (after - before) ** 2 / (8 * bend))
+    before, peak, after = values[i - 1], values[i], values[(i + 1) % len(values)]
+    bend = before - 2 * peak + after
+    return float(peak) if bend == 0.0 else float(peak - (after - before) ** 2 / (8 * bend))
 
 
 def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
@@ -252,20 +250,20 @@ def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
 
 
 def _flow(
-    e: Equations, states: Array, u: Array, p: Array, asked: tuple[str, ...], method: Method
+    e: Equations, states: Array, u: Array, p: Array, preferred: tuple[str, ...], method: Method
 ) -> tuple[Flow, tuple[str, ...]]:
-    """Deviations that must return, with their sizes along the first guess, and the coordinates that need not."""
+    """Periodic deviations with their scales along the first guess, and the ignorable coordinates."""
     looks = states[np.linspace(0, len(states) - 1, LOOKS).round().astype(int)]
     ignorable = ignorable_at(e, list(looks), u, p)
-    deviations = deviations_of(e, asked)
-    naming = well_reported(deviations, looks, u, p)
+    deviations = deviations_of(e, preferred)
+    naming = well_conditioned_naming(deviations, looks, u, p)
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
     values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
     spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
     sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
     scales = np.where(sizes > NOTHING, sizes, 1.0)
-    return Flow(e, naming, names, asked, u, method, scales), tuple(n for n in naming.names if n in ignorable)
+    return Flow(e, naming, names, preferred, u, method, scales), tuple(n for n in naming.names if n in ignorable)
 
 
 # ------------------------------------------------------------------------------------------------------------- motions
@@ -274,7 +272,7 @@ def _flow(
 def _integrated(e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method) -> Array:
     run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
     if run.status.kind != Ending.FINISHED:
-        raise SolverError(f"{e.name}: the first guess does not move on for {until:g} s: {run.status}")
+        raise SolverError(f"{e.name}: the first guess cannot be simulated for {until:g} s: {run.status}")
     return run.states
 
 
@@ -283,8 +281,8 @@ def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
     return integrate(e, found.nodes[0].x, until, parameters=found.p, inputs=found.flow.u, method=found.flow.method, samples=times)
 
 
-def _settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, float | None]:
-    """The state when something that moves to and fro last passes its mean upwards, and the time since the state was like that."""
+def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, float | None]:
+    """The state at the last upward crossing of the mean of an oscillating quantity, and the time since the state was similar."""
     count = 4001
     states = _integrated(e, x, u, p, seconds, count, method)
     late = states[count // 2 :]
@@ -292,7 +290,7 @@ def _settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method:
     half = len(late) // 2
     drift = np.abs(late[:half].mean(axis=0) - late[half:].mean(axis=0))
     moving = np.flatnonzero((drift < STEADY * spread) & (spread > NOTHING * np.abs(late).max(axis=0)))
-    found: list[tuple[float, float, int]] = []  # after how many samples, how far from having returned, where
+    found: list[tuple[float, float, int]] = []  # period in samples, difference to the earlier state, index
     for k in moving:
         wave = late[:, k] - late[:, k].mean()
         rising = np.flatnonzero((wave[:-1] < 0.0) & (wave[1:] >= 0.0))
@@ -302,6 +300,6 @@ def _settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method:
             found.append((float(exact[-1] - exact[-back]), float(np.abs(apart).max()), int(rising[-1])))
     if not found:
         return states[-1], None
-    did_you_mean = min(miss for _, miss, _ in found)
-    samples, _, place = min(entry for entry in found if entry[1] <= max(2 * did_you_mean, RETURNED))
-    return late[place], samples * seconds / (count - 1)
+    smallest_miss = min(miss for _, miss, _ in found)
+    samples, _, index = min(entry for entry in found if entry[1] <= max(2 * smallest_miss, RETURNED))
+    return late[index], samples * seconds / (count - 1)

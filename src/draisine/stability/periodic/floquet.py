@@ -1,8 +1,8 @@
-"""Floquet multipliers: what one period makes of small deviations from a periodic motion (Floquet 1883).
+"""Floquet multipliers of periodic motions: eigenvalues of the monodromy matrix M (Floquet 1883).
 
-An autonomous motion returns along itself: M f = f for its rate f. This multiplier is known to be one; by how much M f misses f
-tells how many digits are good. The others are those of M on the deviations modulo f, which keeps them accurate also where there
-are more multipliers of one, as in conservative systems, and M is not diagonalisable.
+For an autonomous motion with the rate f, M f = f: the trivial multiplier is one, and |M f − f| gives the number of correct
+digits. The others are those of M on the deviations modulo f, which keeps them accurate also where there are more multipliers of
+one, as in conservative systems, and M is not diagonalizable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Floquet:
 
     @property
     def digits(self) -> float:
-        """Digits that are good, by the multiplier that must be one."""
+        """Number of correct digits, from the trivial multiplier."""
         return float(-np.log10(max(self.trivial_error, 1e-16)))
 
     @property
@@ -45,7 +45,7 @@ class Floquet:
 
     @property
     def stable(self) -> bool | None:
-        """Whether every deviation dies away, but for the one along the motion; None where a neutral one leaves it open."""
+        """Whether every deviation across the motion decays; None where a neutral multiplier leaves it undecided."""
         sizes = np.abs(self.multipliers)
         if np.any(sizes > 1.0 + NEUTRAL):
             return False
@@ -53,7 +53,7 @@ class Floquet:
 
     @property
     def attracts(self) -> bool:
-        """Whether all deviations but the neutral ones die away: within one energy, say, where energy is conserved."""
+        """Whether all deviations except the neutral ones decay, for example within one energy level of a conservative system."""
         sizes = np.abs(self.multipliers)
         return bool(np.all(sizes[np.abs(self.multipliers - 1.0) > NEUTRAL] < 1.0 - NEUTRAL))
 
@@ -72,8 +72,8 @@ def floquet(monodromy: Array, period: float, rate: Array | None, scales: Array) 
     along = rate / scales
     along = along / np.linalg.norm(along)
     image = matrix @ along
-    across = np.linalg.qr(np.column_stack([along, np.eye(len(along))]))[0][:, 1 : len(along)]
-    others = np.linalg.eigvals(across.T @ matrix @ across)
+    complement = np.linalg.qr(np.column_stack([along, np.eye(len(along))]))[0][:, 1 : len(along)]
+    others = np.linalg.eigvals(complement.T @ matrix @ complement)
     return Floquet(_sorted(others), period, float(along @ image), float(np.linalg.norm(image - along)))
 
 

@@ -1,8 +1,7 @@
-"""Where a motion leads, and where it leads named deviations: ∂ζ(x(t))/∂ζ(x(0)), by exact sensitivities.
+"""The flow of a motion and of named deviations, ∂ζ(x(t))/∂ζ(x(0)), by exact sensitivities.
 
-Deviations are those of `stability.deviations`: they keep the constraints, and quaternions are told by heading, lean and pitch.
-Coordinates on which nothing depends (the place along the track, angles of rotors) are left out: a motion is periodic though they
-have moved on.
+Deviations are those of `stability.deviations`: they satisfy the constraints, and quaternions are replaced by heading, lean and
+pitch. Ignorable coordinates (position along the track, angles of rotors) are left out: they need not be periodic.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import integrate_varied
-from draisine.stability.deviations import Deviations, Naming, deviations_of
+from draisine.stability.deviations import Derivatives, Deviations, Naming, deviations_of
 from draisine.stability.linearization import motion_at
 
 Array = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-11, atol=1e-13)
-PROJECTION = Newton(tolerance=1e-15, max_iterations=6)  # back onto the constraints, by steps that the equations have
+PROJECTION = Newton(tolerance=1e-15, max_iterations=6)  # onto the constraints, by the projection of the equations
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A state on the constraints with what the flow from it needs."""
+    """A state on the constraints, with its deviations and their rates."""
 
     x: Array
     values: Array  # ζ
@@ -47,7 +46,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """From a node over some time: the end, and derivatives of its ζ by the deviations of the node and by the parameter."""
+    """The flow from a node over some time: its end, and derivatives of the final ζ by the initial ζ and by the parameter."""
 
     end: Node
     matrix: Array  # (names, names)
@@ -56,15 +55,15 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Named deviations and how they are carried along. `parameter` may be varied as well."""
+    """The flow of named deviations; `parameter` may be varied as well."""
 
     equations: Equations
     naming: Naming
-    names: tuple[str, ...]  # those that count
-    asked: tuple[str, ...]
+    names: tuple[str, ...]  # deviations without ignorable coordinates
+    preferred: tuple[str, ...]
     u: Array
     method: Method
-    scales: Array  # sizes of the deviations that count
+    scales: Array  # of these deviations
     parameter: str | None = None
     size: float = 1.0  # of the parameter's changes
 
@@ -74,49 +73,49 @@ class Flow:
 
     @cached_property
     def _kept(self) -> list[int]:
-        """Places of the names that count among those of the naming."""
+        """Indices of `names` in the naming."""
         return [self.naming.names.index(name) for name in self.names]
 
     @cached_property
-    def place(self) -> int:
-        """Of the parameter."""
+    def parameter_index(self) -> int:
+        """Index of the parameter."""
         return [q.name for q in self.equations.parameters].index(str(self.parameter))
 
     @cached_property
     def _directions(self) -> tuple[Direction, ...]:
         started = tuple(Direction(name, "x") for name in self.names)
-        return started if self.parameter is None else (*started, Direction(self.parameter, "p", self.place))
+        return started if self.parameter is None else (*started, Direction(self.parameter, "p", self.parameter_index))
 
     def node(self, t: float, x: Array, p: Array) -> Node:
-        """What is known at a state without moving on."""
-        jacobians = deviations_of(self.equations, self.asked).derivatives(t, x[None], self.u[None], p[None])
-        if not all(np.isfinite(a).all() for a in (jacobians.by_state, jacobians.names, jacobians.constraints)):
+        """Deviations, rates and directions at a state."""
+        derivatives = deviations_of(self.equations, self.preferred).derivatives(t, x[None], self.u[None], p[None])
+        if not all(np.isfinite(a).all() for a in (derivatives.by_state, derivatives.names, derivatives.constraints)):
             raise SolverError(
-                f"{self.equations.name}: its derivatives are not finite at t = {t:g} s; the motion is singular there"
+                f"{self.equations.name}: its derivatives are not finite at t = {t:g} s, where the motion is singular"
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
         span = np.zeros((len(x), len(self._kept)))
-        span[: self._own] = self.naming.span(jacobians)[0][:, self._kept]
+        span[: self._own] = self.naming.span(derivatives)[0][:, self._kept]
         shift = np.zeros(len(x))
         if self.parameter is not None:
-            shift[: self._own] = self._shift(t, x, p, jacobians)
-        return Node(x, jacobians.values[0][chosen], self.naming.rates(jacobians)[0][self._kept], span, shift)
+            shift[: self._own] = self._shift(t, x, p, derivatives)
+        return Node(x, derivatives.values[0][chosen], self.naming.rates(derivatives)[0][self._kept], span, shift)
 
-    def _shift(self, t: float, x: Array, p: Array, jacobians: Jacobians) -> Array:
-        """δx by the parameter that keeps the constraints and every ζ."""
-        by_constraints, by_names = _by_parameter(self.equations, self.asked, self.place)([t], x, self.u, p)
-        square = np.vstack([jacobians.constraints[0][list(self.naming.rows)], jacobians.names[0][list(self.naming.chosen)]])
+    def _shift(self, t: float, x: Array, p: Array, derivatives: Derivatives) -> Array:
+        """δx by the parameter that satisfies the constraints and keeps every ζ constant."""
+        by_constraints, by_names = _by_parameter(self.equations, self.preferred, self.parameter_index)([t], x, self.u, p)
+        square = np.vstack([derivatives.constraints[0][list(self.naming.rows)], derivatives.names[0][list(self.naming.chosen)]])
         side = -np.concatenate([by_constraints[list(self.naming.rows)], by_names[list(self.naming.chosen)]])
         return np.asarray(np.linalg.solve(square, side))
 
     def passage(self, t: float, node: Node, duration: float, p: Array) -> Passage:
-        """Move on from a node."""
-        jacobians = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
+        """Integrate from a node, with sensitivities."""
+        derivatives = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
         sizes = np.append(np.ones(len(self.names)), [] if self.parameter is None else self.size)
         run = integrate_varied(
             self.equations,
             node.x,
-            jacobians,
+            derivatives,
             t + duration,
             self._directions,
             sizes=sizes,
@@ -132,23 +131,23 @@ class Flow:
         end = run.final_state[:n]
         carried = run.final_state[n:].reshape(count, n).T[: self._own]
         arrived = self.node(t + duration, end, p)
-        here = deviations_of(self.equations, self.asked).derivatives(t + duration, end[None], self.u[None], p[None])
-        rows = here.names[0][[self.naming.chosen[i] for i in self._kept]]
-        reported = rows @ carried
+        final = deviations_of(self.equations, self.preferred).derivatives(t + duration, end[None], self.u[None], p[None])
+        rows = final.names[0][[self.naming.chosen[i] for i in self._kept]]
+        propagated = rows @ carried
         by_parameter = np.zeros(len(self.names))
         if self.parameter is not None:
-            _, by_names = _by_parameter(self.equations, self.asked, self.place)([t + duration], end, self.u, p)
-            by_parameter = reported[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
-        return Passage(arrived, reported[:, : len(self.names)], by_parameter)
+            _, by_names = _by_parameter(self.equations, self.preferred, self.parameter_index)([t + duration], end, self.u, p)
+            by_parameter = propagated[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
+        return Passage(arrived, propagated[:, : len(self.names)], by_parameter)
 
     def moved(self, t: float, node: Node, change: Array, p: Array, by_parameter: float = 0.0) -> Node:
-        """The node with its ζ changed, back on the constraints."""
+        """The node with changed ζ, projected onto the constraints."""
         x = node.x + node.span @ change + node.shift * by_parameter
-        return self.node(t, projected(self.equations, t, x, self.u, p), p)
+        return self.node(t, project_onto_constraints(self.equations, t, x, self.u, p), p)
 
 
-def projected(equations: Equations, t: float, x: Array, u: Array, p: Array) -> Array:
-    """The state moved onto its constraints by the equations' own projection."""
+def project_onto_constraints(equations: Equations, t: float, x: Array, u: Array, p: Array) -> Array:
+    """The state projected onto its constraints, by the projection of the equations."""
     if equations.project is None:
         return x
     project = equations.project
@@ -161,35 +160,35 @@ def projected(equations: Equations, t: float, x: Array, u: Array, p: Array) -> A
     return found.point[0]
 
 
-def well_reported(deviations: Deviations, states: Array, u: Array, p: Array) -> Naming:
-    """Names of deviations that tell them well at every one of the states, not only at the first."""
+def well_conditioned_naming(deviations: Deviations, states: Array, u: Array, p: Array) -> Naming:
+    """Names of deviations that are well conditioned at all states, not only at the first."""
     given = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    jacobians = deviations.derivatives(0.0, states, *given)
-    plain = deviations.choose(replace(jacobians, **{f.name: getattr(jacobians, f.name)[:1] for f in fields(jacobians)}))
+    derivatives = deviations.derivatives(0.0, states, *given)
+    plain = deviations.choose(replace(derivatives, **{f.name: getattr(derivatives, f.name)[:1] for f in fields(derivatives)}))
     wanted, names = len(plain.chosen), list(deviations.candidates)
     for least in (0.3, 0.1, 0.01):
-        bases = [np.linalg.qr(g[list(plain.rows)].T)[0].T for g in jacobians.constraints]
+        bases = [np.linalg.qr(g[list(plain.rows)].T)[0].T for g in derivatives.constraints]
         chosen: list[int] = []
         for i in range(len(names)):
-            rows = jacobians.names[:, i, :]
+            rows = derivatives.names[:, i, :]
             left = [row - basis.T @ (basis @ row) for row, basis in zip(rows, bases, strict=True)]
             shares = [np.linalg.norm(a) / max(float(np.linalg.norm(b)), 1e-300) for a, b in zip(left, rows, strict=True)]
             if len(chosen) < wanted and min(shares) > least:
                 chosen.append(i)
                 bases = [np.vstack([basis, a / np.linalg.norm(a)]) for basis, a in zip(bases, left, strict=True)]
-        if len(chosen) == wanted and set(deviations.asked) <= {names[i] for i in chosen}:
+        if len(chosen) == wanted and set(deviations.preferred) <= {names[i] for i in chosen}:
             return Naming(plain.rows, tuple(chosen), tuple(names[i] for i in chosen))
     return plain
 
 
 @lru_cache(maxsize=32)
 def _by_parameter(
-    equations: Equations, asked: tuple[str, ...], place: int
+    equations: Equations, preferred: tuple[str, ...], parameter_index: int
 ) -> Callable[[Sequence[float], Array, Array, Array], tuple[Array, Array]]:
-    """(t, x, u, p) → derivatives of the constraints and of all that may name a deviation, by one parameter."""
-    d = deviations_of(equations, asked)
+    """(t, x, u, p) → derivatives of the constraints and of all candidate names by one parameter."""
+    d = deviations_of(equations, preferred)
     zeta = ca.vertcat(*d.candidates.values())
-    by = [ca.densify(ca.jacobian(e, d._p[place])) for e in (d._motion[0], zeta)]
+    by = [ca.densify(ca.jacobian(e, d._p[parameter_index])) for e in (d._motion[0], zeta)]
     function = ca.Function("by_parameter", [d._t, d._x, d._u, d._p], by)
 
     def call(t: Sequence[float], x: Array, u: Array, p: Array) -> tuple[Array, Array]:
@@ -204,7 +203,7 @@ def _by_parameter(
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """∂ζ(T)/∂ζ(0): what becomes of small deviations from a motion, by name."""
+    """The state transition matrix ∂ζ(T)/∂ζ(0) of named deviations from a motion."""
 
     model: str
     names: tuple[str, ...]
@@ -215,12 +214,12 @@ class Transition:
 
     def __getitem__(self, key: tuple[str, str]) -> float:
         """∂(first at the end)/∂(second at the start)."""
-        places = []
+        indices = []
         for name in key:
             if name not in self.names:
-                raise UnknownNameError(f"{self.model} has no deviation {name!r} here; it has {', '.join(self.names)}")
-            places.append(self.names.index(name))
-        return float(self.matrix[places[0], places[1]])
+                raise UnknownNameError(f"{self.model} has no deviation {name!r} in this motion; it has {', '.join(self.names)}")
+            indices.append(self.names.index(name))
+        return float(self.matrix[indices[0], indices[1]])
 
 
 def transition(
@@ -233,9 +232,9 @@ def transition(
     states: Sequence[str] = (),
     method: Method = FINE,
 ) -> Transition:
-    """The matrix that carries small deviations from a start to those after `until` seconds, exactly and by name.
+    """The exact state transition matrix: small deviations after `until` seconds by those at the start, by name.
 
-    `states` are names of states or outputs by which deviations shall be told; the others are chosen as in `linearize`.
+    `states` are states or outputs that name deviations; the others are chosen as in `linearize`.
 
     >>> import sympy as sp, draisine as dr
     >>> x, v = sp.symbols("x v")
@@ -244,10 +243,10 @@ def transition(
     0.841470985
     """
     motion = motion_at(model, start, parameters, inputs)
-    e, asked = motion.equations, tuple(states)
-    deviations = deviations_of(e, asked)
+    e, preferred = motion.equations, tuple(states)
+    deviations = deviations_of(e, preferred)
     naming = deviations.choose(deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None]))
-    flow = Flow(e, naming, naming.names, asked, motion.u, method, np.ones(len(naming.names)))
+    flow = Flow(e, naming, naming.names, preferred, motion.u, method, np.ones(len(naming.names)))
     node = flow.node(0.0, motion.x, motion.p)
     reached = flow.passage(0.0, node, until, motion.p)
     begin, end = (dict(zip(flow.names, n.values.tolist(), strict=True)) for n in (node, reached.end))

@@ -1,12 +1,12 @@
-"""Periodic motions by single and multiple shooting: Newton's method on nodes along one period, with exact derivatives.
+"""Single and multiple shooting for periodic motions: Newton's method on nodes along one period, with exact derivatives.
 
 Unknowns are the deviations ζ_i of m nodes, the period T of an autonomous motion, and the parameter where a family is followed:
 
-    ζ(x(t_{i+1}; node i)) − ζ(node i+1) = 0,      the last against the first, plus what the motion advances by in a period,
+    ζ(x(t_{i+1}; node i)) − ζ(node i+1) = 0,      the last node against the first plus the advance per period,
 
-with rows for what is fixed at the first node. The start of an autonomous motion may lie anywhere on it; unless something fixed
-says where, each step is taken across the motion. Steps of least change solve the rows, so that redundant ones (conserved
-quantities) and missing ones (families of motions) do no harm.
+with rows for quantities fixed at the first node. The phase of an autonomous motion is arbitrary; unless a fixed quantity
+determines it, each step is orthogonal to the motion. Least-norm steps solve the rows, so that redundant rows (conserved
+quantities) and missing ones (families of motions) are permitted.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from draisine.stability.periodic.flow import Flow, Node, Passage
 Array = NDArray[np.float64]
 
 PERIOD = "period"
-TRANSVERSAL = 1e-2  # share of the motion's rate along a fixed quantity that settles where the motion begins
+TRANSVERSAL = 1e-2  # relative rate of a fixed quantity from which it determines the phase
 SMALLEST = 1.0 / 64  # part of a Newton step
 
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What a periodic motion must fulfil besides closing."""
+    """Conditions on a periodic motion besides periodicity."""
 
     autonomous: bool
     fixed: Mapping[str, float]  # deviations at the first node, or the period
-    advance: Array  # by which ζ grow in a period
-    located: bool = False  # whether something fixed says where the motion begins
+    advance: Array  # change of ζ in a period
+    phase_fixed: bool = False  # whether a fixed quantity determines the phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,14 @@ class Shot:
         return self.period * node / self.count
 
     @cached_property
-    def gaps(self) -> Array:
+    def defects(self) -> Array:
         """ζ at the end of each passage − ζ of the next node, in scales, (m, names)."""
         after = [n.values for n in self.nodes[1:]] + [self.nodes[0].values + self.conditions.advance]
         return np.array([(a.end.values - b) / self.flow.scales for a, b in zip(self.passages, after, strict=True)])
 
     @cached_property
-    def misses(self) -> Array:
-        """What the fixed quantities miss."""
+    def fixed_residuals(self) -> Array:
+        """Residuals of the fixed quantities."""
         first = dict(zip(self.flow.names, self.nodes[0].values, strict=True))
         sizes = dict(zip(self.flow.names, self.flow.scales, strict=True))
         return np.array(
@@ -78,7 +78,7 @@ class Shot:
 
     @property
     def error(self) -> float:
-        return float(max(np.abs(self.gaps).max(), np.abs(self.misses).max(initial=0.0)))
+        return float(max(np.abs(self.defects).max(), np.abs(self.fixed_residuals).max(initial=0.0)))
 
     @cached_property
     def monodromy(self) -> Array:
@@ -95,7 +95,7 @@ class Shot:
 
     @cached_property
     def jacobian(self) -> Array:
-        """Of gaps, then of what is fixed: by deviations in scales, ln(period), and the parameter by its size."""
+        """Derivatives of the defects and of the fixed quantities by scaled deviations, ln(period), and the scaled parameter."""
         d, m, scales = len(self.flow.names), self.count, self.flow.scales
         matrix = np.zeros((m * d, self.unknowns))
         for i, passage in enumerate(self.passages):
@@ -119,31 +119,33 @@ class Shot:
         return np.array(rows).reshape(len(rows), self.unknowns)
 
     @cached_property
-    def across(self) -> Array:
-        """The row that keeps steps across the motion; none where a fixed quantity says where the motion begins."""
+    def phase_row(self) -> Array:
+        """The phase condition: steps are orthogonal to the motion. Empty where a fixed quantity determines the phase."""
         rate = self.nodes[0].rates / self.flow.scales
         length = float(np.linalg.norm(rate))
-        if not self.conditions.autonomous or self.conditions.located or length == 0.0:
+        if not self.conditions.autonomous or self.conditions.phase_fixed or length == 0.0:
             return np.zeros((0, self.unknowns))
         row = np.zeros((1, self.unknowns))
         row[0, : len(rate)] = rate / length
         return row
 
     def step(self, further: Array | None = None, side: Array | None = None) -> Array:
-        """The Newton step of least change. What is fixed is fulfilled exactly, and `further` rows with their `side`; among the
-        steps that do so, the gaps are closed as far as may be."""
+        """The least-norm Newton step: fixed quantities and `further` rows with their `side` are satisfied exactly, the defects
+        in the least-squares sense."""
         closing = self.count * len(self.flow.names)
         more = np.zeros((0, self.unknowns)) if further is None else further
-        exact = np.vstack([self.jacobian[closing:], self.across, more])
-        right = np.concatenate([-self.misses, np.zeros(len(self.across)), np.zeros(len(more)) if side is None else side])
+        exact = np.vstack([self.jacobian[closing:], self.phase_row, more])
+        right = np.concatenate(
+            [-self.fixed_residuals, np.zeros(len(self.phase_row)), np.zeros(len(more)) if side is None else side]
+        )
         step, free = np.zeros(self.unknowns), np.eye(self.unknowns)
         if len(exact):
             split = decompose(exact)
             step, free = split.solve(right), split.null_space
-        gaps = self.jacobian[:closing]
-        return np.asarray(step + free @ np.linalg.lstsq(gaps @ free, -self.gaps.ravel() - gaps @ step, rcond=RTOL)[0])
+        defects = self.jacobian[:closing]
+        return np.asarray(step + free @ np.linalg.lstsq(defects @ free, -self.defects.ravel() - defects @ step, rcond=RTOL)[0])
 
-    def taken(self, step: Array) -> Shot:
+    def stepped(self, step: Array) -> Shot:
         """The nodes and passages after a step."""
         d, m, flow = len(self.flow.names), self.count, self.flow
         period = self.period * float(np.exp(step[m * d])) if self.conditions.autonomous else self.period
@@ -151,46 +153,46 @@ class Shot:
         if flow.parameter is not None:
             by = float(step[-1]) * self.flow.size
             p = self.p.copy()
-            p[flow.place] += by
+            p[flow.parameter_index] += by
         changes = step[: m * d].reshape(m, d) * flow.scales
         nodes = [
             flow.moved(period * i / m, node, change, p, by)
             for i, (node, change) in enumerate(zip(self.nodes, changes, strict=True))
         ]
-        return shot(flow, self.conditions, nodes, period, p)
+        return shoot(flow, self.conditions, nodes, period, p)
 
 
-def shot(flow: Flow, conditions: Conditions, nodes: list[Node], period: float, p: Array) -> Shot:
+def shoot(flow: Flow, conditions: Conditions, nodes: list[Node], period: float, p: Array) -> Shot:
     """Passages from all nodes."""
     m = len(nodes)
     passages = tuple(flow.passage(period * i / m, node, period / m, p) for i, node in enumerate(nodes))
     return Shot(flow, conditions, tuple(nodes), period, p, passages)
 
 
-def locates(flow: Flow, fixed: Mapping[str, float], first: Node) -> bool:
-    """Whether a motion passes the value of a fixed quantity at its first node, rather than touching it."""
+def fixes_phase(flow: Flow, fixed: Mapping[str, float], first: Node) -> bool:
+    """Whether a fixed quantity determines the phase: it changes at the first node."""
     rate = first.rates / flow.scales
-    held = [flow.names.index(name) for name in fixed if name != PERIOD]
-    return bool(np.abs(rate[held]).max(initial=0.0) > TRANSVERSAL * float(np.linalg.norm(rate)))
+    fixed_indices = [flow.names.index(name) for name in fixed if name != PERIOD]
+    return bool(np.abs(rate[fixed_indices]).max(initial=0.0) > TRANSVERSAL * float(np.linalg.norm(rate)))
 
 
-def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = None, target: Array | None = None) -> Shot:
-    """Newton's method until the motion closes to `accuracy` of its size, or to what integration leaves.
+def close_orbit(begin: Shot, accuracy: float, rounds: int, further: Array | None = None, target: Array | None = None) -> Shot:
+    """Newton's method until the motion is periodic to `accuracy` of its size, or to the accuracy of the integration.
 
-    `further` are rows on the step from `begin` that should come to `target`: for walks along a family.
+    `further` are rows on the step from `begin` that should equal `target`, for continuation.
     """
 
     def step(at: tuple[Shot, Array]) -> Array:
-        now, way = at
-        return now.step(further, None if further is None or target is None else target - further @ way)
+        now, change = at
+        return now.step(further, None if further is None or target is None else target - further @ change)
 
     def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
         try:
-            return at[0].taken(change), at[1] + change
+            return at[0].stepped(change), at[1] + change
         except (ModelError, SolverError):
             return None
 
-    # multipliers are better by as much as the last step is small
+    # a small last step improves the multipliers
     newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds, least_share=SMALLEST)
     found = newton.iterate((begin, np.zeros(begin.unknowns)), size=lambda at: at[0].error, step=step, move=move)
     if not found.converged:
@@ -199,9 +201,9 @@ def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = No
 
 
 def _failure(now: Shot) -> str:
-    worst = np.unravel_index(int(np.abs(now.gaps).argmax()), now.gaps.shape)
+    worst = np.unravel_index(int(np.abs(now.defects).argmax()), now.defects.shape)
     name = now.flow.names[int(worst[1])]
     return (
-        f"{now.flow.equations.name}: no periodic motion was found near this start: after a period of {now.period:.6g} s {name} "
-        f"misses by {abs(now.gaps[worst]):.2g} of its size at best; start closer, give a better period, or more nodes"
+        f"{now.flow.equations.name}: no periodic motion was found near this start: after a period of {now.period:.6g} s the "
+        f"error of {name} is {abs(now.defects[worst]):.2g} of its size at best; start closer, give a better period, or more nodes"
     )
