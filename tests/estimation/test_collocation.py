@@ -118,5 +118,5 @@ def test_windows_of_a_differential_algebraic_system(pendulum, method):
 
 def test_schemes_that_do_not_serve_are_refused(pendulum):
     log = {"time": [0.0, 0.5, 1.0], "x": [0.8, 0.7, 0.4]}
-    with pytest.raises(dr.errors.ArgumentError, match=r"'gauss' does not serve; use Collocation\('radau'"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"'gauss' is not supported; use Collocation\('radau'"):
         dr.estimate(pendulum, log, ["friction"], {"x": ("x", 0.1)}, method=dr.Collocation("gauss", 2, 4))

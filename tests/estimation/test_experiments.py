@@ -123,7 +123,7 @@ def test_free_swings_do_not_tell_mass_from_stiffness():
     np.testing.assert_allclose(np.abs(shares), np.sqrt(0.5), rtol=1e-6)
     assert shares[0] * shares[1] > 0  # both larger by the same factor: nobody notices
     assert plan.deviation("k") == np.inf and plan.to_dict()["standard deviations"]["k"] is None
-    assert "cannot be told" in plan.summary()
+    assert "cannot be identified" in plan.summary()
 
 
 def test_a_force_is_chosen_that_shakes_a_cart_near_resonance(cart):
@@ -184,15 +184,15 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"choose": {"b": (0.0, 1.0)}}, "'b' is unknown"),
+        ({"choose": {"b": (0.0, 1.0)}}, "'b' is among the unknowns"),
         ({"choose": {"x": (1.0, 1.0)}}, "range of 'x'"),
         ({"choose": {"y": (0.0, 1.0)}}, "'y'"),
         ({"until": 0.0}, "until"),
-        ({"samples": [0.0, 3.0]}, "samples: instants between 0 and until"),
-        ({"about": "c"}, "'c' shall be told best"),
+        ({"samples": [0.0, 3.0]}, "samples: give times between 0 and until"),
+        ({"about": "c"}, "the criterion is about 'c'"),
         ({"priors": {"c": 1.0}}, "priors"),
         ({"measured": {"y": 0.1}}, "no quantity 'y'"),
-        ({"measured": {"x": -0.1}}, "standard deviation is a positive number"),
+        ({"measured": {"x": -0.1}}, "give a positive standard deviation"),
         ({"unknown": ["c"]}, "no parameter 'c'"),
         ({"experiments": 0}, "experiments"),
         ({"samples": dr.SamplingTimes(3, first=2.0)}, "must come before until = 2 s"),

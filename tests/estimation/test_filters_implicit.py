@@ -55,14 +55,14 @@ def test_a_rod_as_posed_and_reduced_is_estimated_alike(rod, log, method, process
         "process": process,
         "smooth": True,
     }
-    posed = dr.filter(rod, log, method=method, **given)
+    problem = dr.filter(rod, log, method=method, **given)
     reduced = dr.filter(dr.reduce_index(rod), log, method=method, **given)
-    for one, other in ((posed.filtered, reduced.filtered), (posed.smoothed, reduced.smoothed)):
+    for one, other in ((problem.filtered, reduced.filtered), (problem.smoothed, reduced.smoothed)):
         for name in ("x", "z", "vx", "tension"):
             np.testing.assert_allclose(one[name], other[name], atol=2e-5)
             np.testing.assert_allclose(one.deviation(name), other.deviation(name), rtol=1e-4)
         assert np.abs(one.run.residuals).max() < 1e-11  # the rod, its rate, and what the tension follows from
-    np.testing.assert_allclose(posed.nis, reduced.nis, atol=2e-4)
+    np.testing.assert_allclose(problem.nis, reduced.nis, atol=2e-4)
 
 
 @pytest.fixture(scope="module")
@@ -99,5 +99,5 @@ def test_what_has_no_answer_is_refused(circuit):
     with pytest.raises(dr.errors.ModelError, match=r"states follow the input 'u' at once.*make it a state"):
         dr.filter(drag, {"time": t, "v": t}, measured={"v": 0.1}, process={"u": 0.1})
     stuck = dr.implicit("stuck", {"to": dx - z, "held": x - u}, [x, z], rates={x: dx}, inputs=[u])
-    with pytest.raises(dr.errors.ModelError, match="leave nothing free"):
+    with pytest.raises(dr.errors.ModelError, match="leave no degree of freedom"):
         dr.filter(stuck, {"time": t, "x": t}, measured={"x": 0.1}, process={"x": 0.1})

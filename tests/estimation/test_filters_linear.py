@@ -75,12 +75,12 @@ def textbook(t, y, mean, covariance):
 def batch(t, y, mean, covariance):
     """All states at once by weighted least squares: start, motions and measurements are rows alike."""
     n = len(t)
-    rows, sides = [], []
+    rows, bounds = [], []
 
     def add(block, side, cov):
         root = np.linalg.cholesky(np.linalg.inv(cov)).T
         rows.append(root @ block)
-        sides.append(root @ side)
+        bounds.append(root @ side)
 
     def at(k, matrix):
         block = np.zeros((len(matrix), 2 * n))
@@ -93,7 +93,7 @@ def batch(t, y, mean, covariance):
         if k:
             h = t[k] - t[k - 1]
             add(at(k, np.eye(2)) - at(k - 1, moved(h)), np.zeros(2), added(h))
-    a, b = np.vstack(rows), np.concatenate(sides)
+    a, b = np.vstack(rows), np.concatenate(bounds)
     information = a.T @ a
     solution = np.linalg.solve(information, a.T @ b).reshape(n, 2)
     inverse = np.linalg.inv(information)
@@ -270,14 +270,14 @@ DATA = {"time": [0.0, 1.0, 2.0], "x": [0.0, 1.0, 2.0]}
     [
         ({"measured": {"x": R}}, "nothing is uncertain.*spread="),
         ({"measured": {"x": 0.0}, "spread": {"x": 1.0}}, "noise of column 'x'"),
-        ({"measured": ["x"], "spread": {"x": 1.0}}, "how noisy is column 'x'"),
+        ({"measured": ["x"], "spread": {"x": 1.0}}, "the noise of column 'x' is missing"),
         ({"measured": {"y": R}, "spread": {"x": 1.0}}, "has no quantity 'y'"),
         ({"measured": {"y": ("x", R)}, "spread": {"x": 1.0}}, "no column 'y'"),
         ({"measured": {"x": R}, "spread": {"z": 1.0}}, "'z' to deviate"),
         ({"measured": {"x": R}, "spread": {"x": -1.0}}, "spread: the standard deviation of 'x'"),
         ({"measured": {"x": R}, "process": {"vv": 1.0}}, "no input or state 'vv'"),
         ({"measured": {"x": R}, "process": {"v": np.nan}}, "noise on 'v'"),
-        ({"measured": ["x"], "noise": {"z": 1.0}, "spread": {"x": 1.0}}, "'z' is not among what is measured"),
+        ({"measured": ["x"], "noise": {"z": 1.0}, "spread": {"x": 1.0}}, "'z' is not a measured column"),
         ({"measured": ["x"], "noise": [[-1.0]], "spread": {"x": 1.0}}, "positive definite"),
         ({"measured": {"x": R}, "spread": {"x": 1.0}, "inputs": {"push": 1.0}}, "no input 'push'"),
         ({"measured": {"x": R}, "spread": {"x": 1.0}, "inputs": {"force": ("x", 0.1)}}, "process={'force'"),
@@ -290,7 +290,7 @@ def test_what_is_wrong_is_named(walk, given, message):
 
 def test_truth_must_cover_the_estimates(walk):
     found = dr.filter(walk, DATA, measured={"x": R}, spread={"x": 1.0, "v": 1.0})
-    with pytest.raises(ValueError, match="the truth goes from 0 s to 1 s"):
+    with pytest.raises(ValueError, match="the truth covers 0 s to 1 s"):
         found.filtered.nees({"time": [0.0, 1.0], "x": [0.0, 1.0]}, ["x"])
     with pytest.raises(ValueError, match="no quantity 'w'"):
         found.deviation("w")

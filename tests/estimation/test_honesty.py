@@ -82,7 +82,7 @@ def test_profile_counts_what_was_known_before():
         guess={"start.x": 0.5},
     )
     np.testing.assert_allclose([bounded["start.x"], bounded["b"]], [0.3, t @ (measured - 0.3) / (t @ t)], rtol=1e-6)
-    assert any("start.x lies at a side" in w for w in bounded.warnings)
+    assert any("start.x lies at a bound" in w for w in bounded.warnings)
     with pytest.raises(dr.errors.ArgumentError, match=r"starts with 0.1, outside of 0.3 … 1"):
         dr.estimate(line, {"time": t, "x": measured}, {"start.x": (0.3, 1.0)}, {"x": ("x", 0.1)}, start={"x": 0.1})
     with pytest.raises(ValueError, match="between 0 and 1, got 95"):
@@ -94,13 +94,13 @@ def test_combinations_that_cannot_be_reported(decay):
     (worst,) = reported.unidentifiable
     assert set(n for n, s in worst.shares.items() if abs(s) > 0.1) == {"a", "b"}
     assert abs(worst.shares["a"] + worst.shares["b"]) < 1e-6  # one up, the other down by the same share
-    assert np.isinf(reported.deviations["a"]) and reported.deviations["c"] < 0.1 and reported.well == ("c",)
+    assert np.isinf(reported.deviations["a"]) and reported.deviations["c"] < 0.1 and reported.well_identified == ("c",)
     fixed = dr.estimate(
         decay, {"time": TIMES, "x": _levels()}, ["a", "c"], {"x": ("x", 0.01)}, relations={"b": "2*a"}, guess={"a": 1.3}
     )
     assert abs(fixed["a"] - 1.0) < 1e-8 and not fixed.identifiability.unidentifiable
     fit = dr.estimate(decay, {"time": TIMES, "x": _levels()}, ["a", "b"], {"x": ("x", 0.01)})
-    assert any("do not tell" in w and "a" in w and "b" in w for w in fit.warnings)
+    assert any("do not identify" in w and "a" in w and "b" in w for w in fit.warnings)
     assert abs(fit["a"] * fit["b"] - 2.0) < 1e-6
 
 
@@ -164,7 +164,7 @@ def test_several_starts_find_the_deeper_valley(monkeypatch):
 
 def test_a_side_that_is_met_is_reported(decay):
     fit = dr.estimate(decay, {"time": TIMES, "x": _levels()}, {"a": (1.2, 3.0)}, {"x": ("x", 0.01)})
-    assert abs(fit["a"] - 1.2) < 1e-6 and any("lies at a side" in w for w in fit.warnings)
+    assert abs(fit["a"] - 1.2) < 1e-6 and any("lies at a bound" in w for w in fit.warnings)
 
 
 def test_figures(decay):

@@ -11,9 +11,9 @@ from scipy.linalg import expm
 from scipy.optimize import least_squares
 
 import draisine as dr
-from draisine.estimation.inputs import CubicInput, Linear, coefficients, places
-from draisine.estimation.multiple_shooting import cut_of, first_shot
-from draisine.estimation.problem import pose
+from draisine.estimation.inputs import CubicInput, LinearInput, coefficients, sample_positions
+from draisine.estimation.multiple_shooting import first_shot, window_settings
+from draisine.estimation.problem import build_problem
 
 ANGLE, TORQUE = 0.002, 0.3
 
@@ -36,7 +36,7 @@ def _log(stick: dr.Equations, until: float, seed: int, samples: int = 101) -> di
     return {"time": run.time, "angle": angle, "torque": torque, "felt": felt}
 
 
-@pytest.mark.parametrize(("kind", "loss"), [(Linear("a"), lambda w: w**2 / 12), (CubicInput("a"), lambda w: w**4 / 80)])
+@pytest.mark.parametrize(("kind", "loss"), [(LinearInput("a"), lambda w: w**2 / 12), (CubicInput("a"), lambda w: w**4 / 80)])
 def test_how_much_of_a_sine_is_left_between_samples(kind, loss):
     step = 0.3
     t, fine = np.arange(400.0), np.linspace(50.0, 50.0 + 20 * np.pi / step, 40001)[:-1]
@@ -49,7 +49,7 @@ def test_polynomials_between_samples():
     inside = np.linspace(0.0, 1.2, 31)
     np.testing.assert_allclose(CubicInput("a").values(inside, t, 1 - t + 3 * t**2), 1 - inside + 3 * inside**2, atol=1e-13)
     np.testing.assert_allclose(CubicInput("a").values(np.array([-1.0, 9.0]), t, t), [0.0, 1.2])  # held outside
-    np.testing.assert_allclose(coefficients(2 + places(3) - 4 * places(3) ** 3), [2, 1, 0, -4], atol=1e-12)
+    np.testing.assert_allclose(coefficients(2 + sample_positions(3) - 4 * sample_positions(3) ** 3), [2, 1, 0, -4], atol=1e-12)
 
 
 @pytest.mark.parametrize("drive", [("torque", TORQUE), dr.CubicInput("torque", TORQUE)])
@@ -62,20 +62,20 @@ def test_derivatives_by_samples_of_inputs(stick, drive, method):
     log["torque"][[7, 23]] = np.nan
     log["felt"][[7, 9]] = np.nan
     measured = {"angle": ("angle", ANGLE), "felt": ("felt", 0.5)}
-    posed = pose(stick, log, ["gain"], measured, inputs={"u": drive}, start={"angle": 0.1})
-    (chain,) = first_shot(posed, cut_of(method, posed.equations), posed.guess, np.array([ANGLE, 0.5])).chains
-    p, _ = posed.parameters(posed.guess)
+    problem = build_problem(stick, log, ["gain"], measured, inputs={"u": drive}, start={"angle": 0.1})
+    (chain,) = first_shot(problem, window_settings(method, problem.equations), problem.guess, np.array([ANGLE, 0.5])).chains
+    p, _ = problem.parameters(problem.guess)
     layout, step = chain.windows.layout, 1e-2  # the system is linear in the torque
     assert chain.windows.count > 2
-    for i, passage in enumerate(chain.passages(p)):
+    for i, window_run in enumerate(chain.window_runs(p)):
         for column, sample in list(enumerate(layout.acting(i)[0]))[i % 3 :: 3]:
             reported = []
             for sign in (1.0, -1.0):
                 samples = chain.samples.copy()
                 samples[sample] += sign * step
-                moved = chain.windows.with_samples(samples).passages([i], chain.states[i : i + 1], p)[0]
+                moved = chain.windows.with_samples(samples).window_runs([i], chain.states[i : i + 1], p)[0]
                 reported.append(np.concatenate([moved.values.ravel(), moved.end]))
-            np.testing.assert_allclose(passage.pushed[:, column], (reported[0] - reported[1]) / (2 * step), atol=2e-8)
+            np.testing.assert_allclose(window_run.by_samples[:, column], (reported[0] - reported[1]) / (2 * step), atol=2e-8)
 
 
 def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
@@ -115,7 +115,7 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
             {"angle": ("angle", ANGLE)},
             inputs={"u": ("torque", TORQUE)},
             start={"angle": 0.1},
-            method=dr.MultipleShooting(window),
+            method=dr.MultipleShooting(window=window),
         )
         np.testing.assert_allclose([found["gain"], found["stiffness"]], two.x, rtol=1e-6)
         np.testing.assert_allclose(found.covariance, covariance[:2, :2], rtol=1e-4)
@@ -128,14 +128,14 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
         assert abs(np.mean(drawn.estimates[:, i]) - found[name]) < 1.2 * np.sqrt(covariance[i, i])
     with pytest.raises(ValueError, match="none in blocks of 3"):
         found.bootstrap(4, block=3)
-    with pytest.raises(KeyError, match="'gian' was not looked for; did you mean 'gain'"):
+    with pytest.raises(KeyError, match="'gian' is not among the unknowns; did you mean 'gain'"):
         drawn.interval("gian")
 
 
 def test_one_run_does_not_take_a_noisy_input_as_it_is(stick):
     log, given = _log(stick, 1.0, 3, 21), {"measured": {"angle": ("angle", ANGLE)}, "inputs": {"u": ("torque", TORQUE)}}
     for verb in (dr.estimate, dr.identifiability):
-        with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'u' is said to be noisy.*MultipleShooting"):
+        with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'u' has noise.*MultipleShooting"):
             verb(stick, log, ["gain"], **given)
 
 
@@ -144,12 +144,12 @@ def test_corners_cost_more_than_cubics(stick):
     run = dr.simulate(stick, 2.0, inputs={"u": "-40*angle - 8*rate + 9*sin(9*t)"}, start={"angle": 0.1}, samples=81)
     log = {"time": run.time, "angle": run["angle"], "torque": run["u"]}
     errors = {}
-    for drive in (Linear("torque", TORQUE), CubicInput("torque", TORQUE)):
+    for drive in (LinearInput("torque", TORQUE), CubicInput("torque", TORQUE)):
         found = dr.estimate(
             stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.MultipleShooting(window=0.5)
         )
         errors[type(drive)] = abs(found["gain"] - 1.0)
-    assert errors[CubicInput] < 0.05 * errors[Linear] and errors[Linear] > 1e-3
+    assert errors[CubicInput] < 0.05 * errors[LinearInput] and errors[LinearInput] > 1e-3
 
 
 def test_windows_must_be_long_enough_for_smooth_inputs(stick):
@@ -167,7 +167,7 @@ def test_laws_in_words(stick):
     for name, value in (("gain", 1.2), ("stiffness", 16.0)):
         assert abs(found[name] - value) < 3.5 * found.deviations[name] < 0.2 * value
     for wrong, said in (
-        ({"u": "torqe"}, r"no column of the data and no quantity of stick; did you mean 'torque'"),
+        ({"u": "torqe"}, r"neither a column of the data nor a quantity of stick; did you mean 'torque'"),
         ({"u": "2*torque"}, r"the law of 'u' uses the column 'torque'"),
         ({"u": "-40*angl"}, r"nothing is called 'angl'; did you mean 'angle'"),
         ({"u": "3*("}, r"law of input 'u'.*unexpected end"),

@@ -79,7 +79,7 @@ def test_command_line_names_what_is_wrong(capsys, tmp_path):
     ("text", "said"),
     [
         ('model = "bicycle"\n', "'unknown' is missing"),
-        ('model = "bicycle"\nwindw = 1\n', "nothing is called 'windw' in an estimation; did you mean 'window'"),
+        ('model = "bicycle"\nwindw = 1\n', "unknown key 'windw' in an estimation; did you mean 'window'"),
         ('model = "b"\nwindow = 1\nintervals = 9\n[unknown]\na = []\n[measured]\na = "b"\n', "are two methods; give one"),
         ('model = "b"\nloss = "l2"\n[unknown]\ntrail = []\n[measured]\na = "b"\n', "loss 'l2' is none of huber"),
         ("model = ", "study.toml, line 1: not valid TOML: Invalid value"),

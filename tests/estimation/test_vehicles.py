@@ -30,7 +30,7 @@ def test_one_run_from_the_start_is_refused(model, ridden):
     data, given = bicycle.recorded(ridden), {"unknown": {"trail": (0.0, 0.3)}, "method": dr.SingleShooting(), "model": model}
     with pytest.raises(dr.errors.SolverError, match=r"fell_over.*use method=MultipleShooting"):
         bicycle.identify(data, **given, torque=bicycle.AS_IT_IS)
-    with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'steer_torque' is said to be noisy"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'steer_torque' has noise"):
         bicycle.identify(data, **given)
 
 
@@ -58,10 +58,10 @@ def test_derivatives_of_a_window_are_those_of_differences(model, fit):
     """∂(measured, end)/∂(start, parameters) of one window, against central differences of runs on the constraints."""
     chain = fit.outcome.shot.chains[0]
     windows, tangent = chain.windows, chain.windows.tangent
-    p, _ = fit.posed.parameters(fit.outcome.unknowns)
+    p, _ = fit.problem.parameters(fit.outcome.unknowns)
     i, x = 7, chain.states[7]
     t, u = windows.begins[i : i + 1], windows.inputs[i : i + 1]
-    here, zeta = windows.passage(i, x, p), tangent.values(t, x[None], u, p)
+    here, zeta = windows.window_run(i, x, p), tangent.values(t, x[None], u, p)
     for j, name in enumerate((*tangent.names, *bicycle.TRUTH)):
         found = []
         place = [q.name for q in model.parameters].index(name) if name in bicycle.TRUTH else None
@@ -73,8 +73,8 @@ def test_derivatives_of_a_window_are_those_of_differences(model, fit):
             else:
                 moved[place] += sign * size
             begun = tangent.settled(t, x[None], u, moved, wanted)
-            passage = windows.passage(i, begun[0], moved)
-            found.append(np.concatenate([passage.values.ravel(), passage.end]))
+            window_run = windows.window_run(i, begun[0], moved)
+            found.append(np.concatenate([window_run.values.ravel(), window_run.end]))
         slope = (found[0] - found[1]) / (2 * size)
         exact = np.concatenate([here.by[..., j].ravel(), here.end_by[:, j]])
         np.testing.assert_allclose(exact, slope, atol=2e-4 * max(1.0, float(np.abs(exact).max())), err_msg=name)

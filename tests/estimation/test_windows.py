@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.estimation.window_chain import Rows, eliminate
+from draisine.estimation.window_chain import WindowRows, eliminate
 from draisine.gallery.entries.draining_tank import draining_tank, experiment
 
 
@@ -24,7 +24,7 @@ def test_elimination_is_least_squares(known, local):
     for i, start in enumerate(starts):
         here, after = slice(i * height, (i + 1) * height), 0 if i == windows - 1 else d
         parts = (random.normal(size=(height, n)) for n in (start + local, after, k))
-        rows = Rows(*parts, side[here], start)
+        rows = WindowRows(*parts, side[here], start)
         chain.append(rows)
         matrix[here, begin[i] : begin[i + 1]] = rows.own
         matrix[here, begin[i + 1] : begin[i + 1] + after] = rows.after
@@ -46,7 +46,7 @@ def test_windows_and_one_run_agree(window):
     tank, data = draining_tank(), experiment(1e-3, seed=4)
     given = {"measured": {"outflow": ("q", 1e-3)}, "start": {"h": 1.1}, "inputs": {"u": "inflow"}}
     one = dr.estimate(tank, data, ["theta", "start.h"], **given)
-    many = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window))
+    many = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window=window))
     assert abs(many["theta"] - one["theta"]) < 1e-3 * one.deviations["theta"]
     np.testing.assert_allclose(many.deviations["theta"], one.deviations["theta"], rtol=1e-3)
     np.testing.assert_allclose(many.chi_square, one.chi_square, rtol=1e-5)
@@ -106,7 +106,7 @@ def test_noise_of_inputs_belongs_to_the_interval(inverted):
 
 def test_starts_and_noise_must_be_said_once(inverted):
     data = _balanced(inverted, 0.05, 1)
-    with pytest.raises(dr.errors.ArgumentError, match="start of every experiment is found anyway"):
+    with pytest.raises(dr.errors.ArgumentError, match="estimate the start of every experiment"):
         dr.estimate(
             inverted,
             data,

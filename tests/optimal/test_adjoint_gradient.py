@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.errors import ArgumentError, SolverError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
-from draisine.optimal.phase_builder import equations_of, posed
+from draisine.optimal.phase_builder import build_phases, equations_of
 from draisine.program.variational import Direction
 from draisine.simulation.sensitivity import integrate_varied
 
@@ -116,22 +116,22 @@ def test_bicycle_against_central_differences(turn, found):
 
 def test_start_by_single_states(turn, found):
     """Derivatives by one state at the start, the others held: here the constraints need not hold."""
-    (poser,), (phase,) = posed(turn.controls(*TORQUES), [dr.Adjoint(4)])
-    functional = Functional.of(phase, poser.start, dr.Adjoint(4, steps=found.steps), ())
-    names = [q.name for q in poser.equations.states]
+    (builder,), (phase,) = build_phases(turn.controls(*TORQUES), [dr.Adjoint(4)])
+    functional = Functional.of(phase, builder.start, dr.Adjoint(4, steps=found.steps), ())
+    names = [q.name for q in builder.equations.states]
     controls = np.column_stack([TORQUES[n] for n in phase.controls])
 
     def cost(name, value):
-        x = poser.start.copy()
+        x = builder.start.copy()
         x[names.index(name)] = value
         return (
             Functional(phase, x, functional.method, functional.motion, functional.ends, found.steps)
-            .run(0.8, controls, poser.p)
+            .run(0.8, controls, builder.p)
             .cost
         )
 
     for name, step in (("steer", 0.01), ("steer_rate", 0.02), ("frame_qx", 0.003)):
-        at = poser.start[names.index(name)]
+        at = builder.start[names.index(name)]
         assert found.start[name] == pytest.approx(central(lambda v, n=name: cost(n, v), at, step), rel=1e-6)
 
 
@@ -141,17 +141,17 @@ def test_start_by_single_states(turn, found):
 def forward_sensitivities(cost, name, values, duration, parameter):
     """By the variational equations, stepped adaptively from piece to piece: of a final cost by the values of one control, by a
     parameter, and the start held."""
-    (poser,), (phase,) = posed(cost.controls(name), [dr.Adjoint(len(values))])
-    e, p, u = poser.equations, poser.p, poser.inputs.copy()
+    (builder,), (phase,) = build_phases(cost.controls(name), [dr.Adjoint(len(values))])
+    e, p, u = builder.equations, builder.p, builder.inputs.copy()
     place, at = [q.name for q in e.inputs].index(name), [q.name for q in e.parameters].index(parameter)
     idle = [Direction(f"{name} {k}", "x") for k in range(len(values))]
-    x, s = poser.start, np.zeros((len(e.states), len(values) + 1))
+    x, s = builder.start, np.zeros((len(e.states), len(values) + 1))
     times = np.linspace(0.0, duration, len(values) + 1)
     for k, value in enumerate(values):
         u[place] = value
         directions = [*idle[:k], Direction(name, "u", place), *idle[k + 1 :], Direction(parameter, "p", at)]
         x, s = integrate_varied(e, x, s, times[k + 1], directions, start=times[k], parameters=p, inputs=u, method=EXACT).final
-    plant = phase.vocabulary.plant
+    plant = phase.symbols.plant
     reported = ca.Function("slopes", plant.arguments, [ca.gradient(phase.final, plant.x), ca.gradient(phase.final, plant.p)])
     by_x, by_p = (np.asarray(part.full()).ravel() for part in reported(duration, x, u, p))
     total = by_x @ s
@@ -162,10 +162,12 @@ def forward_sensitivities(cost, name, values, duration, parameter):
 def start_held(cost, name, values, duration, parameter):
     """The adjoint's derivatives by the same, the start held."""
     method = dr.Adjoint(len(values))
-    (poser,), (phase,) = posed(cost.controls(name), [method])
-    functional = Functional.of(phase, poser.start, method, (parameter,)).settled(duration, values[:, None], poser.p)
-    motion = functional.run(duration, values[:, None], poser.p)
-    jacobian = functional.jacobian(motion, duration, values[:, None], poser.p, np.zeros(0))
+    (builder,), (phase,) = build_phases(cost.controls(name), [method])
+    functional = Functional.of(phase, builder.start, method, (parameter,)).with_settled_steps(
+        duration, values[:, None], builder.p
+    )
+    motion = functional.run(duration, values[:, None], builder.p)
+    jacobian = functional.gradient(motion, duration, values[:, None], builder.p, np.zeros(0))
     return np.append(jacobian.inputs[:, 0], jacobian.parameters)
 
 
@@ -277,14 +279,14 @@ def test_costates_are_derivatives_at_the_ends_of_pieces(bike):
     """Bellman: the costate at a break is the start's derivative of the rest."""
     cost = dr.maneuver(bike).start(speed=6.0).minimize(integral="lean**2", final="heading")
     found = dr.gradient(cost, TORQUES, duration=0.8)
-    (poser,), (phase,) = posed(cost.controls(*TORQUES), [dr.Adjoint(4)])
-    whole = Functional.of(phase, poser.start, dr.Adjoint(4, steps=found.steps), ())
+    (builder,), (phase,) = build_phases(cost.controls(*TORQUES), [dr.Adjoint(4)])
+    whole = Functional.of(phase, builder.start, dr.Adjoint(4, steps=found.steps), ())
     controls = np.column_stack([TORQUES[n] for n in phase.controls])
-    middle = whole.run(0.8, controls, poser.p).states[2 * found.steps]
+    middle = whole.run(0.8, controls, builder.p).states[2 * found.steps]
     rest = Functional.of(phase, middle, dr.Adjoint(2, steps=found.steps), ())
-    motion = rest.run(0.4, controls[2:], poser.p)
-    jacobian = rest.jacobian(motion, 0.4, controls[2:], poser.p, np.zeros(0))
-    names = [q.name for q in poser.equations.states]
+    motion = rest.run(0.4, controls[2:], builder.p)
+    jacobian = rest.gradient(motion, 0.4, controls[2:], builder.p, np.zeros(0))
+    names = [q.name for q in builder.equations.states]
     assert [found.costates[n][2] for n in names] == pytest.approx(jacobian.costates[0], rel=1e-9, abs=1e-12)
 
 
@@ -314,15 +316,15 @@ def test_the_sweep_runs_in_the_interpreter_too(bike, monkeypatch):
     x, v, push = sp.symbols("x v push")
     ball = dr.first_order("ball", {x: v, v: push - sp.sin(x)}, inputs=[push])
     cost = dr.maneuver(ball).start(x=1.0, v=0.0).minimize(final="x", integral="v**2")
-    (poser,), (phase,) = posed(cost, [dr.Adjoint(3)])
-    functional = Functional.of(phase, poser.start, dr.Adjoint(3, steps=2), ())
+    (builder,), (phase,) = build_phases(cost, [dr.Adjoint(3)])
+    functional = Functional.of(phase, builder.start, dr.Adjoint(3, steps=2), ())
     controls = np.array([[0.3], [-0.2], [0.5]])
-    motion = functional.run(1.0, controls, poser.p)
-    compiled = functional.jacobian(motion, 1.0, controls, poser.p, np.zeros(0))
+    motion = functional.run(1.0, controls, builder.p)
+    compiled = functional.gradient(motion, 1.0, controls, builder.p, np.zeros(0))
     runner = functional._runner
     monkeypatch.setattr(runner, "_run", sweep.sweep)
-    again = functional.run(1.0, controls, poser.p)
-    interpreted = functional.jacobian(again, 1.0, controls, poser.p, np.zeros(0))
+    again = functional.run(1.0, controls, builder.p)
+    interpreted = functional.gradient(again, 1.0, controls, builder.p, np.zeros(0))
     assert again.cost == pytest.approx(motion.cost, rel=1e-14)
     assert interpreted.inputs == pytest.approx(compiled.inputs, rel=1e-13)
     assert interpreted.duration == pytest.approx(compiled.duration, rel=1e-13)

@@ -54,10 +54,10 @@ def test_switching_function_has_the_controls_sign(turn):
     """With H = 1 + pᵀf linear in the torques, each torque is opposite to ∂H/∂u wherever that is not near zero."""
     only = turn.only
     phase = only.phase
-    place = {n: i for i, n in enumerate(phase.vocabulary.state_names)}
+    place = {n: i for i, n in enumerate(phase.symbols.state_names)}
     import casadi as ca
 
-    v = phase.vocabulary
+    v = phase.symbols
     rates = ca.vertcat(*[v.rates[place[n]] for n in phase.kept])
     gain = ca.Function("gain", [v.plant.t, v.y, v.plant.inputs, v.plant.p], [ca.densify(ca.jacobian(rates, v.plant.u))])
     states = np.tile(phase.start, (len(only.costate_times), 1))

@@ -6,12 +6,11 @@ import sympy as sp
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal import node_functions as nodes
 from draisine.optimal.guess import guesses
 from draisine.optimal.maneuver import maneuver
-from draisine.optimal.phase_builder import parameter_ranges, posed
-from draisine.optimal.shooting import MultipleShooting
+from draisine.optimal.phase_builder import build_phases, parameter_ranges
 from draisine.optimal.transcription import transcribe
 
 
@@ -50,35 +49,35 @@ SCHEMES = [
 
 
 def sparse_nlp_of(stated, scheme):
-    posers, phases = posed(stated, [scheme] * len(stated.phases))
+    builders, phases = build_phases(stated, [scheme] * len(stated.phases))
     values = guesses(None, phases, [scheme.grid] * len(phases))
-    joints = [p.joints(f.kept) for p, f in zip(posers[1:], phases[1:], strict=True)]
-    return transcribe(phases, [scheme] * len(phases), values, parameter_ranges(stated), joints)
+    link_expressions = [p.link_expressions(f.kept) for p, f in zip(builders[1:], phases[1:], strict=True)]
+    return transcribe(phases, [scheme] * len(phases), values, parameter_ranges(stated), link_expressions)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: getattr(s, "scheme", "shooting"))
 def test_derivatives_agree_with_differences(stated, scheme):
     made = sparse_nlp_of(stated, scheme)
-    large, rng = made.large, np.random.default_rng(3)
-    n, m = large.unknowns, large.rows
+    nlp, rng = made.nlp, np.random.default_rng(3)
+    n, m = nlp.unknowns, nlp.rows
     w = made.guess + 0.2 * rng.uniform(-1, 1, n)
     weights = rng.uniform(-1, 1, m)
 
     def first(at):
-        gradient, entries = large.jacobian(at)
+        gradient, entries = nlp.jacobian(at)
         matrix = np.zeros((m, n))
-        matrix[large.slope_places] = entries
+        matrix[nlp.jacobian_indices] = entries
         return gradient, matrix
 
     gradient, matrix = first(w)
     hessian = np.zeros((n, n))
-    hessian[large.bend_places] = large.hessian(w, 0.7, weights)
+    hessian[nlp.hessian_indices] = nlp.hessian(w, 0.7, weights)
     hessian = hessian + np.triu(hessian, 1).T
     step = 1e-6
     for j in range(n):
         e = np.zeros(n)
         e[j] = step
-        (f1, r1), (f0, r0) = large.values(w + e), large.values(w - e)
+        (f1, r1), (f0, r0) = nlp.values(w + e), nlp.values(w - e)
         assert gradient[j] == pytest.approx((f1 - f0) / (2 * step), abs=2e-8 * (1 + abs(gradient[j])))
         assert matrix[:, j] == pytest.approx((r1 - r0) / (2 * step), abs=2e-8)
         (g1, m1), (g0, m0) = first(w + e), first(w - e)
@@ -99,8 +98,8 @@ def turn():
 
 def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monkeypatch):
     made = sparse_nlp_of(turn, Collocation(intervals=7))  # 21 nodes: the last lanes have none
-    cluster, rng = made.large.shares[0].cluster, np.random.default_rng(7)
-    w = (made.guess + 0.02 * rng.uniform(-1, 1, made.large.unknowns) * made.large.scale)[cluster.where]
+    cluster, rng = made.nlp.terms[0].cluster, np.random.default_rng(7)
+    w = (made.guess + 0.02 * rng.uniform(-1, 1, made.nlp.unknowns) * made.nlp.scale)[cluster.where]
     mu, numbers, formula = rng.uniform(-1, 1, (len(w), cluster.width)), cluster._d, cluster.formula
 
     def reported():
@@ -108,8 +107,8 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
 
     expected = (
         compile(formula.value).map(w, numbers)[0],
-        compile(formula.slope).map(w, numbers)[0],
-        compile(formula.bend).map(w, numbers, mu)[0],
+        compile(formula.jacobian).map(w, numbers)[0],
+        compile(formula.hessian).map(w, numbers, mu)[0],
     )
     monkeypatch.setattr(nodes, "PER_THREAD", 1)
     monkeypatch.setattr(nodes.os, "cpu_count", lambda: 8)
@@ -125,30 +124,30 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
 
 def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter(turn):
     made = sparse_nlp_of(turn, Collocation(intervals=2))
-    large, rng = made.large, np.random.default_rng(5)
-    w = made.guess + 0.02 * rng.uniform(-1, 1, large.unknowns) * large.scale
-    direction, weights = rng.uniform(-1, 1, large.unknowns), rng.uniform(-1, 1, large.rows)
+    nlp, rng = made.nlp, np.random.default_rng(5)
+    w = made.guess + 0.02 * rng.uniform(-1, 1, nlp.unknowns) * nlp.scale
+    direction, weights = rng.uniform(-1, 1, nlp.unknowns), rng.uniform(-1, 1, nlp.rows)
     step = 1e-6
 
     def product(at):
-        gradient, entries = large.jacobian(at)
-        row, column = large.slope_places
-        return gradient + np.bincount(column, weights=entries * weights[row], minlength=large.unknowns)
+        gradient, entries = nlp.jacobian(at)
+        row, column = nlp.jacobian_indices
+        return gradient + np.bincount(column, weights=entries * weights[row], minlength=nlp.unknowns)
 
     def value(at):
-        objective, rows = large.values(at)
+        objective, rows = nlp.values(at)
         return objective + weights @ rows
 
     slope = (value(w + step * direction) - value(w - step * direction)) / (2 * step)
     assert product(w) @ direction == pytest.approx(slope, rel=1e-6)
-    one, other = large.bend_places
-    entries = large.hessian(w, 1.0, weights)
-    bent = np.bincount(one, entries * direction[other], large.unknowns)
+    one, other = nlp.hessian_indices
+    entries = nlp.hessian(w, 1.0, weights)
+    bent = np.bincount(one, entries * direction[other], nlp.unknowns)
     off = one != other
-    bent += np.bincount(other[off], (entries * direction[one])[off], large.unknowns)
+    bent += np.bincount(other[off], (entries * direction[one])[off], nlp.unknowns)
     differences = (product(w + step * direction) - product(w - step * direction)) / (2 * step)
     assert bent == pytest.approx(differences, abs=1e-5 * np.abs(differences).max())
-    _, (phase,) = posed(turn, [Collocation()])
+    _, (phase,) = build_phases(turn, [Collocation()])
     assert phase.kept == ("frame_qw", "frame_qx", "frame_qy", "frame_qz", "steer", "frame_wx", "steer_rate", "front_wheel_spin")
     assert phase.controls == ("steer_torque", "pedal_torque")
     assert [name for name, _, _ in phase.dropped] == ["steer rate"]  # with the bar straight, no yaw rate means no steer rate

@@ -7,10 +7,9 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import PerturbedGuess, Straight
 from draisine.optimal.maneuver import maneuver
-from draisine.optimal.shooting import MultipleShooting
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def test_trapezoidal_rule_converges_with_its_order(mass):
     assert orders == pytest.approx([2.0, 2.0], abs=0.1)
 
 
-@pytest.mark.parametrize("scheme", [s for s, _ in SCHEMES if not getattr(s, "held", True)], ids=lambda s: s.scheme)
+@pytest.mark.parametrize("scheme", [s for s, _ in SCHEMES if not getattr(s, "constant_controls", True)], ids=lambda s: s.scheme)
 def test_least_effort_in_fixed_time(mass, scheme):
     """min ∫u² from rest to rest over d in T: u = 6 d/T² (1 − 2 t/T), cost 12 d²/T³; costates p_x = −24 d/T³, p_v = −2 u."""
     d, end = 2.0, 3.0
@@ -119,7 +118,7 @@ def test_free_final_time_has_no_hamiltonian(mass):
     assert hamiltonian == pytest.approx(np.zeros(len(hamiltonian)), abs=1e-6)
 
 
-def test_straight_guess_that_is_singular_is_shaken():
+def test_singular_linear_guess_is_perturbed():
     """Brockett's integrator goes round a circle of area 1/2 in one second: ∫(u² + v²) = 2π."""
     x, y, z, u, v = sp.symbols("x y z u v")
     brockett = dr.first_order("brockett", {x: u, y: v, z: x * v - y * u}, inputs=[u, v])

@@ -74,8 +74,8 @@ def test_a_path_condition_holds_back(mass):
     (active,) = found.optimality.active
     assert (active.name, active.side) == ("limit", "upper")
     assert (active.begin, active.end) == pytest.approx((0.5, 2.0), abs=1e-6)
-    assert (found.only.necessary.prices >= -1e-6).all()  # an upper side pushes down
-    assert "limit: at its upper side" in str(found.optimality)
+    assert (found.only.pontryagin.path_multipliers >= -1e-6).all()  # an upper side pushes down
+    assert "limit: at its upper bound" in str(found.optimality)
 
 
 def test_what_depends_on_time_has_no_constant_hamiltonian():

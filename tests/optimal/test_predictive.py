@@ -34,11 +34,11 @@ def test_it_swings_a_hanging_pole_up_within_bounds(cart, upright):
     assert math.cos(run.final["pole"]) == pytest.approx(1, abs=1e-6)  # from either side
     assert np.abs(run["push"]).max() <= 20 + 1e-6
     assert np.abs(run["cart"]).max() < 0.62
-    pace = upright.pace
-    assert pace.calls == 99
-    assert pace.missed == 0
-    assert pace.worst >= pace.median > 0
-    assert "at 20 Hz" in str(pace)
+    timing = upright.timing
+    assert timing.calls == 99
+    assert timing.missed == 0
+    assert timing.worst >= timing.median > 0
+    assert "at 20 Hz" in str(timing)
     times, states, controls = upright.plan()
     assert (times[0], times[-1]) == pytest.approx((0, 1))
     assert states.shape[1] == 4
@@ -79,7 +79,7 @@ def test_it_follows_a_solution_from_beside_it():
     start = {"speed": 5, "lean": 0.03}
     alone = dr.simulate(bike, 1.5, start=start, inputs=aside.feedforward)
     held = dr.simulate(bike, 1.5, start=start, control=controller.sampled)
-    assert controller.pace.missed == 0
+    assert controller.timing.missed == 0
     assert abs(alone.final["heading"] - 0.3) > 0.03
     assert abs(held.final["heading"] - 0.3) < 0.3 * abs(alone.final["heading"] - 0.3)
     assert np.abs(held["steer_torque"]).max() <= 4 + 1e-6
@@ -87,9 +87,9 @@ def test_it_follows_a_solution_from_beside_it():
 
 def test_what_cannot_be_is_said(cart, upright):
     stated = dr.maneuver(cart).bounds(push=(-20, 20)).minimize(integral="pole**2")
-    with pytest.raises(dr.errors.ArgumentError, match="a whole number of them"):
+    with pytest.raises(dr.errors.ArgumentError, match="a whole number of periods"):
         dr.predictive(stated, rate=20, horizon=0.512)
-    with pytest.raises(dr.errors.ArgumentError, match="the start is what is measured"):
+    with pytest.raises(dr.errors.ArgumentError, match="the start is the measured state"):
         dr.predictive(stated.start(free=["cart"]), rate=20, horizon=0.5)
     with pytest.raises(dr.errors.ArgumentError, match="a maneuver has its own cost"):
         dr.predictive(stated, rate=20, horizon=0.5, weights={"pole": 1})

@@ -115,7 +115,7 @@ def test_table_in_a_file(found, tmp_path):
     assert again.at([0.5, 1.5])[:, 0] == pytest.approx([1, -1], abs=1e-6)
     assert again.breaks[-1] == pytest.approx(found.duration)
     (tmp_path / "force.csv").write_text("time [s],force [N]\n0,1\n0.1,nan\n")
-    with pytest.raises(dr.errors.DataError, match="line 3: a row should have 2 finite numbers"):
+    with pytest.raises(dr.errors.DataError, match="line 3: a row must have 2 finite numbers"):
         dr.Feedforward.read(tmp_path / "force.csv")
     with pytest.raises(KeyError, match="no input 'push'"):
         found.feedforward["push"]
@@ -198,7 +198,7 @@ def test_what_cannot_be_is_said(found):
         dr.tracking(found, weights={"x": 1}, input_weights={"push": 1})
     with pytest.raises(dr.errors.ArgumentError, match="limits of 'froce', which the law does not set; it sets force"):
         dr.tracking(found, weights={"x": 1}, input_weights={"force": 1}, limits={"froce": 1.0})
-    with pytest.raises(dr.errors.ArgumentError, match="give the effort of 'force' too"):
+    with pytest.raises(dr.errors.ArgumentError, match="the input weight of 'force' is missing"):
         dr.tracking(found, weights={"x": 1}, input_weights={})
     with pytest.raises(dr.errors.ArgumentError, match="no state or output of motion 'y'"):
         dr.tracking(found, weights={"y": 1}, input_weights={"force": 1})

@@ -70,8 +70,8 @@ def coverage() -> Coverage:
     truth, random = np.array([1.0, 2.0]), np.random.default_rng(0)
     estimates = truth + 0.1 * random.normal(size=(50, 2))
     deviations = np.full((50, 2), 0.1)
-    held = np.abs(estimates - truth) < 1.96 * deviations
-    return Coverage(("length", "damping"), 0.95, truth, estimates, deviations, held)
+    covered = np.abs(estimates - truth) < 1.96 * deviations
+    return Coverage(("length", "damping"), 0.95, truth, estimates, deviations, covered)
 
 
 def filtered() -> dr.FilterResult:

@@ -1,1 +1,1 @@
-"""Parameters from data, with their uncertainty."""
+"""Estimation: parameters and states from measured data, with uncertainty; design of experiments."""

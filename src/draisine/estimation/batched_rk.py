@@ -1,4 +1,4 @@
-"""Steps of an explicit method over many windows at once: one call of the compiled kernel serves a stage of all of them."""
+"""Batched explicit Runge–Kutta: steps of many windows at once, with one call of the compiled kernel per stage."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from draisine.simulation.methods.selection import Method
 Reals = NDArray[np.float64]
 Explicit = DOP853 | RK4 | Heun
 
-FINEST = 256  # parts into which the way between two instants is cut at most
+FINEST = 256  # largest number of steps between two sampling times
 
 
-def marches(method: Method | None) -> TypeGuard[Explicit]:
-    """Whether steps of this method can be made for all windows together."""
+def supports_batching(method: Method | None) -> TypeGuard[Explicit]:
+    """Whether this method can integrate all windows together."""
     return isinstance(method, DOP853 | RK4 | Heun)
 
 
 @dataclass(frozen=True, eq=False)
-class March:
-    """Motions side by side. Between two instants each makes as many equal steps as its error, or the method's step, asks for."""
+class BatchedRungeKutta:
+    """Several motions in a batch. Between two times each takes as many equal steps as its error, or the fixed step, requires."""
 
     kernel: Kernel  # (t, x, u, p) → ẋ
     method: Explicit
     p: Reals
 
     def __call__(self, times: Reals, x: Reals, inputs: Reals) -> Reals | None:
-        """States (lanes, instants, states) at `times` (lanes, instants), with `inputs` (lanes, instants, inputs) from each
-        instant on; an instant that is repeated takes no step. None where a motion cannot be followed."""
+        """States (batch, times, states) at `times` (batch, times), with `inputs` (batch, times, inputs) from each time on; a
+        repeated time takes no step. None if a motion needs too many steps."""
         found = np.empty((*times.shape, x.shape[1]))
         found[:, 0] = x
         for k in range(times.shape[1] - 1):
@@ -79,7 +79,7 @@ class March:
         return after, self._error(x, after, h, np.tensordot(tableau.error, rates, 1))
 
     def _error(self, x: Reals, after: Reals, h: Reals, estimates: Reals) -> Reals:
-        """Hairer's combination of the estimates of order 5 and 3, in units of the tolerance, of the worst state."""
+        """Hairer's combination of the error estimates of order 5 and 3, relative to the tolerance, of the worst state."""
         method = self.method
         assert isinstance(method, DOP853)
         scale = np.asarray(method.atol) + method.rtol * np.maximum(np.abs(x), np.abs(after))

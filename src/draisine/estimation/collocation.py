@@ -1,12 +1,11 @@
-"""Collocation: the motion in an interval is the polynomial that fulfils the equations at the nodes of a scheme.
+"""Collocation for estimation: the motion in an interval is the polynomial that satisfies the equations at the nodes.
 
 With k_j the rates at the nodes c_j of an interval of length h that begins at x,
 
     0 = F(t_j, x + h Σ a_jl k_l, k_j, u, p),        x(τ) = x + h Σ b_j(τ) k_j,
 
-F = ẋ − f for ẋ = f. The rates are eliminated from the intervals by Newton's method, those of all windows at once; what is left
-are the states between windows of a few intervals, which continuity joins. Derivatives follow from the same linear systems, and
-are exact.
+F = ẋ − f for ẋ = f. The rates are eliminated from the intervals of all windows at once by Newton's method; the states between
+windows of a few intervals remain, joined by continuity. Derivatives follow from the same linear systems, and are exact.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
@@ -24,7 +22,8 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.window_layout import edges_of
-from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
+from draisine.numerics.direct_methods import Collocation, breaks_of
+from draisine.numerics.newton_batch import BatchNewton, square_steps
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange_integrals, radau_nodes, runge_kutta_matrix
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
@@ -32,53 +31,42 @@ from draisine.program.program import Program
 from draisine.program.variational import Direction, jacobian
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-CLOSE = 1e-9  # of the time: closer instants are one
+CLOSE = 1e-9  # of the duration: times closer than this coincide
 TOGETHER = 8  # intervals in a window
-# settled by the change of states; from the second number on it may be that of rounding: multipliers of index 3 feel it over h²
+# tolerance of the change of states; step_rounding allows for rounding, which multipliers of index 3 amplify by 1/h²
 NEWTON = BatchNewton(step_tolerance=1e-12, step_rounding=1e-6, max_iterations=20)
 
 
-@runtime_checkable
-class Collocating(Protocol):
-    """What is read of `dr.Collocation`, whose intervals divide the time of every experiment."""
-
-    @property
-    def scheme(self) -> str: ...
-    @property
-    def degree(self) -> int: ...
-    @property
-    def intervals(self) -> int | tuple[float, ...]: ...
-
-
 @dataclass(frozen=True)
-class Elements:
-    """A scheme of collocation by its nodes."""
+class CollocationScheme:
+    """A collocation scheme by its nodes."""
 
     scheme: str
     nodes: tuple[float, ...]
 
     @staticmethod
-    def of(method: Collocating) -> Elements:
+    def of(method: Collocation) -> CollocationScheme:
         fixed = {"trapezoidal": (0.0, 1.0), "hermite-simpson": (0.0, 0.5, 1.0)}
         if method.scheme in fixed:
-            return Elements(method.scheme, fixed[method.scheme])
+            return CollocationScheme(method.scheme, fixed[method.scheme])
         nodes = radau_nodes(method.degree) if method.scheme == "radau" else gauss_nodes(method.degree)
-        return Elements(method.scheme, tuple(nodes.tolist()))
+        return CollocationScheme(method.scheme, tuple(nodes.tolist()))
 
     @cached_property
     def matrix(self) -> Reals:
         return runge_kutta_matrix(np.array(self.nodes))[0]
 
     def weights(self, within: Reals) -> Reals:
-        """b_j at places within the interval, (places, nodes)."""
+        """b_j at positions within the interval, (positions, nodes)."""
         return lagrange_integrals(np.array(self.nodes), within)
 
     def check(self, equations: Equations) -> None:
-        """Algebraic unknowns need a scheme whose last node is the end, and whose first is not the beginning."""
+        """Algebraic unknowns need a scheme with a node at the end of the interval and none at its beginning."""
         if isinstance(equations.dynamics, DaeResidual) and self.scheme != "radau":
             raise ArgumentError(
-                f"{equations.name} is given as 0 = F(t, x, ẋ): of the schemes of collocation {self.scheme!r} does not serve; use "
+                f"{equations.name} is implicit, 0 = F(t, x, ẋ): collocation scheme {self.scheme!r} is not supported; use "
                 "Collocation('radau', …)"
             )
 
@@ -98,11 +86,11 @@ def _residual(equations: Equations, directions: tuple[Direction, ...]) -> Kernel
 
 
 @dataclass(frozen=True, eq=False)
-class Solving:
-    """The equations at the nodes of many intervals. `directions` are parameters and inputs."""
+class CollocationSolver:
+    """Solves the equations at the nodes of many intervals. `directions` are parameters and inputs."""
 
     equations: Equations
-    elements: Elements
+    scheme: CollocationScheme
     directions: tuple[Direction, ...]
     p: Reals
 
@@ -118,60 +106,60 @@ class Solving:
         return k - rate, table[:, :, :n], np.broadcast_to(np.eye(n), (len(t), n, n)), table[:, :, n:]
 
     def __call__(
-        self, begins: Reals, lengths: Reals, x: Reals, begun: Reals, inputs: Reals, within: Sequence[Reals]
+        self, begins: Reals, lengths: Reals, x: Reals, initial_jacobian: Reals, inputs: Reals, within: Sequence[Reals]
     ) -> tuple[list[Reals], list[Reals]] | None:
-        """States and derivatives at places within each interval; from states x with derivatives `begun` by deviations, then by
-        the directions. None where Newton's method does not settle."""
-        c, a = np.array(self.elements.nodes), self.elements.matrix
+        """States and derivatives at positions within each interval, from states x with derivatives `initial_jacobian` by
+        deviations, then by the directions. None if Newton's method does not converge."""
+        c, a = np.array(self.scheme.nodes), self.scheme.matrix
         (count, n), s = x.shape, len(c)
         times = begins[:, None] + lengths[:, None] * c
-        # of each interval as it was last evaluated
+        # of each interval at its last evaluation
         by_x, system = np.empty((count, s, n, n)), np.empty((count, s * n, s * n))
         by = np.empty((count, s * n, len(self.directions)))
 
-        def evaluate(flat: Reals, places: Indices) -> tuple[Reals, Reals]:
-            k = flat[places].reshape(-1, s, n)
-            points = x[places, None] + lengths[places, None, None] * np.einsum("jl,eln->ejn", a, k)
-            given = np.repeat(inputs[places], s, axis=0)
-            value, by_state, by_k, by_direction = self._at(times[places].ravel(), points.reshape(-1, n), k.reshape(-1, n), given)
-            by_x[places] = by_state.reshape(-1, s, n, n)
-            by[places] = by_direction.reshape(len(places), s * n, len(self.directions))
-            system[places] = self._system(lengths[places], by_state, by_k, len(places))
-            return value.reshape(-1, s * n), system[places]
+        def evaluate(flat: Reals, indices: Indices) -> tuple[Reals, Reals]:
+            k = flat[indices].reshape(-1, s, n)
+            points = x[indices, None] + lengths[indices, None, None] * np.einsum("jl,eln->ejn", a, k)
+            given = np.repeat(inputs[indices], s, axis=0)
+            value, by_state, by_k, by_direction = self._at(times[indices].ravel(), points.reshape(-1, n), k.reshape(-1, n), given)
+            by_x[indices] = by_state.reshape(-1, s, n, n)
+            by[indices] = by_direction.reshape(len(indices), s * n, len(self.directions))
+            system[indices] = self._system(lengths[indices], by_state, by_k, len(indices))
+            return value.reshape(-1, s * n), system[indices]
 
-        def step_size(step: Reals, _: Reals, places: Indices) -> Reals:
+        def step_size(step: Reals, _: Reals, indices: Indices) -> Reals:
             """The change of states, relative to their size or one."""
             change = np.abs(np.einsum("jl,eln->ejn", a, step.reshape(-1, s, n))).max(axis=1)
-            return np.asarray((lengths[places, None] * change / np.maximum(np.abs(x[places]), 1.0)).max(axis=1))
+            return np.asarray((lengths[indices, None] * change / np.maximum(np.abs(x[indices]), 1.0)).max(axis=1))
 
         found = NEWTON.solve(evaluate, np.zeros((count, s * n)), square_steps, step_size)
         if not found.converged.all():
             return None
         k = found.x.reshape(count, s, n)
-        start = begun.reshape(count, 1, n, -1)
+        start = initial_jacobian.reshape(count, 1, n, -1)
         right = (by_x @ start).reshape(count, s * n, -1)
         right[:, :, right.shape[2] - len(self.directions) :] += by
         slope = np.linalg.solve(system, -right).reshape(count, s, n, -1)
-        parts = np.split(self.elements.weights(np.concatenate(within)), np.cumsum([len(places) for places in within])[:-1])
+        parts = np.split(self.scheme.weights(np.concatenate(within)), np.cumsum([len(indices) for indices in within])[:-1])
         weights = [part * h for part, h in zip(parts, lengths, strict=True)]
         states = [x[e] + w @ k[e] for e, w in enumerate(weights)]
-        carried = [begun[e] + np.tensordot(w, slope[e], 1) for e, w in enumerate(weights)]
+        carried = [initial_jacobian[e] + np.tensordot(w, slope[e], 1) for e, w in enumerate(weights)]
         return states, carried
 
     def _system(self, lengths: Reals, by_x: Reals, by_k: Reals, count: int) -> Reals:
         """∂F_j/∂k_l = ∂F/∂ẋ δ_jl + h a_jl ∂F/∂x, (intervals, nodes × states, nodes × states)."""
-        s, n = len(self.elements.nodes), by_x.shape[1]
-        whole = np.einsum("e,jl,ejab->ejalb", lengths, self.elements.matrix, by_x.reshape(count, s, n, n))
+        s, n = len(self.scheme.nodes), by_x.shape[1]
+        whole = np.einsum("e,jl,ejab->ejalb", lengths, self.scheme.matrix, by_x.reshape(count, s, n, n))
         for j in range(s):
             whole[:, j, :, j] += by_k.reshape(count, s, n, n)[:, j]
         return whole.reshape(count, s * n, s * n)
 
 
 def mesh_of(recording: Recording, intervals: int | tuple[float, ...]) -> tuple[Reals, Reals]:
-    """Edges of windows and breaks between intervals: as asked, and wherever a recorded input has a corner; a window has several
+    """Edges of windows and breaks between intervals: the requested ones, and all knots of recorded inputs; a window has several
     intervals."""
     last = float(recording.times[-1])
-    wanted = np.linspace(0.0, last, intervals + 1) if isinstance(intervals, int) else last * np.asarray(intervals)
+    wanted = np.linspace(0.0, last, intervals + 1) if isinstance(intervals, int) else last * breaks_of(intervals)
     corners = recording.knots if recording.recorded else np.zeros(0)
     stops = np.union1d(corners[(corners > 0.0) & (corners < last)], recording.times)
     nearest = stops[np.clip(np.searchsorted(stops, wanted - 0.5 * CLOSE * last), 0, len(stops) - 1)]

@@ -1,4 +1,4 @@
-"""Whether intervals hold what they promise: many data sets simulated with known parameters, and how often intervals hold them."""
+"""Coverage of confidence intervals: how often they contain the true parameters, over many simulated data sets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """Over many data sets: estimates and standard deviations, (sets, names), and which intervals hold the truth."""
+    """Over many data sets: estimates and standard deviations, (sets, names), and which intervals contain the true value."""
 
     names: tuple[str, ...]
     level: float
     truth: Reals
     estimates: Reals
     deviations: Reals
-    held: NDArray[np.bool_]
+    covered: NDArray[np.bool_]
 
     @property
     def sets(self) -> int:
@@ -32,16 +32,16 @@ class Coverage(Result):
 
     @property
     def shares(self) -> dict[str, float]:
-        """How often the interval of each parameter holds the truth."""
-        return dict(zip(self.names, self.held.mean(axis=0).tolist(), strict=True))
+        """Share of data sets in which the interval of each parameter contains the true value."""
+        return dict(zip(self.names, self.covered.mean(axis=0).tolist(), strict=True))
 
     @property
     def bias(self) -> dict[str, float]:
-        """Mean of (estimate − truth) over its standard deviation."""
+        """Mean of (estimate − true value) over its standard deviation."""
         return dict(zip(self.names, ((self.estimates - self.truth) / self.deviations).mean(axis=0).tolist(), strict=True))
 
     def limits(self, chance: float = 0.01) -> tuple[float, float]:
-        """Between which shares lie, but for this chance, where intervals are right."""
+        """Range of shares for correct intervals, except with this probability."""
         from scipy.stats import binom
 
         low, high = binom.ppf([chance / 2, 1 - chance / 2], self.sets, self.level)
@@ -52,12 +52,12 @@ class Coverage(Result):
         return {"parameter": list(self.names), "truth": self.truth, **reported}
 
     def plot(self, **options: Any) -> Any:
-        """How often intervals hold the truth; see `draisine.view.plots.estimation`."""
+        """Plot the coverage of the intervals; see `draisine.view.plots.estimation`."""
         return figure("plots.estimation.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)
-        lines = [f"{100 * self.level:g} % intervals over {self.sets} data sets hold the truth"]
+        lines = [f"{100 * self.level:g} % intervals over {self.sets} data sets contain the true value"]
         lines += [f"  {n:<{width}}  {100 * s:5.1f} %   bias {self.bias[n]:+.3f} deviations" for n, s in self.shares.items()]
         return "\n".join(lines)
 
@@ -71,7 +71,7 @@ def coverage(
     level: float = 0.95,
     progress: Callable[[str], None] | None = None,
 ) -> Coverage:
-    """Call `fit` with a random generator per data set: it makes data with the true parameters, and estimates these from them.
+    """Call `fit` with a random generator per data set: it simulates data with the true parameters and estimates them.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
@@ -84,12 +84,12 @@ def coverage(
     """
     names = tuple(truth)
     wanted = np.array([truth[n] for n in names])
-    estimates, deviations, held = [], [], []
+    estimates, deviations, covered = [], [], []
     for k, child in enumerate(np.random.SeedSequence(seed).spawn(sets)):
         found = fit(np.random.default_rng(child))
         estimates.append([found[n] for n in names])
         deviations.append([found.deviations[n] for n in names])
-        held.append([low <= truth[n] <= high for n in names for low, high in [found.interval(n, level)]])
+        covered.append([low <= truth[n] <= high for n in names for low, high in [found.interval(n, level)]])
         if progress is not None:
             progress(f"set {k + 1} of {sets}")
-    return Coverage(names, level, wanted, np.array(estimates), np.array(deviations), np.array(held, dtype=bool))
+    return Coverage(names, level, wanted, np.array(estimates), np.array(deviations), np.array(covered, dtype=bool))

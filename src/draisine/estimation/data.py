@@ -1,7 +1,7 @@
-"""Recorded experiments: named columns over time, from tables, files and runs.
+"""Recorded experiments: named columns over time, from tables, files and trajectories.
 
-Whatever is given becomes `Experiment`s: time in seconds from the first sample, columns in SI units, NaN where a sample is
-missing. Units stand in headers, "lean [deg]", or in a table's attributes; a column without one is taken to be in SI units.
+All data become `Experiment`s: time in seconds from the first sample, columns in SI units, NaN for missing samples. Units are
+given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from draisine.results.trajectory import Trajectory
 Reals = NDArray[np.float64]
 
 TEXTS = (".csv", ".txt", ".log")
-TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names under which time is looked for
+TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names of the column of time
 _HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One recording: columns over time, in SI units, NaN where a sample is missing.
+    """One recording: columns over time, in SI units, NaN for missing samples.
 
-    - `start`: wishes for the start of this experiment, before those given to `estimate`.
+    - `start`: targets for the start of this experiment; they take precedence over those given to `estimate`.
 
     >>> import numpy as np
     >>> e = Experiment.of({"time [ms]": [0, 10, 30], "lean [deg]": [0.0, float("nan"), 180.0]}, "first")
@@ -69,14 +69,14 @@ class Experiment:
         return Experiment(name, time, values, known, dict(start or {}))
 
     def column(self, name: str) -> Reals:
-        """A column by name, or a complaint that names the closest one."""
+        """A column by name; an unknown name raises an error that suggests the closest one."""
         if name not in self.columns:
             raise DataError(f"{self.name}: the data have no column {name!r}{did_you_mean(name, list(self.columns))}")
-        _unit(self.units.get(name, ""), name, self.name)  # one that nobody knows matters where the column does
+        _unit(self.units.get(name, ""), name, self.name)  # an unknown unit is an error only if the column is used
         return self.columns[name]
 
     def part(self, begin: float, end: float) -> Experiment:
-        """The samples with begin ≤ time ≤ end; its time begins at zero again, and wishes for the start are left out."""
+        """The samples with begin ≤ time ≤ end; time starts at zero again, and targets for the start are dropped."""
         keep = (self.time >= begin) & (self.time <= end)
         columns = {name: values[keep] for name, values in self.columns.items()}
         return Experiment(f"{self.name} from {begin:g} s", self.time[keep], columns, self.units)
@@ -87,7 +87,7 @@ class Experiment:
 
 
 def experiments_of(data: Any) -> tuple[Experiment, ...]:
-    """One experiment or several: a list of whatever is one, or a mapping of their names."""
+    """One or several experiments: a list of data, or a mapping from names to data."""
     if isinstance(data, Mapping) and not _has_time(data) and not any(_numeric(v) for v in data.values()):
         made = tuple(Experiment.of(value, name) for name, value in data.items())
     elif isinstance(data, Sequence) and not isinstance(data, str):
@@ -105,7 +105,7 @@ def experiments_of(data: Any) -> tuple[Experiment, ...]:
 
 
 def _check_time(time: Reals, name: str, lines: Sequence[int] = ()) -> None:
-    """Refuse what is no time; `lines` are those of the samples in a file."""
+    """Check that time is finite and increasing; `lines` are the line numbers of the samples in a file."""
 
     def at(k: int) -> str:
         return f"{name}, line {lines[k]}" if k < len(lines) else name
@@ -118,7 +118,7 @@ def _check_time(time: Reals, name: str, lines: Sequence[int] = ()) -> None:
     back = np.flatnonzero(np.diff(time) <= 0.0)
     if back.size:
         k = int(back[0])
-        what = "stands still" if time[k + 1] == time[k] else "runs backwards"
+        what = "does not increase" if time[k + 1] == time[k] else "decreases"
         raise DataError(
             f"{at(k + 1)}: time {what} after sample {k + 1}: {time[k]:g} s is followed by {time[k + 1]:g} s; sort the rows, "
             "drop repeated ones, or give separate recordings as separate experiments"
@@ -126,12 +126,12 @@ def _check_time(time: Reals, name: str, lines: Sequence[int] = ()) -> None:
 
 
 def _lines_of(data: Any) -> list[int]:
-    """Lines of the samples of a text of columns; none of other data."""
+    """Line numbers of the samples in a text file; empty for other data."""
     if not isinstance(data, str | os.PathLike) or Path(data).suffix.lower() not in TEXTS:
         return []
     with Path(data).open(encoding="utf-8-sig") as lines:
         reported = [number for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
-    return reported[1:]  # behind the header
+    return reported[1:]  # after the header
 
 
 def _has_time(data: Mapping[Any, Any]) -> bool:
@@ -154,11 +154,11 @@ def _split(header: str) -> tuple[str, str]:
 
 
 def _table(data: Any, name: str) -> tuple[list[str], list[Any], dict[str, str]]:
-    """Headers, columns, and units that stand beside the table."""
+    """Headers, columns, and units from the table's attributes."""
     if isinstance(data, str | os.PathLike):
         return _table(_read(Path(data)), name)
     if isinstance(data, Trajectory):
-        keep = np.append(True, np.diff(data.time) > 0)  # an instant occurs twice where segments meet
+        keep = np.append(True, np.diff(data.time) > 0)  # times are repeated between segments
         columns = [data.time[keep], *(column[keep] for column in data.data.T)]
         return ["time", *data.names()], columns, {c.name: c.unit for c in data.channels}
     if hasattr(data, "data_vars"):  # xarray
@@ -180,8 +180,8 @@ def _table(data: Any, name: str) -> tuple[list[str], list[Any], dict[str, str]]:
     if isinstance(data, Mapping):
         return [str(k) for k in data], list(data.values()), {}
     raise DataError(
-        f"{name}: {type(data).__name__} is no data; give a pandas or xarray table, a mapping of columns, a trajectory, or the "
-        "path of a CSV, Parquet or NetCDF file"
+        f"{name}: {type(data).__name__} is not a table; give a pandas or xarray table, a mapping of columns, a trajectory, or "
+        "the path of a CSV, Parquet or NetCDF file"
     )
 
 
@@ -190,7 +190,7 @@ def _read(path: Path) -> Any:
     import pandas
 
     if not path.exists():
-        raise DataError(f"{path}: there is no file of this name; check it")
+        raise DataError(f"{path}: there is no file of this name")
     kind = path.suffix.lower()
     if kind in TEXTS:
         return _read_text(path)
@@ -201,23 +201,23 @@ def _read(path: Path) -> Any:
 
         with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as opened:
             return opened.load()
-    raise DataError(f"{path}: files of kind {kind or 'none'} are not read; write .csv, .parquet or .nc")
+    raise DataError(f"{path}: file type {kind or 'none'} is not supported; use .csv, .parquet or .nc")
 
 
 def _read_text(path: Path) -> Any:
-    """The table in a text of columns parted by commas, semicolons or tabs; with the latter two, decimals may have a comma."""
+    """The table in a text file, separated by commas, semicolons or tabs; the latter two allow decimal commas."""
     import pandas
 
     try:
         table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
     except UnicodeDecodeError:
         line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
-        raise DataError(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
+        raise DataError(f"{path}, line {line}: not UTF-8 text; save it in that encoding") from None
     except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
         place = re.search(r"line (\d+)", str(problem))
         raise DataError(
-            f"{path}{f', line {place[1]}' if place else ''}: no table of columns under a header ({problem}); write one such as "
-            "'time [s],lean [deg]', then rows of as many numbers"
+            f"{path}{f', line {place[1]}' if place else ''}: no table of columns with a header ({problem}); write one such as "
+            "'time [s],lean [deg]', then rows with the same number of values"
         ) from None
     with path.open(encoding="utf-8-sig") as lines:
         header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
@@ -243,14 +243,14 @@ def _sorted_out(
         title, unit = (title, unit) if title else (header, "")
         unit = unit or units.get(header, "")
         if title in found:
-            raise DataError(f"{name}: there are two columns {title!r}; rename one")
+            raise DataError(f"{name}: two columns are called {title!r}; rename one")
         if title.lower() in TIMES and time is None:
             time = _seconds(values, unit, title, name)
             continue
         numbers = _numbers(values)
         found[title], written[title] = numbers * (_unit(unit, title, name).scale if _known(unit) else 1.0), unit
     if time is None:
-        raise DataError(f"{name}: there is no column of time among {', '.join(headers)}; call it 'time', or 'time [ms]'")
+        raise DataError(f"{name}: no column of time among {', '.join(headers)}; name it 'time', or 'time [ms]'")
     return time, found, written
 
 
@@ -258,7 +258,7 @@ def _unit(text: str, column: str, name: str) -> Unit:
     try:
         return parse_unit(text) if text else Unit()
     except UnitError as problem:
-        raise DataError(f"{name}: the unit of column {column!r} is not known: {problem}") from None
+        raise DataError(f"{name}: the unit of column {column!r} is unknown: {problem}") from None
 
 
 def _known(unit: str) -> bool:
@@ -269,7 +269,7 @@ def _known(unit: str) -> bool:
 
 
 def _numbers(values: Any) -> Reals:
-    """What is a number; NaN for all else, remarks too."""
+    """Values as numbers; NaN for everything else, such as remarks."""
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
         return array.astype(float)
@@ -286,7 +286,9 @@ def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
     if array.dtype.kind in "fiu":
         made = _unit(unit or "s", column, name)
         if made.dimension != parse_unit("s").dimension:
-            raise DataError(f"{name}: the column of time {column!r} is in {unit}, which is no time; write s, ms, min or h")
+            raise DataError(
+                f"{name}: the column of time {column!r} is in {unit}, which is not a unit of time; use s, ms, min or h"
+            )
         return array.astype(float) * made.scale
     import pandas
 

@@ -1,4 +1,4 @@
-"""Designs of experiments: criteria that say which is better, and what comes out of the search for the best."""
+"""Optimal experiment design: criteria and results."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Reals = NDArray[np.float64]
 
 
 class Criterion(Protocol):
-    """What a good design makes small, of the relative covariance of the unknown parameters (their starts left free)."""
+    """A scalar to minimize, of the relative covariance of the unknown parameters (unknown starts are marginalized)."""
 
     def value(self, names: Sequence[str], covariance: Reals) -> float: ...
 
 
 @dataclass(frozen=True)
 class Variance:
-    """The variance of one parameter, whatever the others are."""
+    """The variance of one parameter, with the others unknown."""
 
     of: str
 
     def value(self, names: Sequence[str], covariance: Reals) -> float:
-        place = list(names).index(self.of)
-        return float(np.log(covariance[place, place]))
+        index = list(names).index(self.of)
+        return float(np.log(covariance[index, index]))
 
 
 @dataclass(frozen=True)
 class DOptimal:
-    """The volume of the region in which all parameters lie (D-optimal)."""
+    """D-optimality: the volume of the confidence region of all parameters."""
 
     def value(self, names: Sequence[str], covariance: Reals) -> float:
         return float(np.linalg.slogdet(covariance)[1]) / len(names)
@@ -47,7 +47,7 @@ class DOptimal:
 
 @dataclass(frozen=True)
 class EOptimal:
-    """The largest variance of any combination of relative changes (E-optimal)."""
+    """E-optimality: the largest variance of any combination of relative changes."""
 
     def value(self, names: Sequence[str], covariance: Reals) -> float:
         return float(np.log(np.linalg.eigvalsh(covariance)[-1]))
@@ -55,14 +55,16 @@ class EOptimal:
 
 @dataclass(frozen=True)
 class SamplingTimes:
-    """As many samples, at instants that are chosen as well, from `first` to the end of the run; several may fall together."""
+    """`count` samples at times that are optimized too, from `first` to the end of the run; several may coincide."""
 
     count: int
     first: float = 0.0
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.first >= 0.0:
-            raise ArgumentError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
+            raise ArgumentError(
+                f"Instants: count is one or more and first 0 s or later, got count {self.count!r} and first {self.first!r} s"
+            )
 
 
 # ------------------------------------------------------------------------------------------------------------- result
@@ -70,10 +72,10 @@ class SamplingTimes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Result):
-    """Experiments that tell most: what to choose in each, when to measure, and what to expect of the estimate.
+    """Optimal experiments: the chosen values of each, its sampling times, and the predicted uncertainty of the estimate.
 
-    `chosen[0]["speed"]` is the choice for the first experiment; `deviation("trail")` the standard deviation to expect; `telling`
-    says which combinations even these experiments cannot tell; `middle` is the same in the middle of all ranges.
+    `chosen[0]["speed"]` is the choice for the first experiment; `deviation("trail")` the predicted standard deviation; `telling`
+    lists the combinations that even these experiments cannot identify; `middle` is the same at the middle of all ranges.
     """
 
     model: str
@@ -88,11 +90,11 @@ class Design(Result):
 
     @cached_property
     def deviations(self) -> dict[str, float]:
-        """Predicted standard deviations by name; infinite where nothing is told."""
+        """Predicted standard deviations by name; infinite if unidentifiable."""
         return dict(zip(self.identifiability.names, np.sqrt(np.diag(self.identifiability.covariance)).tolist(), strict=True))
 
     def deviation(self, name: str) -> float:
-        """The standard deviation to expect of an unknown."""
+        """The predicted standard deviation of an unknown."""
         if name not in self.deviations:
             raise UnknownNameError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
         return self.deviations[name]
@@ -102,7 +104,7 @@ class Design(Result):
         return {"unknown": list(self.deviations), "unit": list(self.units), "deviation": deviations}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it; None where nothing is told."""
+        """Plain data for JSON; None for infinite deviations."""
         reported = {n: d if np.isfinite(d) else None for n, d in self.deviations.items()}
         return {
             "model": self.model,
@@ -110,14 +112,14 @@ class Design(Result):
             "chosen": [dict(c) for c in self.chosen],
             "instants": [t.tolist() for t in self.instants],
             "standard deviations": reported,
-            "not told": [str(c) for c in self.identifiability.unidentifiable],
+            "unidentifiable": [str(c) for c in self.identifiability.unidentifiable],
         }
 
     def summary(self) -> str:
-        """What to do and what to expect."""
+        """Chosen experiments and predicted uncertainty, as text."""
         lines = [f"{self.model}: {self.criterion} over {self.trials} designs"]
         for k, (chosen, instants) in enumerate(zip(self.chosen, self.instants, strict=True)):
-            reported = ", ".join(f"{n} = {v:.6g}" for n, v in chosen.items()) or "nothing to choose"
+            reported = ", ".join(f"{n} = {v:.6g}" for n, v in chosen.items()) or "no choices"
             when = f"{len(instants)} samples from {instants[0]:g} s to {instants[-1]:g} s"
             lines.append(f"  experiment {k + 1}: {reported}; {when if len(instants) > 1 else f'one sample at {instants[0]:g} s'}")
         lines.append("  predicted standard deviations")
@@ -125,13 +127,13 @@ class Design(Result):
             before = "" if self.middle is None else f" (middle of the ranges: {_deviation(self.middle, name):.3g})"
             lines.append(f"    {name}: {deviation:.3g} {unit}".rstrip() + before)
         if self.identifiability.without_effect:
-            lines.append(f"  no effect on what is measured: {', '.join(self.identifiability.without_effect)}")
-        lines += [f"  cannot be told: {c}" for c in self.identifiability.unidentifiable]
+            lines.append(f"  no effect on the measurements: {', '.join(self.identifiability.without_effect)}")
+        lines += [f"  cannot be identified: {c}" for c in self.identifiability.unidentifiable]
         return "\n".join(lines)
 
     __repr__ = summary
 
 
 def _deviation(identifiability: Identifiability, name: str) -> float:
-    place = identifiability.names.index(name)
-    return float(np.sqrt(identifiability.covariance[place, place]))
+    index = identifiability.names.index(name)
+    return float(np.sqrt(identifiability.covariance[index, index]))

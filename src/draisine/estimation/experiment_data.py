@@ -1,19 +1,23 @@
-"""One experiment in the model's words: what was measured when, and the inputs that drove it."""
+"""Experiments as seen by the model: measured channels, recorded inputs, consistent starts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.data import Experiment
-from draisine.estimation.inputs import Between, coefficients, places
+from draisine.estimation.inputs import Interpolation, coefficients, sample_positions
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
+from draisine.simulation.compiled_equations import best_choice_for
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.result import Start
 from draisine.simulation.sampled_control import Recorded
 
 Reals = NDArray[np.float64]
@@ -21,7 +25,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Channel:
-    """A column and the quantity that it measures; `sigma` is the noise's standard deviation, None where it is to be estimated."""
+    """A column and the quantity it measures; `sigma` is the standard deviation of the noise, None if it is to be estimated."""
 
     column: str
     quantity: str
@@ -30,17 +34,17 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Drive:
-    """A column that drives an input, the standard deviation of its noise, and what it does between samples."""
+class RecordedInput:
+    """A column that is an input of the model, the standard deviation of its noise, and its interpolation."""
 
     column: str
     sigma: float | None
-    between: Between
+    interpolation: Interpolation
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What was recorded of noisy inputs, one input after the other: instants, which of them, values, standard deviations."""
+    """Samples of all noisy inputs, input by input: times, indices of inputs, values, standard deviations."""
 
     times: Reals
     inputs: NDArray[np.intp]
@@ -50,7 +54,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Samples of channels, (instants, channels), NaN where missing; inputs by name: recorded in columns, or constants."""
+    """Samples of channels, (times, channels), NaN where missing; inputs by name, recorded in columns or constant."""
 
     name: str
     equations: Equations
@@ -58,7 +62,7 @@ class Recording:
     times: Reals
     values: Reals
     experiment: Experiment
-    recorded: Mapping[str, Drive]
+    recorded: Mapping[str, RecordedInput]
     constants: Mapping[str, float]
     targets: Mapping[str, Any]
 
@@ -66,49 +70,49 @@ class Recording:
     def controls(self) -> tuple[str, ...]:
         return tuple(self.recorded)
 
-    def moved_by(self, equations: Equations) -> Equations:
-        """Equations of any choice of velocities, taking what `rows` gives for inputs."""
+    def with_recorded_inputs(self, equations: Equations) -> Equations:
+        """The equations with polynomial inputs, whose coefficients are given by `rows`."""
         return with_piecewise_inputs(equations, self.controls, self.degree) if self.recorded else equations
 
     @property
     def degree(self) -> int:
-        """Of inputs between knots."""
-        return max((d.between.degree for d in self.recorded.values()), default=0)
+        """Degree of inputs between knots."""
+        return max((d.interpolation.degree for d in self.recorded.values()), default=0)
 
     @cached_property
     def knots(self) -> Reals:
-        """Instants at which some input was recorded."""
+        """Times at which any input was recorded."""
         e = self.experiment
         known = np.any([np.isfinite(e.columns[d.column]) for d in self.recorded.values()], axis=0)
         times = e.time[known]
         return times if times[0] <= 0.0 else np.concatenate([[0.0], times])
 
-    def driving(self, name: str, t: Reals) -> Reals:
-        """What a recorded input was at instants; it is held before its first and after its last sample."""
+    def input_values(self, name: str, t: Reals) -> Reals:
+        """A recorded input at given times, constant before its first and after its last sample."""
         drive = self.recorded[name]
         column = self.experiment.columns[drive.column]
         known = np.isfinite(column)
-        return drive.between.values(t, self.experiment.time[known], column[known])
+        return drive.interpolation.values(t, self.experiment.time[known], column[known])
 
-    def given(self, t: Reals) -> Reals:
-        """All inputs of the model at instants, (instants, inputs)."""
+    def inputs_at(self, t: Reals) -> Reals:
+        """All inputs of the model at given times, (times, inputs)."""
         found = np.zeros((len(t), len(self.equations.inputs)))
         for i, q in enumerate(self.equations.inputs):
-            found[:, i] = self.driving(q.name, t) if q.name in self.recorded else self.constants.get(q.name, 0.0)
+            found[:, i] = self.input_values(q.name, t) if q.name in self.recorded else self.constants.get(q.name, 0.0)
         return found
 
     @cached_property
     def lengths(self) -> Reals:
-        """Of the intervals that begin at knots; the last one does not end."""
+        """Lengths of the intervals between knots; the last one is unbounded."""
         return np.append(np.diff(self.knots), 1.0)
 
     @cached_property
     def rows(self) -> Reals:
-        """Inputs of the driven equations from every knot on."""
-        held = [self.constants.get(q.name, 0.0) for q in self.equations.inputs if q.name not in self.recorded]
-        looks = self.knots[:, None] + self.lengths[:, None] * places(self.degree)
-        reported = [coefficients(self.driving(name, looks.ravel()).reshape(looks.shape)) for name in self.controls]
-        return np.column_stack([np.tile(held, (len(looks), 1)), *reported, self.knots, self.lengths])
+        """Polynomial inputs of the equations, one row per knot."""
+        constant = [self.constants.get(q.name, 0.0) for q in self.equations.inputs if q.name not in self.recorded]
+        points = self.knots[:, None] + self.lengths[:, None] * sample_positions(self.degree)
+        reported = [coefficients(self.input_values(name, points.ravel()).reshape(points.shape)) for name in self.controls]
+        return np.column_stack([np.tile(constant, (len(points), 1)), *reported, self.knots, self.lengths])
 
     @cached_property
     def control(self) -> Recorded | None:
@@ -117,7 +121,7 @@ class Recording:
     # ------------------------------------------------------------ noise of inputs
 
     @cached_property
-    def noisy(self) -> tuple[tuple[str, Drive], ...]:
+    def noisy(self) -> tuple[tuple[str, RecordedInput], ...]:
         """Inputs with noise."""
         return tuple((name, drive) for name, drive in self.recorded.items() if drive.sigma is not None)
 
@@ -134,7 +138,7 @@ class Recording:
         return Samples(np.concatenate(times), np.concatenate(inputs), np.concatenate(values), np.concatenate(sigmas))
 
     def with_samples(self, values: Reals) -> Recording:
-        """The same with other values of noisy inputs, in the order of `samples`."""
+        """The same recording with other values of noisy inputs, in the order of `samples`."""
         s, columns = self.samples, {}
         for i, (_, drive) in enumerate(self.noisy):
             new = self.experiment.columns[drive.column].copy()
@@ -143,5 +147,22 @@ class Recording:
         return replace(self, experiment=self.experiment.with_columns(columns))
 
     def constant_inputs(self) -> Reals:
-        """What is passed for inputs besides the control."""
-        return self.rows[0] if self.recorded else self.given(np.zeros(1))[0]
+        """Initial inputs of a run; the `control` updates them."""
+        return self.rows[0] if self.recorded else self.inputs_at(np.zeros(1))[0]
+
+
+# ------------------------------------------------------------ consistent starts
+
+
+@lru_cache(maxsize=32)
+def start_problem(equations: Equations) -> StartProblem:
+    """The start problem of these equations, compiled once."""
+    return StartProblem(equations)
+
+
+def initial_state(problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
+    """The consistent start for targets, the equations with suitable velocity coordinates, and their state."""
+    e = problem.equations
+    begin = consistent_start(problem, targets, p, inputs=u)
+    extra = begin.x[len(begin.x) - len(e.extra_states) :]
+    return begin, *best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))

@@ -1,8 +1,8 @@
-"""Experiment design: which start, speed, input or instants would tell most about parameters.
+"""Optimal experiment design: starts, inputs and sampling times that minimize the uncertainty of parameters.
 
-With J the exact derivatives of what is measured by what is unknown (`single.predict`) and noise of deviation σ, the information
-of an experiment is JᵀJ/σ², and no unbiased estimate has a smaller covariance than its inverse (Cramér and Rao). A small search
-over what may be chosen makes that inverse small: the variance of one parameter, the determinant, or the worst combination.
+With J the exact derivatives of the measurements by the unknowns (`single_shooting.predict`) and noise of standard deviation σ,
+the Fisher information of an experiment is JᵀJ/σ², and its inverse bounds the covariance of unbiased estimates (Cramér–Rao). The
+search minimizes a scalar of that inverse: the variance of one parameter, the determinant, or the largest eigenvalue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from draisine.estimation.data import Experiment
 from draisine.estimation.design_criteria import Criterion, Design, DOptimal, SamplingTimes, Variance
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.identifiability import Identifiability
-from draisine.estimation.problem import Posed, pose
+from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr
 from draisine.expr.tree import names as names_in
@@ -34,11 +34,11 @@ from draisine.stability.linearization import equations_of
 
 Reals = NDArray[np.float64]
 
-USELESS = 1e3  # what the search sees where a design tells nothing, or a run does not reach its samples
-LOCAL = 3  # of the best trials are improved
+USELESS = 1e3  # criterion of a design without information, or with a run that does not reach its samples
+LOCAL = 3  # number of best trials for local search
 
 
-# ------------------------------------------------------------------------------------------------------------- the verb
+# ------------------------------------------------------------------------------------------------------------- interface
 
 
 def design_experiment(
@@ -61,17 +61,17 @@ def design_experiment(
     method: SingleShooting | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Design:
-    """Which experiments would tell most about unknown parameters, before any is made.
+    """Design experiments that minimize the uncertainty of unknown parameters.
 
-    - `unknown`: names of parameters; "start.lean" is a wish for the start that is unknown in every experiment.
+    - `unknown`: names of parameters; "start.lean" is a target of the start that is unknown in each experiment.
     - `measured`: quantity → standard deviation of its noise.
-    - `choose`: name → (low, high): a wish for the start, a constant input, a parameter of the model, or of a law in `inputs`:
+    - `choose`: name → (low, high): a target of the start, a constant input, a parameter of the model, or of a law in `inputs`:
       inputs={"steer_torque": "amplitude*sin(rate*t)"} with choose={"amplitude": (0, 2), "rate": (1, 9)}.
-    - `until`, `samples`: how long, and when to measure: how many, the instants, or `Instants(count)` to choose them too.
-    - `about`: the one parameter that matters; else `criterion`: `Variance(name)`, `Determinant()` (which is the default) or
+    - `until`, `samples`: duration, and number of samples, their times, or `Instants(count)` to optimize the times too.
+    - `about`: the one parameter whose variance to minimize; else `criterion`: `Variance(name)`, `Determinant()` (default) or
       `WorstCombination()`.
-    - `priors`: standard deviations known before. `experiments`: how many, each with choices of its own.
-    - `trials`: designs spread over the ranges, the best of which are improved; `seed` is theirs.
+    - `priors`: prior standard deviations. `experiments`: number of experiments, each with its own choices.
+    - `trials`: quasi-random designs over the ranges (reproducible by `seed`), the best of which start a local search.
 
     >>> import sympy as sp, draisine as dr
     >>> x, k, load = sp.symbols("x k load")
@@ -80,21 +80,21 @@ def design_experiment(
     >>> plan.chosen[0]["load"], round(plan.deviation("k"), 6)  # x = load/k in the end: σ k²/load
     (3.0, 0.013333)
     """
-    asked = _Asked(unknown, choose or {}, until, samples, priors or {}, experiments)
-    posed = _pose(model, measured, asked, start or {}, parameters or {}, inputs or {})
+    request = _Request(unknown, choose or {}, until, samples, priors or {}, experiments)
+    problem = _build_problem(model, measured, request, start or {}, parameters or {}, inputs or {})
     wanted = criterion or (Variance(about) if about is not None else DOptimal())
     aim = getattr(wanted, "of", None)
-    if aim is not None and aim not in posed.names:
-        raise ArgumentError(f"{aim!r} shall be told best, but is not among the unknowns {', '.join(posed.names)}")
-    search = _Search(posed, wanted, method or SingleShooting(), max(int(trials), 1), seed, progress)
+    if aim is not None and aim not in problem.names:
+        raise ArgumentError(f"the criterion is about {aim!r}, which is not among the unknowns {', '.join(problem.names)}")
+    search = _Search(problem, wanted, method or SingleShooting(), max(int(trials), 1), seed, progress)
     return search.run()
 
 
 @dataclass(frozen=True, eq=False)
-class _Posed:
+class _DesignProblem:
     """A design problem: one estimation per experiment, and ranges of what is chosen in each."""
 
-    base: Posed
+    base: EstimationProblem
     ranges: tuple[tuple[str, float, float], ...]
     instants: SamplingTimes | None
     times: Reals
@@ -105,16 +105,16 @@ class _Posed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Unknown parameters; starts are found as well, but nobody wants to know them."""
+        """Unknown parameters; unknown starts are nuisance parameters."""
         return tuple(u.name for u in self.base.unknowns) or self.base.names
 
     @property
     def each(self) -> int:
-        """Numbers to choose in one experiment."""
+        """Number of variables of one experiment."""
         return len(self.ranges) + (0 if self.instants is None else self.instants.count)
 
     def settings(self, z: Reals) -> tuple[dict[str, float], Reals]:
-        """Choices and instants of one experiment, from numbers between 0 and 1."""
+        """Choices and sampling times of one experiment, from variables between 0 and 1."""
         chosen = {name: low + (high - low) * float(s) for (name, low, high), s in zip(self.ranges, z, strict=False)}
         if self.instants is None:
             return chosen, self.times
@@ -123,8 +123,8 @@ class _Posed:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """What was asked for, besides what is measured."""
+class _Request:
+    """Arguments of `design_experiment` except the measurements."""
 
     unknown: Sequence[str]
     choose: Mapping[str, tuple[float, float]]
@@ -135,7 +135,7 @@ class _Asked:
 
     def check(self) -> None:
         if not (np.isfinite(self.until) and self.until > 0.0):
-            raise ArgumentError(f"until: how long an experiment takes, in seconds; it must be positive, got {self.until!r}")
+            raise ArgumentError(f"until: the duration of an experiment in seconds must be positive, got {self.until!r}")
         if isinstance(self.unknown, str):
             raise ArgumentError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
         if self.experiments < 1:
@@ -145,56 +145,56 @@ class _Asked:
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ArgumentError(f"choose: the range of {name!r} must be (low, high), got {pair!r}")
             if name in self.unknown or f"{START}{name}" in self.unknown:
-                raise ArgumentError(f"choose: {name!r} is unknown; it cannot be chosen")
+                raise ArgumentError(f"choose: {name!r} is among the unknowns and cannot be chosen")
         for name, size in self.priors.items():
             if name not in self.unknown or not size > 0.0:
-                raise ArgumentError(
-                    f"priors: standard deviations of unknowns are wanted, by name and positive; got {name!r}: {size!r}"
-                )
+                raise ArgumentError(f"priors: give positive standard deviations of unknowns by name, got {name!r}: {size!r}")
 
     @property
     def times(self) -> Reals:
         if isinstance(self.samples, SamplingTimes):
             if not self.samples.first < self.until:
                 raise ArgumentError(
-                    f"samples: the first instant, {self.samples.first:g} s, must come before until = {self.until:g} s"
+                    f"samples: the first time, {self.samples.first:g} s, must come before until = {self.until:g} s"
                 )
             return np.linspace(self.samples.first, self.until, max(self.samples.count, 2))
         return _times(self.samples, self.until)
 
 
-def _pose(
+def _build_problem(
     model: Model | System | Equations,
     measured: Mapping[str, float | str],
-    asked: _Asked,
+    request: _Request,
     start: Mapping[str, float],
     parameters: Mapping[str, float],
     inputs: Mapping[str, float | str | Expr],
-) -> _Posed:
+) -> _DesignProblem:
     """One estimation per experiment, all in the middle of the ranges."""
-    asked.check()
+    request.check()
     laws = {n: amount_in(v, None, f"law of input {n!r}") for n, v in inputs.items() if isinstance(v, Expr | str)}
-    equations = _with_laws(model, laws, asked.choose)
+    equations = _with_laws(model, laws, request.choose)
     homes = {q.name: "p" for q in equations.parameters} | {q.name: "u" for q in equations.inputs}
     middle: dict[str, dict[str, float]] = {"p": {}, "u": {}, "x": {}}
-    for name, (low, high) in asked.choose.items():
+    for name, (low, high) in request.choose.items():
         middle[homes.get(name, "x")][name] = 0.5 * (low + high)
-    # the table of an experiment begins with its start, measured or not
-    times = np.append(0.0, asked.times[asked.times > 0.0])
+    # the table of an experiment includes its start, measured or not
+    times = np.append(0.0, request.times[request.times > 0.0])
     table = Experiment("experiment", times, {q: np.zeros(len(times)) for q in measured})
-    posed = pose(
+    problem = build_problem(
         equations,
-        [replace(table, name=f"experiment {k + 1}") for k in range(asked.experiments)],
-        list(asked.unknown),
+        [replace(table, name=f"experiment {k + 1}") for k in range(request.experiments)],
+        list(request.unknown),
         {q: (q, s) for q, s in measured.items()},
         start={**start, **middle["x"]},
         inputs={**{n: v for n, v in inputs.items() if n not in laws}, **middle["u"]},
         parameters={**parameters, **middle["p"]},
     )
-    ranges = tuple((n, float(low), float(high)) for n, (low, high) in asked.choose.items())
-    instants = asked.samples if isinstance(asked.samples, SamplingTimes) else None
-    sigmas = np.array([float(c.sigma or 1.0) for c in posed.recordings[0].channels])
-    return _Posed(posed, ranges, instants, asked.times, float(asked.until), asked.priors, asked.experiments, sigmas)
+    ranges = tuple((n, float(low), float(high)) for n, (low, high) in request.choose.items())
+    instants = request.samples if isinstance(request.samples, SamplingTimes) else None
+    sigmas = np.array([float(c.sigma or 1.0) for c in problem.recordings[0].channels])
+    return _DesignProblem(
+        problem, ranges, instants, request.times, float(request.until), request.priors, request.experiments, sigmas
+    )
 
 
 def _times(samples: Any, until: float) -> Reals:
@@ -202,12 +202,12 @@ def _times(samples: Any, until: float) -> Reals:
         np.linspace(0.0, until, samples) if isinstance(samples, int) else np.sort(np.asarray(samples, dtype=float).reshape(-1))
     )
     if not len(times) or times[0] < 0.0 or times[-1] > until:
-        raise ArgumentError(f"samples: instants between 0 and until = {until:g} s, or how many, got {samples!r}")
+        raise ArgumentError(f"samples: give times between 0 and until = {until:g} s, or their number, got {samples!r}")
     return times
 
 
 def _with_laws(model: Any, laws: Mapping[str, Expr], choose: Mapping[str, Any]) -> Equations:
-    """The equations with laws put in; names in laws that are chosen and known to nobody become parameters."""
+    """The equations with the laws of inputs; chosen names in laws that the model does not know become parameters."""
     if not laws:
         return equations_of(model)
     if isinstance(model, Equations):
@@ -223,18 +223,18 @@ def _with_laws(model: Any, laws: Mapping[str, Expr], choose: Mapping[str, Any]) 
 
 
 class _Search:
-    """Designs spread over the ranges, then the best of them improved side by side."""
+    """Global search by quasi-random designs, then local search from the best ones."""
 
     def __init__(
-        self, posed: _Posed, criterion: Criterion, method: SingleShooting, trials: int, seed: int, progress: Any
+        self, problem: _DesignProblem, criterion: Criterion, method: SingleShooting, trials: int, seed: int, progress: Any
     ) -> None:
-        self._posed, self._criterion, self._method = posed, criterion, method
+        self._problem, self._criterion, self._method = problem, criterion, method
         self._trials, self._seed, self._progress = trials, seed, progress
         self._done, self._trouble = 0, ""
 
     def identifiability(self, z: Reals) -> Identifiability | None:
-        """What experiments tell; None if a run does not reach its samples."""
-        q = self._posed
+        """Identifiability of a design; None if a run does not reach its samples."""
+        q = self._problem
         count, each = len(q.base.unknowns), len(q.base.starts)
         blocks = []
         for k in range(q.experiments):
@@ -247,14 +247,14 @@ class _Search:
             wide[:, count + k * each : count + (k + 1) * each] = rows[:, count:]
             blocks.append(wide)
         names = q.base.names
-        for name, size in q.priors.items():  # starts are told with their experiment: one row for each
+        for name, size in q.priors.items():  # starts are named with their experiment: one row for each
             rows = np.diag([1.0 / size if n.split(" of ")[0] == name else 0.0 for n in names])
             blocks.append(rows[np.diag(rows) > 0.0])
         return Identifiability(names, np.vstack(blocks), q.base.sizes)
 
     def _rows(self, k: int, chosen: Mapping[str, float], instants: Reals) -> Reals | None:
         """Derivatives of an experiment's samples in units of their noise, (samples, unknowns)."""
-        q, base = self._posed, self._posed.base
+        q, base = self._problem, self._problem.base
         times, counts = np.unique(instants, return_counts=True)
         p, recording = base.fixed.copy(), base.recordings[k]
         targets, constants = dict(recording.targets), dict(recording.constants)
@@ -282,25 +282,25 @@ class _Search:
         identifiability = self.identifiability(np.clip(z, 0.0, 1.0))
         if identifiability is None:
             return USELESS
-        kept = [identifiability.names.index(n) for n in self._posed.names]
+        kept = [identifiability.names.index(n) for n in self._problem.names]
         sizes = identifiability.sizes[kept]
         covariance = identifiability.covariance[np.ix_(kept, kept)] / np.outer(sizes, sizes)
         if not np.isfinite(covariance).all():
             return USELESS
-        return self._criterion.value(self._posed.names, covariance)
+        return self._criterion.value(self._problem.names, covariance)
 
     def _counted(self, z: Reals) -> float:
         self._done += 1
         return self.value(z)
 
     def run(self) -> Design:
-        q = self._posed
+        q = self._problem
         size = q.each * q.experiments
-        begun = self._spread(size)
-        values = [self._reported(k / (2 * len(begun)), self._counted(z)) for k, z in enumerate(begun)]
-        best = begun[int(np.argmin(values))]
+        initial_designs = self._spread(size)
+        values = [self._reported(k / (2 * len(initial_designs)), self._counted(z)) for k, z in enumerate(initial_designs)]
+        best = initial_designs[int(np.argmin(values))]
         if min(values) < USELESS and size:
-            best = self._improved([begun[i] for i in np.argsort(values)[:LOCAL] if values[i] < USELESS])
+            best = self._improved([initial_designs[i] for i in np.argsort(values)[:LOCAL] if values[i] < USELESS])
         identifiability = self.identifiability(best)
         if identifiability is None:
             raise SolverError(f"{q.base.equations.name}: no design reaches its last sample; {self._trouble}")
@@ -323,7 +323,7 @@ class _Search:
         return value
 
     def _spread(self, size: int) -> list[Reals]:
-        """The middle, and points that cover the ranges evenly."""
+        """The middle of the ranges, and quasi-random points."""
         from scipy.stats import qmc
 
         if size == 0:
@@ -331,12 +331,14 @@ class _Search:
         points = qmc.Halton(size, scramble=True, seed=self._seed).random(self._trials)
         return [np.full(size, 0.5), *points]
 
-    def _improved(self, begun: Sequence[Reals]) -> Reals:
-        """The best of some designs after a search from each; ranges are kept."""
+    def _improved(self, initial_designs: Sequence[Reals]) -> Reals:
+        """The best design after a bounded local search from each."""
         from scipy.optimize import minimize
 
         found = []
-        for k, z in enumerate(begun):
+        for k, z in enumerate(initial_designs):
             result = minimize(self._counted, z, method="L-BFGS-B", jac="3-point", bounds=[(0.0, 1.0)] * len(z))
-            found.append((self._reported(0.5 + 0.5 * (k + 1) / len(begun), float(result.fun)), np.clip(result.x, 0.0, 1.0)))
+            found.append(
+                (self._reported(0.5 + 0.5 * (k + 1) / len(initial_designs), float(result.fun)), np.clip(result.x, 0.0, 1.0))
+            )
         return min(found, key=lambda pair: pair[0])[1]

@@ -1,4 +1,4 @@
-"""`Fit`: parameters found in data, how sure they are, and whether the model fits at all."""
+"""`Fit`: estimated parameters, their uncertainty, and tests of the model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from draisine.estimation.bootstrap import Bootstrap, bootstrap
 from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
-from draisine.estimation.problem import Posed
+from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.profiles import Profile, profile
-from draisine.estimation.solve import MultipleShooting, Outcome
+from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
-UNLIKELY = 1e-3  # probability below which a model is said not to fit
-FAR = 5.0  # standard deviations from which on a sample is told as an outlier
+UNLIKELY = 1e-3  # probability below which a warning says that the model does not fit
+FAR = 5.0  # standard deviations beyond which a sample counts as an outlier
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One start of several: where it began, where it ended, and its sum of squares."""
+    """One of several starts: initial and final unknowns, and the sum of squares."""
 
     begin: tuple[float, ...]
     end: tuple[float, ...]
@@ -38,15 +38,15 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Fit(Result):
-    """Parameters found in data: `fit["trail"]`, `fit.interval("trail")`, `print(fit)`.
+    """Estimated parameters: `fit["trail"]`, `fit.interval("trail")`, `print(fit)`.
 
     - `parameters`: all parameters of the model, for `simulate(…, parameters=fit.parameters)`.
     - `noise`: standard deviation of every measured column, given or estimated.
-    - `before`: what the data were said to tell at the guess; `telling`: the same at the estimate.
+    - `before`: identifiability at the guess; `telling`: the same at the estimate.
     """
 
-    posed: Posed
-    method: MultipleShooting
+    problem: EstimationProblem
+    method: FitMethod
     outcome: Outcome
     sigmas: Reals
     loss: Loss | None
@@ -57,7 +57,7 @@ class Fit(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.posed.names
+        return self.problem.names
 
     @cached_property
     def values(self) -> dict[str, float]:
@@ -65,12 +65,12 @@ class Fit(Result):
 
     @cached_property
     def parameters(self) -> dict[str, float]:
-        p, _ = self.posed.parameters(self.outcome.unknowns)
-        return {q.name: float(v) for q, v in zip(self.posed.equations.parameters, p, strict=True)}
+        p, _ = self.problem.parameters(self.outcome.unknowns)
+        return {q.name: float(v) for q, v in zip(self.problem.equations.parameters, p, strict=True)}
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise UnknownNameError(f"{name!r} was not looked for{did_you_mean(name, self.names)}")
+            raise UnknownNameError(f"{name!r} is not among the unknowns{did_you_mean(name, self.names)}")
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> float:
@@ -80,16 +80,16 @@ class Fit(Result):
 
     @cached_property
     def identifiability(self) -> Identifiability:
-        """Which unknowns and combinations of them the data tell, at the estimate."""
-        sizes = np.where(self.outcome.unknowns != 0.0, np.abs(self.outcome.unknowns), self.posed.sizes)
-        first = len(self.posed.unknowns)  # a start may be zero and well told
-        sizes[first:] = np.maximum(sizes[first:], self.posed.sizes[first:])
+        """Identifiability of the unknowns and of combinations of them, at the estimate."""
+        sizes = np.where(self.outcome.unknowns != 0.0, np.abs(self.outcome.unknowns), self.problem.sizes)
+        first = len(self.problem.unknowns)  # a start may be zero and well identified
+        sizes[first:] = np.maximum(sizes[first:], self.problem.sizes[first:])
         return Identifiability(self.names, self.outcome.root, sizes)
 
     @cached_property
     def covariance(self) -> Reals:
-        """Of the unknowns, by linearization at the estimate."""
-        return self.identifiability.covariance * self.outcome.widening
+        """Covariance of the unknowns, by linearization at the estimate."""
+        return self.identifiability.covariance * self.outcome.covariance_factor
 
     @cached_property
     def deviations(self) -> dict[str, float]:
@@ -103,14 +103,14 @@ class Fit(Result):
 
     @property
     def noise_given(self) -> bool:
-        return all(c.sigma is not None for c in self.posed.recordings[0].channels)
+        return all(c.sigma is not None for c in self.problem.recordings[0].channels)
 
     def quantile(self, level: float) -> float:
-        """How many standard deviations a two-sided interval takes: of Student's distribution where noise is estimated."""
+        """Half-width of a two-sided interval in standard deviations; Student's distribution if noise is estimated."""
         from scipy.stats import norm, t
 
         if not 0.0 < level < 1.0:
-            raise ArgumentError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
+            raise ArgumentError(f"level: the confidence level must lie between 0 and 1, got {level!r}")
         share = 0.5 + 0.5 * level
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 
@@ -120,36 +120,36 @@ class Fit(Result):
         return self[name] - half, self[name] + half
 
     def profile(self, name: str, level: float = 0.95) -> Profile:
-        """The likelihood along one unknown, all others fitted anew: an interval that needs no linearization."""
+        """Profile likelihood of one unknown, with all others refitted: an interval without linearization."""
         self._index(name)
         return profile(
-            self.posed, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
+            self.problem, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
         )
 
     def bootstrap(
         self, count: int = 200, seed: int = 0, block: int = 1, progress: Callable[[str], None] | None = None
     ) -> Bootstrap:
-        """Fits to data made of the prediction and residuals drawn anew, in blocks where they are not white.
+        """Bootstrap: fits to the prediction plus resampled residuals, in blocks of `block` if they are not white.
 
-        Where inputs are noisy, noise of both is drawn as it was given.
+        With noisy inputs, noise with the given standard deviations is added to measurements and inputs.
         """
-        return bootstrap(self.posed, self.method, self.outcome, self.sigmas, self.loss, count, seed, block, progress)
+        return bootstrap(self.problem, self.method, self.outcome, self.sigmas, self.loss, count, seed, block, progress)
 
-    # ------------------------------------------------------------ does it fit?
+    # ------------------------------------------------------------ goodness of fit
 
     @cached_property
     def noise(self) -> dict[str, float]:
-        return {c.column: float(s) for c, s in zip(self.posed.recordings[0].channels, self.sigmas, strict=True)}
+        return {c.column: float(s) for c, s in zip(self.problem.recordings[0].channels, self.sigmas, strict=True)}
 
     @cached_property
     def residuals(self) -> tuple[Reals, ...]:
-        """Predicted less measured, over the noise, (instants, channels) per experiment."""
-        pairs = zip(self.outcome.predicted, self.posed.recordings, strict=True)
+        """(Predicted − measured)/noise, (times, channels) per experiment."""
+        pairs = zip(self.outcome.predicted, self.problem.recordings, strict=True)
         return tuple((predicted - r.values) / self.sigmas for predicted, r in pairs)
 
     @property
     def chi_square(self) -> float:
-        """Sum of squares of all white residuals, of gaps and of what was known before."""
+        """Sum of squares of all white residuals, of gaps between windows, and of priors."""
         return self.outcome.squares
 
     @property
@@ -158,17 +158,17 @@ class Fit(Result):
 
     @cached_property
     def probability(self) -> float:
-        """Of so large a sum of squares, if model and noise are as said."""
+        """Probability of a sum of squares this large if model and noise are correct."""
         from scipy.stats import chi2
 
         return float(chi2.sf(self.chi_square, self.freedom)) if self.freedom > 0 else 1.0
 
     @cached_property
     def whiteness(self) -> tuple[Whiteness, ...]:
-        """Of the residuals of every channel in every experiment."""
+        """Whiteness of the residuals of each channel in each experiment."""
         return tuple(
             whiteness(recording.name, channel.column, residuals[:, i])
-            for recording, residuals in zip(self.posed.recordings, self.residuals, strict=True)
+            for recording, residuals in zip(self.problem.recordings, self.residuals, strict=True)
             for i, channel in enumerate(recording.channels)
         )
 
@@ -176,7 +176,7 @@ class Fit(Result):
     def outliers(self) -> tuple[tuple[str, str, float], ...]:
         """Experiment, column and time of samples further than five standard deviations from the prediction."""
         found = []
-        for recording, residuals in zip(self.posed.recordings, self.residuals, strict=True):
+        for recording, residuals in zip(self.problem.recordings, self.residuals, strict=True):
             with np.errstate(invalid="ignore"):
                 where = np.argwhere(np.abs(residuals) > FAR)
             found += [(recording.name, recording.channels[j].column, float(recording.times[i])) for i, j in where]
@@ -184,12 +184,12 @@ class Fit(Result):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What to distrust."""
+        """Warnings about the fit."""
         found = []
         if not self.outcome.settled:
             found.append(
-                f"the search had not settled after {self.outcome.rounds} steps; guess better, shorten the windows, or bound the "
-                "unknowns"
+                f"the search did not converge in {self.outcome.rounds} steps; improve the guess, shorten the windows, or bound "
+                "the unknowns"
             )
         if self.noise_given and self.loss is None and self.probability < UNLIKELY:
             ratio = np.sqrt(self.chi_square / max(self.freedom, 1))
@@ -198,33 +198,33 @@ class Fit(Result):
                 f"{self.freedom} degrees of freedom); intervals are too narrow"
             )
         colored = {w.channel: w for w in self.whiteness if not w.white}
-        driven = any(r.noisy for r in self.posed.recordings)
+        driven = any(r.noisy for r in self.problem.recordings)
         if colored and not driven:
             reported = ", ".join(f"{c} ({w.correlations[0]:+.2f} from sample to sample)" for c, w in colored.items())
-            found.append(f"residuals are not white: {reported}; something is missing in the model, or the noise is not white")
-        low, high = self.posed.sides
-        for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.posed.sizes, strict=True):
+            found.append(f"residuals are not white: {reported}; the model is incomplete, or the noise is not white")
+        low, high = self.problem.bounds
+        for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.problem.sizes, strict=True):
             if min(value - a, b - value) <= 1e-6 * size:
-                found.append(f"{name} lies at a side of its range ({value:.6g}); its interval is not to be trusted")
-        found += [f"the data do not tell {c}" for c in self.identifiability.unidentifiable]
+                found.append(f"{name} lies at a bound of its range ({value:.6g}); its interval is not reliable")
+        found += [f"the data do not identify {c}" for c in self.identifiability.unidentifiable]
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])
             cure = "" if self.loss is not None else "; a robust loss (loss=Huber()) would give them less weight"
             found.append(f"{len(self.outliers)} outliers ({some}{', …' if len(self.outliers) > 4 else ''}){cure}")
         return tuple(found)
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ output
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)
-        lines = [f"{self.posed.equations.name}: {len(self.names)} unknowns from {self.posed.samples} samples"]
-        for name, unit in zip(self.names, self.posed.units, strict=True):
+        lines = [f"{self.problem.equations.name}: {len(self.names)} unknowns from {self.problem.samples} samples"]
+        for name, unit in zip(self.names, self.problem.units, strict=True):
             low, high = self.interval(name)
             lines.append(
                 f"  {name:<{width}} = {self[name]:.6g} ± {self.deviations[name]:.2g} {unit}   95 %: {low:.6g} … {high:.6g}"
             )
-        said = "given" if self.noise_given else "estimated"
-        lines.append(f"noise ({said}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
+        source = "given" if self.noise_given else "estimated"
+        lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
         if self.noise_given:
             lines.append(f"χ² = {self.chi_square:.5g} with {self.freedom} degrees of freedom")
         lines += [f"warning: {w}" for w in self.warnings]
@@ -243,34 +243,34 @@ class Fit(Result):
                 "deviation": number(self.deviations[name]),
                 "interval": [number(side) for side in self.interval(name)],
             }
-            for name, unit in zip(self.names, self.posed.units, strict=True)
+            for name, unit in zip(self.names, self.problem.units, strict=True)
         }
         return {
-            "model": self.posed.equations.name,
+            "model": self.problem.equations.name,
             "unknowns": unknowns,
             "noise": self.noise,
             "noise_given": self.noise_given,
-            "samples": self.posed.samples,
+            "samples": self.problem.samples,
             "chi_square": number(self.chi_square),
             "degrees_of_freedom": self.freedom,
             "correlation": [[number(c) for c in row] for row in self.correlation],
             "rounds": self.outcome.rounds,
             "outliers": [list(o) for o in self.outliers],
-            "untold": [str(c) for c in self.identifiability.unidentifiable],
+            "unidentifiable": [str(c) for c in self.identifiability.unidentifiable],
             "warnings": list(self.warnings),
         }
 
     def _table(self) -> Mapping[str, Any]:
-        sides = [self.interval(name) for name in self.names]
+        bounds = [self.interval(name) for name in self.names]
         values = {"value": [self[n] for n in self.names], "deviation": [self.deviations[n] for n in self.names]}
-        low, high = ([pair[k] for pair in sides] for k in (0, 1))
-        return {"unknown": list(self.names), "unit": list(self.posed.units), **values, "low": low, "high": high}
+        low, high = ([pair[k] for pair in bounds] for k in (0, 1))
+        return {"unknown": list(self.names), "unit": list(self.problem.units), **values, "low": low, "high": high}
 
     def plot(self, **options: Any) -> Any:
-        """Measured and predicted channels over time, residuals beside them; see `draisine.view.plots.estimation`."""
+        """Plot measured and predicted channels with residuals; see `draisine.view.plots.estimation`."""
         panels = [
             (r.name, channel.column, channel.unit, r.times, r.values[:, i], predicted[:, i], residuals[:, i])
-            for r, predicted, residuals in zip(self.posed.recordings, self.outcome.predicted, self.residuals, strict=True)
+            for r, predicted, residuals in zip(self.problem.recordings, self.outcome.predicted, self.residuals, strict=True)
             for i, channel in enumerate(r.channels)
         ]
         return figure("plots.estimation.measured_and_predicted", panels, **options)

@@ -1,7 +1,7 @@
-"""What data can and cannot tell: singular values of the root of the information, in terms of relative changes of parameters.
+"""Practical identifiability: singular values of the square root of the Fisher information, scaled by the sizes of the unknowns.
 
-With R the root of the information and D the sizes of the unknowns, R D = U S Vᵀ. A column v of V is a combination of relative
-changes; data tell it to within 1/s. Where that is more than the unknowns themselves, the combination cannot be told.
+With R the square root of the information and D the sizes of the unknowns, R D = U S Vᵀ. A column v of V is a combination of
+relative changes, which the data determine with standard deviation 1/s. Above one, the combination is unidentifiable.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 
-VAGUE = 1.0  # relative standard deviation from which on a combination cannot be told
-WELL = 0.1  # and up to which an unknown is told well
-NONE = 1e-9  # relative effect below which there is none
-LOST = 1e-11  # of the best told combination: below, there is rounding alone
-SHOWN = 0.1  # least share of a combination that is told
+VAGUE = 1.0  # relative standard deviation above which a combination is unidentifiable
+WELL = 0.1  # and up to which an unknown is well identified
+NONE = 1e-9  # relative effect that counts as zero
+LOST = 1e-11  # relative to the largest singular value: below, there is only rounding
+SHOWN = 0.1  # smallest share of a combination that is printed
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of relative changes, `shares` by name, which data tell to within the relative `deviation`."""
+    """A combination of relative changes, `shares` by name, with its relative standard `deviation`."""
 
     shares: dict[str, float]
     deviation: float
@@ -67,7 +67,7 @@ class Identifiability(Result):
 
     @cached_property
     def without_effect(self) -> tuple[str, ...]:
-        """Unknowns on which nothing that is measured depends."""
+        """Unknowns without effect on the measurements."""
         effect = np.linalg.norm(self.root * self.sizes, axis=0)
         return tuple(
             n for n, e in zip(self.names, effect, strict=True) if not e > NONE * max(float(effect.max(initial=0.0)), 1e-300)
@@ -85,7 +85,7 @@ class Identifiability(Result):
 
     @cached_property
     def covariance(self) -> Reals:
-        """Of the unknowns; infinite on the diagonal where a combination that includes one is not told at all."""
+        """Covariance of the unknowns; infinite on the diagonal for unknowns in a combination that has no effect."""
         values, axes = self._scaled
         reported = values > LOST * max(float(values.max(initial=0.0)), 1e-300)
         inverse = (axes[reported].T / values[reported] ** 2) @ axes[reported]
@@ -96,7 +96,7 @@ class Identifiability(Result):
 
     @cached_property
     def combinations(self) -> tuple[Combination, ...]:
-        """All combinations, those told worst first."""
+        """All combinations, the least identifiable first."""
         values, axes = self._scaled
         found = []
         for value, axis in sorted(zip(values, axes, strict=True), key=lambda pair: pair[0]):
@@ -109,8 +109,8 @@ class Identifiability(Result):
         return tuple(c for c in self.combinations if c.deviation > VAGUE)
 
     @property
-    def well(self) -> tuple[str, ...]:
-        """Unknowns that are told to within a tenth of their size, whatever the others are."""
+    def well_identified(self) -> tuple[str, ...]:
+        """Unknowns with a relative standard deviation of at most 10 %, with the others unknown."""
         return tuple(n for n, d in self.deviations.items() if d <= WELL)
 
     def _table(self) -> Mapping[str, Any]:
@@ -119,13 +119,13 @@ class Identifiability(Result):
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)
-        lines = ["what the data tell (relative standard deviations)", f"  {'':<{width}}  with the others unknown   alone"]
+        lines = ["identifiability (relative standard deviations)", f"  {'':<{width}}  with the others unknown   alone"]
         for name in sorted(self.names, key=lambda n: self.deviations[n]):
             lines.append(f"  {name:<{width}}  {_share(self.deviations[name]):>23}   {_share(self.alone[name])}")
         if self.without_effect:
-            lines.append(f"no effect on what is measured: {', '.join(self.without_effect)}")
+            lines.append(f"no effect on the measurements: {', '.join(self.without_effect)}")
         if self.unidentifiable:
-            lines.append("combinations that cannot be told:")
+            lines.append("unidentifiable combinations:")
             lines += [f"  {c}" for c in self.unidentifiable]
         return "\n".join(lines)
 

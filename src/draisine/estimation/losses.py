@@ -1,4 +1,4 @@
-"""Losses that forgive outliers: ρ(z) of squared residuals z = (r/σ)², with first and second derivative, as SciPy takes them."""
+"""Robust losses: ρ(z) of squared residuals z = (r/σ)², with first and second derivatives, in SciPy's convention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Reals = NDArray[np.float64]
 
 
 class Loss(Protocol):
-    """What replaces z in the sum of squares."""
+    """A function ρ(z) that replaces z in the sum of squares."""
 
     def rho(self, z: Reals) -> Reals:
         """ρ, ρ′ and ρ″, (3, residuals)."""
@@ -22,7 +22,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Huber:
-    """Squares up to `threshold` standard deviations, straight lines beyond; 95 % as efficient as squares on normal noise.
+    """Quadratic up to `threshold` standard deviations, linear beyond; 95 % efficiency for normal noise.
 
     >>> import numpy as np
     >>> Huber(1.0).rho(np.array([0.25, 4.0]))[0].tolist()
@@ -49,7 +49,7 @@ class Huber:
 
 @dataclass(frozen=True)
 class SoftL1:
-    """A smooth passage from squares to straight lines about `threshold` standard deviations."""
+    """A smooth transition from quadratic to linear at about `threshold` standard deviations."""
 
     threshold: float = 1.0
 
@@ -64,7 +64,7 @@ class SoftL1:
 
 @dataclass(frozen=True)
 class Cauchy:
-    """Outliers far beyond `threshold` standard deviations hardly count."""
+    """Logarithmic beyond `threshold` standard deviations: distant outliers have little influence."""
 
     threshold: float = 2.385
 
@@ -77,7 +77,7 @@ class Cauchy:
         return np.array([c2 * np.log(t), 1.0 / t, -1.0 / (c2 * t * t)])
 
 
-def weighed(loss: Loss | None, residuals: Reals, jacobian: Reals) -> tuple[Reals, Reals]:
+def reweighted(loss: Loss | None, residuals: Reals, jacobian: Reals) -> tuple[Reals, Reals]:
     """Residuals and Jacobian whose Gauss–Newton step is that of the loss (Triggs' correction, as in SciPy)."""
     if loss is None:
         return residuals, jacobian
@@ -91,8 +91,8 @@ def cost_of(loss: Loss | None, residuals: Reals) -> float:
     return 0.5 * float(np.sum(residuals**2 if loss is None else loss.rho(residuals**2)[0]))
 
 
-def widening(loss: Loss | None, residuals: Reals) -> float:
-    """By which the covariance of an estimate under the loss exceeds (JᵀJ)⁻¹: E ψ² / (E ψ′)², J without weights."""
+def covariance_factor(loss: Loss | None, residuals: Reals) -> float:
+    """Factor between the covariance of an estimate under the loss and (JᵀJ)⁻¹: E ψ² / (E ψ′)², with J unweighted."""
     if loss is None or not len(residuals):
         return 1.0
     z = residuals**2

@@ -1,92 +1,68 @@
-"""Multiple shooting: windows with starts of their own, joined by continuity; for motions that run away from their start.
+"""Multiple shooting for estimation: windows with their own starts, joined by continuity, for motions sensitive to their start.
 
-Unknown are the parameters, the named deviations of every window's start, and the true values of inputs that were recorded with
-noise, whose distance from the record is a residual as good as any other. Gaps between windows are rows of the least squares, with
-a weight that grows until they are closed. The damped Gauss–Newton steps come from `elimination`, within the sides of the
-parameters.
+Unknowns are the parameters, the named deviations of each window's start, and the true values of noisy inputs, whose deviations
+from the record are residuals too. Gaps between windows are rows of the least-squares problem, with a weight that increases until
+they are closed. Levenberg–Marquardt steps come from block elimination (`window_chain`), within the bounds of the parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
-from draisine.estimation.collocation import Collocating, Elements, mesh_of
-from draisine.estimation.initial_guess import Cut, chains_of
+from draisine.estimation.collocation import CollocationScheme, mesh_of
+from draisine.estimation.initial_guess import WindowSettings, chains_of
 from draisine.estimation.losses import Loss
-from draisine.estimation.problem import Posed
-from draisine.estimation.window_chain import Chain, Noise, Shot, shoot, shot_of, white
-from draisine.estimation.window_layout import windows_of
-from draisine.estimation.windows import Passage
+from draisine.estimation.problem import EstimationProblem
+from draisine.estimation.window_chain import Chain, Noise, ShootingState, shoot, shot_of, white
+from draisine.estimation.window_layout import window_edges
+from draisine.estimation.windows import WindowRun
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
-from draisine.simulation.methods.selection import Method
 
 Reals = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-7, atol=1e-9)
 STIFF = Radau(rtol=1e-8, atol=1e-10)  # for 0 = F(t, x, ẋ)
-ROUNDS = 60  # of damped steps, at most, with one weight of continuity
-CONTINUITY = (1.0, 1e-2, 1e-4)  # tolerances of gaps, one after the other, in deviations to which one window's data tell its start
-QUIET = (1e-4, 1e-4, 1e-10)  # relative changes of the sum of squares at which it has settled, with these tolerances
+ROUNDS = 60  # limit of steps with one weight of continuity
+CONTINUITY = (1.0, 1e-2, 1e-4)  # successive tolerances of gaps, in standard deviations of a window's start by its own data
+QUIET = (1e-4, 1e-4, 1e-10)  # relative changes of the sum of squares at convergence, for these tolerances
 STILL = 1e-7  # relative change of parameters
 
 
-@dataclass(frozen=True)
-class MultipleShooting:
-    """Cut every experiment into windows of about `window` seconds, each with an unknown start, joined by continuity.
-
-    - `known_start`: whether the start of each experiment is as given; else it is a first guess.
-    - `states`: names of states or outputs by which starts shall be told; the others are chosen.
-    - `spread`: by name, how far starts may lie from first guesses; it need not be exact.
-    - `integration`: the method of integration; chosen if not given.
-    """
-
-    window: float
-    known_start: bool = False
-    states: tuple[str, ...] = ()
-    spread: Mapping[str, float] = field(default_factory=dict)
-    integration: Method | None = None
-
-    def __post_init__(self) -> None:
-        if not self.window > 0.0:
-            raise ArgumentError(f"MultipleShooting: window is a time in seconds, got {self.window!r}")
-
-    def cut(self, equations: Equations) -> Cut:
-        """Windows of this length."""
-        chosen = self.integration or (STIFF if isinstance(equations.dynamics, DaeResidual) else FINE)
-        return Cut(
-            lambda recording: (windows_of(recording, self.window), np.zeros(0)),
-            chosen,
-            self.known_start,
-            self.states,
-            self.spread,
-        )
+def window_settings(method: MultipleShooting | Collocation, equations: Equations) -> WindowSettings:
+    """How a method divides experiments of these equations into windows."""
+    if isinstance(method, Collocation):
+        return WindowSettings(lambda recording: mesh_of(recording, method.intervals), CollocationScheme.of(method))
+    if method.steps is not None:
+        raise ArgumentError("MultipleShooting: steps is a setting of optimal control; estimate(…) takes integration=RK4(step=…)")
+    chosen = method.integration or (STIFF if isinstance(equations.dynamics, DaeResidual) else FINE)
+    return WindowSettings(
+        lambda recording: (window_edges(recording, method), np.zeros(0)),
+        chosen,
+        method.known_start,
+        method.states,
+        method.spread,
+    )
 
 
-def cut_of(method: MultipleShooting | Collocating, equations: Equations) -> Cut:
-    """How a method cuts experiments of these equations."""
-    if isinstance(method, MultipleShooting):
-        return method.cut(equations)
-    return Cut(lambda recording: mesh_of(recording, method.intervals), Elements.of(method))
-
-
-def _step(posed: Posed, shot: Shot, damping: float) -> tuple[Reals, list[list[Reals]], float]:
-    """Change of the parameters, within their sides, and of the starts; by how much the cost should become smaller."""
+def _step(problem: EstimationProblem, shot: ShootingState, damping: float) -> tuple[Reals, list[list[Reals]], float]:
+    """Change of the parameters, within their bounds, and of the starts; predicted decrease of the cost."""
     from scipy.optimize import lsq_linear
 
     parts = shot.eliminated(damping, shot.loss)
-    sizes = posed.sizes
+    sizes = problem.sizes
     matrix = np.vstack([*(e.common for e in parts), shot.priors[0], damping * np.diag(1.0 / sizes)]) * sizes
     side = np.concatenate([*(e.side for e in parts), shot.priors[1], np.zeros(len(sizes))])
-    low, high = (s / sizes for s in posed.sides)
+    low, high = (s / sizes for s in problem.bounds)
     now = shot.theta / sizes
     change = np.linalg.lstsq(matrix, -side, rcond=None)[0]
     if ((now + change) < low).any() or ((now + change) > high).any():
@@ -96,21 +72,23 @@ def _step(posed: Posed, shot: Shot, damping: float) -> tuple[Reals, list[list[Re
     return change * sizes, [e.starts(change * sizes) for e in parts], 0.5 * gain
 
 
-def descend(posed: Posed, begin: Shot, enough: float, progress: Callable[[str], None] | None = None) -> Shot:
-    """Damped Gauss–Newton steps until nothing changes any more."""
+def descend(
+    problem: EstimationProblem, begin: ShootingState, enough: float, progress: Callable[[str], None] | None = None
+) -> ShootingState:
+    """Levenberg–Marquardt steps until convergence."""
 
-    def step(now: Shot, damping: float) -> Trial[Shot]:
-        change, starts, gain = _step(posed, now, damping)
+    def step(now: ShootingState, damping: float) -> Trial[ShootingState]:
+        change, starts, gain = _step(problem, now, damping)
 
-        def taken() -> Shot | None:
-            theta = np.clip(now.theta + change, *posed.sides)
-            moved = _moved(posed, now, theta, starts)
-            shot = None if moved is None else shoot(posed, theta, moved, now.noise, now.loss)
+        def taken() -> ShootingState | None:
+            theta = np.clip(now.theta + change, *problem.bounds)
+            moved = _moved(problem, now, theta, starts)
+            shot = None if moved is None else shoot(problem, theta, moved, now.noise, now.loss)
             return None if shot is None else replace(shot, rounds=now.rounds + 1)
 
-        return Trial(taken, gain, float(np.abs(change / posed.sizes).max(initial=0.0)))
+        return Trial(taken, gain, float(np.abs(change / problem.sizes).max(initial=0.0)))
 
-    def report(k: int, now: Shot) -> None:
+    def report(k: int, now: ShootingState) -> None:
         if progress is not None:
             progress(f"step {k}: sum of squares {2 * now.cost:.6g}, largest gap {now.gap:.1e}")
 
@@ -118,8 +96,10 @@ def descend(posed: Posed, begin: Shot, enough: float, progress: Callable[[str], 
     return found.point if found.converged else replace(found.point, settled=False)
 
 
-def _moved(posed: Posed, shot: Shot, theta: Reals, starts: Sequence[Sequence[Reals]]) -> list[Chain] | None:
-    p, _ = posed.parameters(theta)
+def _moved(
+    problem: EstimationProblem, shot: ShootingState, theta: Reals, starts: Sequence[Sequence[Reals]]
+) -> list[Chain] | None:
+    p, _ = problem.parameters(theta)
     found = []
     for chain, zeta, changes in zip(shot.chains, shot.zetas, starts, strict=True):
         moved = chain.moved(p, zeta, changes)
@@ -129,56 +109,58 @@ def _moved(posed: Posed, shot: Shot, theta: Reals, starts: Sequence[Sequence[Rea
     return found
 
 
-def first_shot(posed: Posed, cut: Cut, theta: Reals, sigmas: Reals) -> Shot:
-    """The windows at the guess, their gaps as yet open."""
-    chains = chains_of(posed, cut, theta, sigmas)
-    return _begun(posed, theta, chains, sigmas, CONTINUITY[-1], None)
+def first_shot(problem: EstimationProblem, settings: WindowSettings, theta: Reals, sigmas: Reals) -> ShootingState:
+    """The windows at the guess, with open gaps."""
+    chains = chains_of(problem, settings, theta, sigmas)
+    return _evaluate(problem, theta, chains, sigmas, CONTINUITY[-1], None)
 
 
-def _begun(posed: Posed, theta: Reals, chains: Sequence[Chain], sigmas: Reals, tolerance: float, loss: Loss | None) -> Shot:
-    p, _ = posed.parameters(theta)
-    passages = []
+def _evaluate(
+    problem: EstimationProblem, theta: Reals, chains: Sequence[Chain], sigmas: Reals, tolerance: float, loss: Loss | None
+) -> ShootingState:
+    p, _ = problem.parameters(theta)
+    window_runs = []
     for chain in chains:
-        found = chain.passages(p)
+        found = chain.window_runs(p)
         if found is None:
             raise SolverError(f"{chain.windows.recording.name}: a window does not reach its end; shorten the windows")
-        passages.append(found)
-    gaps = (tolerance * _reported_alone(chain, found, sigmas) for chain, found in zip(chains, passages, strict=True))
-    return shot_of(posed, theta, chains, passages, Noise(sigmas, tuple(gaps)), loss)
+        window_runs.append(found)
+    gaps = (tolerance * _reported_alone(chain, found, sigmas) for chain, found in zip(chains, window_runs, strict=True))
+    return shot_of(problem, theta, chains, window_runs, Noise(sigmas, tuple(gaps)), loss)
 
 
-def _tightened(posed: Posed, shot: Shot, tolerance: float) -> Shot:
-    """The same with another tolerance of gaps; nothing is run again."""
-    pairs = zip(shot.chains, shot.passages, strict=True)
+def _tightened(problem: EstimationProblem, shot: ShootingState, tolerance: float) -> ShootingState:
+    """The same with another tolerance of gaps, without new integration."""
+    pairs = zip(shot.chains, shot.window_runs, strict=True)
     gaps = tuple(tolerance * _reported_alone(chain, found, shot.noise.sigmas) for chain, found in pairs)
-    return shot_of(posed, shot.theta, shot.chains, shot.passages, Noise(shot.noise.sigmas, gaps), shot.loss)
+    return shot_of(problem, shot.theta, shot.chains, shot.window_runs, Noise(shot.noise.sigmas, gaps), shot.loss)
 
 
-def _reported_alone(chain: Chain, passages: Sequence[Passage], sigmas: Reals) -> Reals:
-    """How well the data of the best window tell each deviation of its start, at most the spread."""
+def _reported_alone(chain: Chain, window_runs: Sequence[WindowRun], sigmas: Reals) -> Reals:
+    """Standard deviation of each deviation of a start by the data of its best window, at most the spread."""
     d = len(chain.spread)
-    effects = [np.linalg.norm(white(passage, chain.windows, sigmas)[1][:, :d], axis=0) for passage in passages]
+    effects = [np.linalg.norm(white(window_run, chain.windows, sigmas)[1][:, :d], axis=0) for window_run in window_runs]
     return np.minimum(chain.spread, 1.0 / np.maximum(np.max(effects, axis=0), 1e-300))
 
 
 def fit_windows(
-    posed: Posed,
-    cut: Cut,
+    problem: EstimationProblem,
+    settings: WindowSettings,
     theta: Reals,
     sigmas: Reals,
     loss: Loss | None,
-    begin: Shot | None = None,
+    begin: ShootingState | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Shot:
-    """The best parameters and starts for given noise; from windows that were run before, where there are any."""
+) -> ShootingState:
+    """The best parameters and starts for given noise, starting from earlier windows if there are any."""
     stages = list(zip(CONTINUITY, QUIET, strict=True))[1 if begin is not None and begin.rounds > 0 else 0 :]
     if begin is not None and np.array_equal(theta, begin.theta):
         shot = replace(begin, noise=replace(begin.noise, sigmas=sigmas), loss=loss)
     else:
-        chains = begin.chains if begin is not None else chains_of(posed, cut, theta, sigmas)
-        shot = _begun(posed, theta, chains, sigmas, stages[0][0], loss)
+        chains = begin.chains if begin is not None else chains_of(problem, settings, theta, sigmas)
+        shot = _evaluate(problem, theta, chains, sigmas, stages[0][0], loss)
     rounds = 0
     for tolerance, enough in stages:
-        shot = descend(posed, _tightened(posed, shot, tolerance), enough, progress)
+        shot = descend(problem, _tightened(problem, shot, tolerance), enough, progress)
         rounds += shot.rounds
     return replace(shot, rounds=rounds)

@@ -1,4 +1,4 @@
-"""Fits from several starts, here or on other machines: the best one, and where the others ended."""
+"""Multistart fits, in this process or in others: the best fit, and the results of all."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
-from draisine.estimation.problem import Posed
-from draisine.estimation.solve import MultipleShooting, Outcome, Progress, solve
+from draisine.estimation.problem import EstimationProblem
+from draisine.estimation.solve import FitMethod, Outcome, Progress, solve
 from draisine.numerics.parallel import Job
 
 Reals = NDArray[np.float64]
@@ -21,28 +21,28 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MultiStart:
-    """Begin `count` times: from the guess, and from points between the sides of the unknowns, drawn with a fixed `seed`."""
+    """Fit `count` times: from the guess, and from random points between the bounds of the unknowns, drawn with `seed`."""
 
     count: int = 8
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise ArgumentError(f"MultiStart: count is how many fits are made, one or more, got {self.count!r}")
+            raise ArgumentError(f"MultiStart: count is the number of fits, one or more, got {self.count!r}")
 
-    def begins(self, posed: Posed) -> list[Reals]:
-        """Where the fits begin."""
-        low, high = posed.sides
-        count = len(posed.unknowns)
+    def begins(self, problem: EstimationProblem) -> list[Reals]:
+        """Initial unknowns of the fits."""
+        low, high = problem.bounds
+        count = len(problem.unknowns)
         if not (np.isfinite(low[:count]).all() and np.isfinite(high[:count]).all()):
-            loose = [u.name for u in posed.unknowns if not (np.isfinite(u.low) and np.isfinite(u.high))]
+            loose = [u.name for u in problem.unknowns if not (np.isfinite(u.low) and np.isfinite(u.high))]
             raise ArgumentError(
-                f"starts: points are drawn between sides, which {', '.join(loose)} do not have; write {{name: (low, high)}}"
+                f"starts: random points need bounds, which {', '.join(loose)} do not have; write {{name: (low, high)}}"
             )
         random = np.random.default_rng(self.seed)
-        made = [posed.guess]
+        made = [problem.guess]
         for _ in range(self.count - 1):
-            drawn = posed.guess
+            drawn = problem.guess
             drawn[:count] = random.uniform(low[:count], high[:count])
             made.append(drawn)
         return made
@@ -52,8 +52,8 @@ class MultiStart:
 class _Fits:
     """Fits by number. Travels to other processes, which send back where they ended."""
 
-    posed: Posed
-    method: MultipleShooting
+    problem: EstimationProblem
+    method: FitMethod
     sigmas: Reals
     loss: Loss | None
     starts: tuple[Reals, ...]
@@ -62,7 +62,7 @@ class _Fits:
         return self.trial
 
     def outcome(self, number: int) -> Outcome:
-        return solve(self.posed, self.method, self.sigmas, self.loss, self.starts[number])
+        return solve(self.problem, self.method, self.sigmas, self.loss, self.starts[number])
 
     def attempt(self, number: int) -> Outcome | str:
         """What a fit found, or why it did not: a start from which the model does not reach the data is one trial lost."""
@@ -72,7 +72,7 @@ class _Fits:
             return str(problem)
 
     def trial(self, number: int) -> Trial | str:
-        """Where a fit ended: what travels back from other processes."""
+        """Result of a fit, returned from other processes."""
         return self.reported(number, self.attempt(number))
 
     def reported(self, number: int, found: Outcome | str) -> Trial | str:
@@ -81,7 +81,7 @@ class _Fits:
         return Trial(tuple(self.starts[number].tolist()), tuple(found.unknowns.tolist()), found.squares)
 
     def trials(self, on: Any) -> Iterator[tuple[int, Trial | str, Outcome | None]]:
-        """Fits as they end; what they found in full where they were made here."""
+        """Fits as they end; with the full outcome if they ran in this process."""
         if on is not None:
             for number, trial in Job.of(self).run(range(len(self.starts)), on):
                 yield number, trial, None
@@ -91,9 +91,9 @@ class _Fits:
             yield number, self.reported(number, found), None if isinstance(found, str) else found
 
 
-def best_of_several(
-    posed: Posed,
-    method: MultipleShooting,
+def best_of_starts(
+    problem: EstimationProblem,
+    method: FitMethod,
     sigmas: Reals,
     loss: Loss | None,
     starts: MultiStart,
@@ -102,9 +102,9 @@ def best_of_several(
 ) -> tuple[Outcome, tuple[Trial, ...]]:
     """The outcome with the smallest sum of squares, and all trials in the order of their starts.
 
-    From other processes only the ends of fits come back: the best of these is made again from its start.
+    Other processes return only the results of fits: the best fit is repeated here from its start.
     """
-    fits = _Fits(posed, method, sigmas, loss, tuple(starts.begins(posed)))
+    fits = _Fits(problem, method, sigmas, loss, tuple(starts.begins(problem)))
     reported: dict[int, Trial | str] = {}
     best: tuple[float, int] | None = None
     kept: Outcome | None = None
@@ -117,5 +117,5 @@ def best_of_several(
                 progress(f"start {len(reported)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
     if best is None:
         first = next(reason for _, reason in sorted(reported.items()) if isinstance(reason, str))
-        raise SolverError(f"starts: none of {starts.count} reaches the data; the first: {first}")
+        raise SolverError(f"starts: none of {starts.count} fits succeeded; the first: {first}")
     return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(reported.items()) if isinstance(trial, Trial))

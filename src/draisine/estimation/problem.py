@@ -1,4 +1,4 @@
-"""An estimation put into words and checked: what is unknown, what is measured, what drives the model, what is known before."""
+"""The estimation problem: unknowns, measurements, inputs, relations and priors, resolved in the model and checked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.estimation.data import Experiment, experiments_of
-from draisine.estimation.experiment_data import Channel, Drive, Recording
-from draisine.estimation.inputs import CubicInput, Linear, with_laws_of
+from draisine.estimation.experiment_data import Channel, RecordedInput, Recording
+from draisine.estimation.inputs import CubicInput, LinearInput, with_input_laws
 from draisine.estimation.measurement import measurable
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
 from draisine.expr.safe_functions import SX_FUNCTIONS
@@ -30,7 +30,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Unknown:
-    """A parameter to be found: where the search begins, and between which sides it stays."""
+    """An unknown parameter with its initial guess and bounds."""
 
     name: str
     unit: str
@@ -40,7 +40,7 @@ class Unknown:
 
     @property
     def size(self) -> float:
-        """A typical size, to compare changes with."""
+        """A typical size, for scaling."""
         if abs(self.guess) > 0.0:
             return abs(self.guess)
         span = self.high - self.low
@@ -48,22 +48,22 @@ class Unknown:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
-    """Everything named, checked and in SI units."""
+class EstimationProblem:
+    """An estimation problem with all names resolved, in SI units."""
 
     equations: Equations
     unknowns: tuple[Unknown, ...]
-    starts: tuple[str, ...]  # wishes for the start that are unknown, in every experiment
+    starts: tuple[str, ...]  # targets of the start that are unknown in each experiment
     recordings: tuple[Recording, ...]
     fixed: Reals  # all parameters
     relations: Mapping[str, Expr]
     priors: Mapping[str, tuple[float, float]]  # mean and standard deviation
-    start_sides: tuple[tuple[float, float], ...] = ()  # of `starts`
-    held: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # unknowns held near a value, and how near
+    start_bounds: tuple[tuple[float, float], ...] = ()  # of `starts`
+    pinned: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # unknowns pinned to a value, with standard deviation
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What is measured, in the model's words."""
+        """Measured quantities of the model."""
         return tuple(c.quantity for c in self.recordings[0].channels)
 
     @cached_property
@@ -77,21 +77,21 @@ class Posed:
         return np.concatenate([[u.guess for u in self.unknowns], self.start_guesses.ravel()])
 
     @cached_property
-    def sides(self) -> tuple[Reals, Reals]:
-        """Between which values each of all that is looked for stays."""
-        pairs = [*((u.low, u.high) for u in self.unknowns), *(pair for _ in self.recordings for pair in self.start_sides)]
+    def bounds(self) -> tuple[Reals, Reals]:
+        """Lower and upper bounds of all unknowns."""
+        pairs = [*((u.low, u.high) for u in self.unknowns), *(pair for _ in self.recordings for pair in self.start_bounds)]
         low, high = np.array(pairs).reshape(-1, 2).T
         return low, high
 
     @cached_property
     def sizes(self) -> Reals:
-        """Typical sizes of all that is looked for."""
+        """Typical sizes of all unknowns."""
         starts = np.abs(self.start_guesses.ravel())
         return np.concatenate([[u.size for u in self.unknowns], np.where(starts > 0.0, starts, 1.0)])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of all that is looked for; starts are told with their experiment where there are several."""
+        """Names of all unknowns; with several experiments, starts are named with their experiment."""
         many = len(self.recordings) > 1
         starts = [f"{START}{n}" + (f" of {r.name}" if many else "") for r in self.recordings for n in self.starts]
         return (*(u.name for u in self.unknowns), *starts)
@@ -109,7 +109,7 @@ class Posed:
 
     @cached_property
     def varied(self) -> tuple[Direction, ...]:
-        """Parameters that change with the unknowns: these themselves, and those related to them."""
+        """Parameters that vary: the unknowns and those related to them."""
         names = [q.name for q in self.equations.parameters]
         wanted = [*(u.name for u in self.unknowns), *self.relations]
         return tuple(Direction(n, "p", names.index(n)) for n in wanted)
@@ -125,7 +125,7 @@ class Posed:
             if name in values:
                 return values[name]
             if name in on_the_way:
-                raise ArgumentError(f"relations: {' → '.join([*on_the_way, name])} goes round in a circle")
+                raise ArgumentError(f"relations: {' → '.join([*on_the_way, name])} is circular")
             if name in self.relations:
                 on_the_way.append(name)
                 values[name] = ca.SX(evaluate(self.relations[name], value, SX_FUNCTIONS))
@@ -145,22 +145,22 @@ class Posed:
         return p.full()[:, 0], by.full()
 
 
-def prior_rows(posed: Posed, unknowns: Reals) -> tuple[Reals, Reals]:
-    """Rows of what is known before, of starts in every experiment; then of what is held."""
+def prior_rows(problem: EstimationProblem, unknowns: Reals) -> tuple[Reals, Reals]:
+    """Rows of priors, for starts in each experiment; then of pinned unknowns."""
     rows, side = [], []
-    for name, (mean, deviation) in (*posed.priors.items(), *posed.held.items()):
-        for i, known in enumerate(posed.names):
+    for name, (mean, deviation) in (*problem.priors.items(), *problem.pinned.items()):
+        for i, known in enumerate(problem.names):
             if known == name or (name.startswith(START) and known.startswith(f"{name} of ")):
-                rows.append(np.eye(len(posed.names))[i] / deviation)
+                rows.append(np.eye(len(problem.names))[i] / deviation)
                 side.append((unknowns[i] - mean) / deviation)
-    return np.array(rows).reshape(-1, len(posed.names)), np.array(side)
+    return np.array(rows).reshape(-1, len(problem.names)), np.array(side)
 
 
 def _value(target: Any) -> float:
     return float(getattr(target, "value", target))
 
 
-def pose(
+def build_problem(
     model: Model | System | Equations,
     data: Any,
     unknown: Sequence[str] | Mapping[str, tuple[float, float]],
@@ -172,17 +172,17 @@ def pose(
     parameters: Mapping[str, float] | None = None,
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
-) -> Posed:
-    """Check all that was given against the model and the data."""
+) -> EstimationProblem:
+    """Build the estimation problem and check it against model and data."""
     experiments = experiments_of(data)
-    equations, driving = with_laws_of(model, experiments, inputs or {})
+    equations, driving = with_input_laws(model, experiments, inputs or {})
     names = [q.name for q in equations.parameters]
     fixed = equations.default_parameters
     for name, number in (parameters or {}).items():
-        fixed[_place(name, names, "parameters", equations.name)] = _finite(number, f"parameters: {name!r}")
+        fixed[_index_of(name, names, "parameters", equations.name)] = _finite(number, f"parameters: {name!r}")
     related = {n: e if isinstance(e, Expr) else parse(str(e)) for n, e in (relations or {}).items()}
     for name in related:
-        _place(name, names, "relations", equations.name)
+        _index_of(name, names, "relations", equations.name)
     if isinstance(unknown, str):
         raise ArgumentError(f"unknown: give a list of names, e.g. ['{unknown}']")
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
@@ -190,9 +190,9 @@ def pose(
     recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
     known = _priors(priors or {}, made, tuple(starts))
-    posed = Posed(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
-    _enough(posed)
-    return posed
+    problem = EstimationProblem(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
+    _enough(problem)
+    return problem
 
 
 def _finite(value: Any, what: str) -> float:
@@ -202,7 +202,7 @@ def _finite(value: Any, what: str) -> float:
     return number
 
 
-def _place(name: str, names: Sequence[str], where: str, model: str) -> int:
+def _index_of(name: str, names: Sequence[str], where: str, model: str) -> int:
     if name not in names:
         raise ArgumentError(f"{where}: {model} has no parameter {name!r}{did_you_mean(name, names)}")
     return list(names).index(name)
@@ -221,23 +221,23 @@ def _targets(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, An
 def _unknowns(
     equations: Equations, unknown: Any, guess: Mapping[str, float], fixed: Reals, related: Mapping[str, Any], recordings: Any
 ) -> tuple[tuple[Unknown, ...], dict[str, tuple[float, float]]]:
-    """Parameters to be found, and starts with their sides."""
+    """Unknown parameters, and unknown starts with their bounds."""
     names, units = [q.name for q in equations.parameters], {q.name: q.unit for q in equations.parameters}
-    sides = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
+    bounds = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
     for name in guess:
-        if name not in sides:
-            raise ArgumentError(f"guess: {name!r} is not among the unknowns{did_you_mean(name, list(sides))}")
+        if name not in bounds:
+            raise ArgumentError(f"guess: {name!r} is not among the unknowns{did_you_mean(name, list(bounds))}")
     found: list[Unknown] = []
     starts: dict[str, tuple[float, float]] = {}
-    for name, pair in sides.items():
-        low, high = _sides(name, pair)
+    for name, pair in bounds.items():
+        low, high = _bounds(name, pair)
         if name.startswith(START):
             starts[name.removeprefix(START)] = low, high
             _refuse_start(name, low, high, recordings)
             continue
-        _place(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations.name)
+        _index_of(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations.name)
         if name in related:
-            raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
+            raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}) and cannot be unknown")
         value = float(guess.get(name, fixed[names.index(name)]))
         if not low <= value <= high:
             if name in guess:
@@ -245,34 +245,34 @@ def _unknowns(
             value = 0.5 * (low + high)
         found.append(Unknown(name, units[name], value, low, high))
     if not found and not starts:
-        raise ArgumentError("unknown: name at least one parameter that is to be found")
+        raise ArgumentError("unknown: name at least one unknown parameter")
     return tuple(found), starts
 
 
-def _sides(name: str, pair: Any) -> tuple[float, float]:
+def _bounds(name: str, pair: Any) -> tuple[float, float]:
     if pair is None:
         return -np.inf, np.inf
     try:
         low, high = (float(side) for side in pair)
     except (TypeError, ValueError):
-        raise ArgumentError(f"unknown {name!r}: the sides must be two numbers, (low, high), got {pair!r}") from None
+        raise ArgumentError(f"unknown {name!r}: bounds must be two numbers, (low, high), got {pair!r}") from None
     if not low < high:
-        raise ArgumentError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
+        raise ArgumentError(f"unknown {name!r}: bounds must be (low, high), got ({low:g}, {high:g})")
     return low, high
 
 
 def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recording]) -> None:
-    """A start that is looked for needs a first guess in every experiment, between its sides."""
+    """An unknown start needs an initial guess in each experiment, within its bounds."""
     target = name.removeprefix(START)
     for r in recordings:
         if target not in r.targets:
             raise ArgumentError(
-                f"unknown {name!r}: the start of {r.name} does not mention {target!r}; give a first guess, start={{{target!r}: …}}"
+                f"unknown {name!r}: the start of {r.name} does not contain {target!r}; give an initial guess, start={{{target!r}: …}}"
             )
         if not low <= _value(r.targets[target]) <= high:
             raise ArgumentError(
-                f"unknown {name!r}: {r.name} starts with {_value(r.targets[target]):g}, outside of {low:g} … {high:g}; start "
-                "between them"
+                f"unknown {name!r}: {r.name} starts with {_value(r.targets[target]):g}, outside of {low:g} … {high:g}; give a "
+                "start within the bounds"
             )
 
 
@@ -284,9 +284,7 @@ def _priors(
         if name not in known:
             raise ArgumentError(f"priors: {name!r} is not among the unknowns{did_you_mean(name, known)}")
         if not (np.isfinite(mean) and deviation > 0.0):
-            raise ArgumentError(
-                f"priors: of {name!r} a mean and a positive standard deviation are wanted, got ({mean:g}, {deviation:g})"
-            )
+            raise ArgumentError(f"priors: {name!r} needs a mean and a positive standard deviation, got ({mean:g}, {deviation:g})")
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in priors.items()}
 
 
@@ -297,10 +295,10 @@ def recording_of(
     inputs: Mapping[str, Any],
     targets: Mapping[str, Any],
 ) -> Recording:
-    """An experiment in the model's words: what its columns measure, and what they drive."""
+    """The recording of an experiment: which quantities its columns measure, and which inputs they are."""
     reported = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
     if not reported:
-        raise DataError("measured: name at least one column and what it measures, e.g. {'gyro_x': 'roll_rate'}")
+        raise DataError("measured: name at least one column and its quantity, e.g. {'gyro_x': 'roll_rate'}")
     known = measurable(equations)
     channels = []
     for column, what in reported.items():
@@ -311,7 +309,7 @@ def recording_of(
         unit = known[quantity].unit
         _fitting(experiment, column, quantity, unit)
         if not np.isfinite(values).any():
-            raise DataError(f"{experiment.name}: column {column!r} has no sample that is a number; leave it out of `measured`")
+            raise DataError(f"{experiment.name}: column {column!r} has no numeric sample; remove it from `measured`")
         channels.append(Channel(column, quantity, unit, _deviation(sigma, unit, column)))
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
@@ -346,42 +344,42 @@ def _deviation(sigma: Any, unit: str, column: str) -> float | None:
     except UnitError as problem:
         raise DataError(str(problem)) from None
     if value is None or not np.isfinite(value) or value <= 0.0:
-        raise DataError(
-            f"noise of column {column!r}: a standard deviation is a positive number, or a text with a unit, got {sigma!r}"
-        )
+        raise DataError(f"noise of column {column!r}: give a positive standard deviation, or a text with a unit, got {sigma!r}")
     return float(value)
 
 
-def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, Any]) -> tuple[dict[str, Drive], dict[str, float]]:
+def _inputs(
+    equations: Equations, experiment: Experiment, inputs: Mapping[str, Any]
+) -> tuple[dict[str, RecordedInput], dict[str, float]]:
     """Recorded inputs, and constant ones."""
     units = {q.name: q.unit for q in equations.inputs}
-    recorded: dict[str, Drive] = {}
+    recorded: dict[str, RecordedInput] = {}
     constants: dict[str, float] = {}
     for name, what in inputs.items():
         if isinstance(what, tuple):
-            what = Linear(*what)
+            what = LinearInput(*what)
         elif isinstance(what, str):
-            what = Linear(what)
-        if not isinstance(what, Linear | CubicInput):
+            what = LinearInput(what)
+        if not isinstance(what, LinearInput | CubicInput):
             constants[name] = _finite(what, f"inputs: {name!r}")
             continue
         values = experiment.column(what.column)
         _fitting(experiment, what.column, name, units[name])
         if np.isfinite(values).sum() < 2:
             raise DataError(f"{experiment.name}: column {what.column!r} of the input {name!r} needs two samples or more")
-        recorded[name] = Drive(what.column, _deviation(what.noise, units[name], what.column), what)
+        recorded[name] = RecordedInput(what.column, _deviation(what.noise, units[name], what.column), what)
     noisy = [drive.column for drive in recorded.values() if drive.sigma is not None]
     if len(set(noisy)) < len(noisy):
         raise ArgumentError(
-            f"inputs: one column drives two inputs with noise ({', '.join(noisy)}); give the noise once, by one input"
+            f"inputs: one column is used for two inputs with noise ({', '.join(noisy)}); give the noise for one of them"
         )
     return recorded, constants
 
 
-def _enough(posed: Posed) -> None:
-    count, samples = len(posed.names), posed.samples + len(posed.priors)
+def _enough(problem: EstimationProblem) -> None:
+    count, samples = len(problem.names), problem.samples + len(problem.priors)
     if count > samples:
         raise DataError(
-            f"{count} unknowns ({', '.join(posed.names[:8])}{', …' if count > 8 else ''}) but only {samples} samples and priors; "
-            "record more, or fix some by relations"
+            f"{count} unknowns ({', '.join(problem.names[:8])}{', …' if count > 8 else ''}), but only {samples} samples and "
+            "priors; record more data, or fix some unknowns by relations"
         )

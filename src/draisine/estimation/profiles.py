@@ -1,4 +1,4 @@
-"""Profile likelihood: how the sum of squares grows along one unknown while all others are fitted anew."""
+"""Profile likelihood: the sum of squares along one unknown, with all others refitted."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.estimation.losses import Loss
-from draisine.estimation.problem import Posed
-from draisine.estimation.solve import MultipleShooting, Outcome, fixed_at, solve
+from draisine.estimation.problem import EstimationProblem
+from draisine.estimation.solve import FitMethod, Outcome, pinned_at, solve
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
-NARROW = 1e-3  # of a standard deviation, by which an unknown is held
-ROUNDS = 8  # of the search for a side
+NARROW = 1e-3  # of a standard deviation: width of the prior that pins an unknown
+ROUNDS = 8  # of the search for an end of the interval
 CLOSE = 1e-3  # of the quantile
-LOOSE = 0.05  # of the quantile: a search that has come so near may end for lack of rounds
+LOOSE = 0.05  # of the quantile: accepted when the rounds are used up
 
 
 @dataclass(frozen=True, eq=False)
 class Profile(Result):
-    """Values of an unknown and the root of the growth of the sum of squares there, signed; `low` and `high` bound the interval.
+    """Values of an unknown and the signed square root of the increase of the sum of squares; `low` and `high` bound the interval.
 
-    A straight line says that linearization serves; a bend shows by how much it does not.
+    A straight line confirms the linearized interval; curvature shows its error.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Profile(Result):
         return {self.name: self.values, "root": self.roots}
 
     def plot(self, **options: Any) -> Any:
-        """The root of the growth of the sum of squares along one unknown; see `draisine.view.plots.estimation`."""
+        """Plot the signed root of the increase of the sum of squares; see `draisine.view.plots.estimation`."""
         return figure("plots.estimation.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
 
     def __str__(self) -> str:
-        return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by the profile of its likelihood"
+        return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by profile likelihood"
 
 
 def profile(
-    posed: Posed,
-    method: MultipleShooting,
+    problem: EstimationProblem,
+    method: FitMethod,
     best: Outcome,
     sigmas: Reals,
     loss: Loss | None,
@@ -61,21 +61,21 @@ def profile(
     deviation: float,
     quantile: float,
 ) -> Profile:
-    """Search on both sides for where the root of the growth is the quantile."""
+    """Find both values at which the root of the increase equals the quantile."""
     if not np.isfinite(deviation):
-        raise ArgumentError(f"{name}: the data do not tell it, so that its likelihood has no sides")
-    at = posed.names.index(name)
+        raise ArgumentError(f"{name}: the data do not identify it, so that its profile likelihood has no interval")
+    at = problem.names.index(name)
     points: dict[float, float] = {float(best.unknowns[at]): 0.0}
-    sides = []
+    bounds = []
     for sign in (-1.0, 1.0):
-        sides.append(_side(posed, method, best, sigmas, loss, at, sign * deviation, quantile, points))
+        bounds.append(_side(problem, method, best, sigmas, loss, at, sign * deviation, quantile, points))
     order = sorted(points)
-    return Profile(name, np.array(order), np.array([points[v] for v in order]), min(sides), max(sides))
+    return Profile(name, np.array(order), np.array([points[v] for v in order]), min(bounds), max(bounds))
 
 
 def _side(
-    posed: Posed,
-    method: MultipleShooting,
+    problem: EstimationProblem,
+    method: FitMethod,
     best: Outcome,
     sigmas: Reals,
     loss: Loss | None,
@@ -84,29 +84,31 @@ def _side(
     quantile: float,
     points: dict[float, float],
 ) -> float:
-    """Secant steps on the signed root, which is nearly linear. Brent's method would need a far end of a bracket: a fit at values
-    where the model may not run."""
+    """Secant steps on the signed root, which is nearly linear. Brent's method would need a bracket: a fit at distant values,
+    where the model may fail."""
     center = float(best.unknowns[at])
-    low, high = posed.sides[0][at], posed.sides[1][at]
+    low, high = problem.bounds[0][at], problem.bounds[1][at]
     near, near_root = center, 0.0
-    value, held = center + quantile * step, best
+    value, refit = center + quantile * step, best
     for _ in range(ROUNDS):
         value = float(np.clip(value, low, high))
-        held = solve(fixed_at(posed, posed.names[at], value, NARROW * abs(step)), method, sigmas, loss, _moved(held, at, value))
-        there = float(held.unknowns[at])
-        miss = (there - value) / (NARROW * abs(step))
-        root = float(np.sqrt(max(held.squares - miss**2 - best.squares, 0.0)))
-        points[there] = float(np.sign(step)) * root
+        refit = solve(
+            pinned_at(problem, problem.names[at], value, NARROW * abs(step)), method, sigmas, loss, _moved(refit, at, value)
+        )
+        reached = float(refit.unknowns[at])
+        miss = (reached - value) / (NARROW * abs(step))
+        root = float(np.sqrt(max(refit.squares - miss**2 - best.squares, 0.0)))
+        points[reached] = float(np.sign(step)) * root
         if abs(root - quantile) <= CLOSE * quantile or (value in (low, high) and root < quantile):
-            return there
+            return reached
         if root == near_root:
             return float("inf") * float(np.sign(step))
-        following = there + (quantile - root) * (there - near) / (root - near_root)
-        near, near_root = there, root
-        # no further than thrice the way so far: a flat profile must not lead out of the model's world
-        value = center + float(np.clip((following - center) / step, 0.1, 3.0 * max(abs((there - center) / step), 1.0))) * step
-    # a likelihood that has not fallen so far has no side there
-    return there if root > quantile * (1.0 - LOOSE) else float("inf") * float(np.sign(step))
+        following = reached + (quantile - root) * (reached - near) / (root - near_root)
+        near, near_root = reached, root
+        # at most three times the distance so far: a flat profile must not lead to invalid values
+        value = center + float(np.clip((following - center) / step, 0.1, 3.0 * max(abs((reached - center) / step), 1.0))) * step
+    # a likelihood that has not decreased enough has no end of the interval there
+    return reached if root > quantile * (1.0 - LOOSE) else float("inf") * float(np.sign(step))
 
 
 def _moved(outcome: Outcome, at: int, value: float) -> Outcome:

@@ -1,12 +1,12 @@
-"""Starts of windows told by named deviations: states that keep the constraints, whatever the parameters are.
+"""Tangent coordinates: states on the constraints parametrized by named deviations, for any values of the parameters.
 
-With c the constraints that count and ζ the named quantities, g(x, p) = (c; ζ) is as long as the state, and
+With c the independent constraints and ζ the named quantities, g(x, p) = (c; ζ) has the size of the state, and
 
     ∂g/∂x δx + ∂g/∂p δp = (0; δζ)
 
-gives the state's change with deviations and with parameters at fixed ζ. Of the ζ, those matter on which measurements depend.
-Where dynamics are given as 0 = F(t, x, ẋ), c are the constraints that the equations imply, hidden ones too, so that starts are
-consistent and algebraic unknowns follow.
+gives the change of the state with deviations, and with parameters at fixed ζ. Only the ζ on which measurements depend are
+relevant. For dynamics 0 = F(t, x, ẋ), c includes the hidden constraints, so that starts are consistent and determine the
+algebraic unknowns.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.estimation.measurement import observer
-from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
+from draisine.estimation.measurement import measurement_function
+from draisine.numerics.newton_batch import BatchNewton, square_steps
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
@@ -29,15 +29,16 @@ from draisine.stability.batch_evaluation import BatchProgram, program_without_cs
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 SETTLED = 1e-11
-LOOKS = 5  # states near the start at which one looks for what depends on what
+LOOKS = 5  # random states near the start at which dependence is tested
 NEARBY = 0.05
 
 
 @lru_cache(maxsize=32)
-def steady_choice(equations: Equations) -> Equations:
-    """The equations with their choice of velocities for good: windows are short."""
+def fixed_velocities(equations: Equations) -> Equations:
+    """The equations with fixed velocity coordinates: windows are short."""
     return replace(equations, monitor=None, alternates=(), with_independent=None)
 
 
@@ -58,20 +59,20 @@ def _symbols(equations: Equations) -> list[ca.SX]:
 
 @lru_cache(maxsize=32)
 def named_deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
-    """Deviations of equations of any kind that keep their constraints, hidden ones too."""
+    """Deviations on the constraints, including hidden ones, for all kinds of equations."""
     if isinstance(equations.dynamics, DaeResidual):
         return ConsistentDeviations(equations, asked)
     return deviations_of(equations, asked)
 
 
 @dataclass(frozen=True, eq=False)
-class Tangent:
-    """Names of deviations, and the states that they tell."""
+class TangentCoordinates:
+    """Named deviations and the states that they determine."""
 
     equations: Equations
     naming: Naming
     asked: tuple[str, ...]
-    names: tuple[str, ...]  # those that matter
+    names: tuple[str, ...]  # relevant deviations
     varied: tuple[Direction, ...]
 
     @cached_property
@@ -79,7 +80,7 @@ class Tangent:
         return len(self.equations.coordinates) + len(self.equations.independent)
 
     @cached_property
-    def _places(self) -> list[int]:
+    def _indices(self) -> list[int]:
         first = len(self.naming.rows)
         return [first + self.naming.names.index(n) for n in self.names]
 
@@ -94,36 +95,36 @@ class Tangent:
         return g[..., 0], by_state, by_parameter
 
     def values(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        """ζ that matter, (points, names)."""
-        return self._at(t, x, u, p)[0][:, self._places]
+        """Relevant ζ, (points, names)."""
+        return self._at(t, x, u, p)[0][:, self._indices]
 
     def rows(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
-        """ζ, ∂ζ/∂x and ∂ζ/∂p at points; bookkeeping states have no part in them."""
+        """ζ, ∂ζ/∂x and ∂ζ/∂p at points; they do not depend on bookkeeping states."""
         g, by_state, by_parameter = self._at(t, x, u, p)
-        wide = np.zeros((len(t), len(self._places), x.shape[1]))
-        wide[:, :, : self.own] = by_state[:, self._places]
-        return g[:, self._places], wide, by_parameter[:, self._places]
+        wide = np.zeros((len(t), len(self._indices), x.shape[1]))
+        wide[:, :, : self.own] = by_state[:, self._indices]
+        return g[:, self._indices], wide, by_parameter[:, self._indices]
 
     def spans(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
         """δx by deviations, then by varied parameters at fixed ζ, (points, states, names + parameters)."""
         _, by_state, by_parameter = self._at(t, x, u, p)
-        units = np.zeros((len(t), by_state.shape[1], len(self._places)))
-        units[:, self._places, range(len(self._places))] = 1.0
-        found = np.zeros((len(t), x.shape[1], len(self._places) + by_parameter.shape[2]))
+        units = np.zeros((len(t), by_state.shape[1], len(self._indices)))
+        units[:, self._indices, range(len(self._indices))] = 1.0
+        found = np.zeros((len(t), x.shape[1], len(self._indices) + by_parameter.shape[2]))
         found[:, : self.own] = np.linalg.solve(by_state, np.concatenate([units, -by_parameter], axis=2))
         return found
 
     def settled(self, t: Reals, x: Reals, u: Reals, p: Reals, wanted: Reals) -> Reals | None:
-        """States near x that keep the constraints and have the ζ wanted; None where there are none."""
+        """States near x on the constraints with the given ζ; None if Newton's method does not converge."""
         target = self._at(t, x, u, p)[0]
         target[:, : len(self.naming.rows)] = 0.0
-        target[:, self._places] = wanted
+        target[:, self._indices] = wanted
         if not np.isfinite(target).all():
             return None
 
-        def evaluate(own: Reals, places: Indices) -> tuple[Reals, Reals]:
+        def evaluate(own: Reals, indices: Indices) -> tuple[Reals, Reals]:
             g, by_state, _ = self._at(t, np.hstack([own, x[:, self.own :]]), u, p)
-            return (g - target)[places], by_state[places]
+            return (g - target)[indices], by_state[indices]
 
         newton = BatchNewton(tolerance=SETTLED * max(1.0, float(np.abs(target).max())), max_iterations=12)
         found = newton.solve(evaluate, x[:, : self.own], square_steps)
@@ -152,35 +153,37 @@ def tangent_at(
     varied: tuple[Direction, ...],
     asked: tuple[str, ...] = (),
     moving: tuple[str, ...] = (),
-) -> Tangent:
-    """Deviations from a motion that begins at x, and which of them matter for these quantities while these inputs move."""
+) -> TangentCoordinates:
+    """Tangent coordinates of a motion from x, and the deviations relevant for these quantities with these varying inputs."""
     deviations = named_deviations(equations, asked)
     if isinstance(deviations, ConsistentDeviations):
         naming = deviations.choose(deviations.named(0.0, x[None], u[None], p[None]))
-        return Tangent(equations, naming, asked, naming.names, varied)
+        return TangentCoordinates(equations, naming, asked, naming.names, varied)
     naming = deviations.choose(deviations.derivatives(0.0, x[None], u[None], p[None]))
-    everything = Tangent(equations, naming, asked, naming.names, varied)
+    everything = TangentCoordinates(equations, naming, asked, naming.names, varied)
     pushed = np.array([float(q.name in moving) for q in equations.inputs])
-    kept = _matter(everything, x, u, p, quantities, pushed)
+    kept = _relevant_names(everything, x, u, p, quantities, pushed)
     if not kept:
-        raise ArgumentError(f"{equations.name}: {', '.join(quantities)} depend on no state; there is nothing to shoot at")
+        raise ArgumentError(f"{equations.name}: {', '.join(quantities)} do not depend on the state; there is nothing to estimate")
     return replace(everything, names=tuple(n for n in naming.names if n in kept))
 
 
-def _matter(tangent: Tangent, x: Reals, u: Reals, p: Reals, quantities: tuple[str, ...], pushed: Reals) -> set[str]:
+def _relevant_names(
+    tangent: TangentCoordinates, x: Reals, u: Reals, p: Reals, quantities: tuple[str, ...], pushed: Reals
+) -> set[str]:
     """Names on which the quantities depend, directly or through the rates of others."""
     e, names = tangent.equations, tangent.naming.names
     random = np.random.default_rng(1)
     t, many = np.zeros(LOOKS), np.tile(x, (LOOKS, 1))
     inputs = u + NEARBY * random.normal(size=(LOOKS, len(u))) * pushed
     base = tangent.values(t, many, inputs, p)
-    looks = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
-    if looks is None:
+    points = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
+    if points is None:
         return set(names)
-    jacobian = deviations_of(e, tangent.asked).derivatives(0.0, looks, inputs, np.tile(p, (LOOKS, 1)))
+    jacobian = deviations_of(e, tangent.asked).derivatives(0.0, points, inputs, np.tile(p, (LOOKS, 1)))
     span = tangent.naming.span(jacobian)
     a, _ = tangent.naming.matrices(jacobian)
-    _, by_state, _ = observer(e, quantities, ())(t, looks, inputs, p)
+    _, by_state, _ = measurement_function(e, quantities, ())(t, points, inputs, p)
     c = by_state[:, :, : tangent.own] @ span
     seen: NDArray[np.bool_] = np.asarray(_nonzero(c).any(axis=0))
     links = _nonzero(a)
@@ -196,9 +199,9 @@ def _nonzero(matrices: Reals) -> NDArray[np.bool_]:
     return np.asarray(sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300))
 
 
-def spread_of(names: tuple[str, ...], values: Reals, given: Mapping[str, float]) -> Reals:
-    """How far starts of windows may lie from first guesses: what is given, else a fifth of a unit or half of the value."""
+def default_spread(names: tuple[str, ...], values: Reals, given: Mapping[str, float]) -> Reals:
+    """How far starts of windows may lie from their initial guesses: the given value, else 0.2 or half of the value."""
     for name in given:
         if name not in names:
-            raise ArgumentError(f"spread: {name!r} is not among the deviations that matter: {', '.join(names)}")
+            raise ArgumentError(f"spread: {name!r} is not among the relevant deviations: {', '.join(names)}")
     return np.array([given.get(n, max(0.2, 0.5 * abs(v))) for n, v in zip(names, values, strict=True)])

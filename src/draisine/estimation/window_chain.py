@@ -1,4 +1,12 @@
-"""Windows of experiments run at some parameters, and the white rows of least squares that they give."""
+"""Least squares over chains of windows: white residual rows of each window, and block elimination of the starts by QR.
+
+Window i has rows on its own start δs_i, on its own input samples δl_i, on the next start δs_{i+1}, and on the parameters δθ:
+
+    S_i δs_i + L_i δl_i + N_i δs_{i+1} + P_i δθ + r_i ≈ 0.
+
+QR of (the remainder of earlier windows; these rows) gives the triangle from which δs_i and δl_i follow later, and the remainder
+for the next window. Finally rows on δθ alone remain: the square root of the information with all starts marginalized. No normal
+equations are formed, so that the growth of unstable motions from window to window does not lose accuracy."""
 
 from __future__ import annotations
 
@@ -9,17 +17,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.experiment_data import Samples
-from draisine.estimation.losses import Loss, cost_of, weighed
-from draisine.estimation.problem import Posed, prior_rows
-from draisine.estimation.window_chain import Eliminated, Rows, eliminate
-from draisine.estimation.windows import Passage, Windows
+from draisine.estimation.losses import Loss, cost_of, reweighted
+from draisine.estimation.problem import EstimationProblem, prior_rows
+from draisine.estimation.windows import WindowRun, Windows
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class WindowRows:
+    """Rows of one window. `own` are the columns of its start and then of its input samples, `after` those of the next start: none
+    in the last window. `start` is the number of columns of the start: zero if it is known."""
+
+    own: Reals
+    after: Reals
+    common: Reals
+    side: Reals
+    start: int
+
+
+@dataclass(frozen=True, eq=False)
+class Eliminated:
+    """Triangles from which starts follow given the parameters, and the remaining rows on the parameters."""
+
+    triangles: tuple[tuple[Reals, Reals, Reals, Reals, int], ...]  # own, after, common, side, columns of the start
+    common: Reals
+    side: Reals
+    squares: float  # of the sides of all rows
+
+    def starts(self, change: Reals) -> list[Reals]:
+        """δs and δl of every window, given δθ."""
+        found: list[Reals] = []
+        after: Reals = np.zeros(0)
+        for own, onward, common, side, start in reversed(self.triangles):
+            right = -side - common @ change
+            if onward.shape[1]:
+                right = right - onward @ after
+            current = np.asarray(np.linalg.solve(own, right)) if own.shape[1] else np.zeros(0)
+            after = current[:start]
+            found.append(current)
+        return found[::-1]
+
+
+def eliminate(chain: Sequence[WindowRows], damping: Sequence[Reals] | None = None) -> Eliminated:
+    """Eliminate the starts of a chain; `damping` are weights of additional rows on δs and δl of each window."""
+    count = chain[0].common.shape[1]
+    left = np.zeros((0, chain[0].start + count + 1))
+    triangles = []
+    for i, rows in enumerate(chain):
+        d, s, onward = rows.own.shape[1], rows.start, rows.after.shape[1]
+        kept = d if damping is not None else 0
+        block = np.zeros((len(left) + len(rows.side) + kept, d + onward + count + 1))
+        block[: len(left), :s], block[: len(left), d + onward :] = left[:, :s], left[:, s:]
+        current = block[len(left) : len(left) + len(rows.side)]
+        current[:, :d], current[:, d : d + onward], current[:, d + onward : -1], current[:, -1] = (
+            rows.own,
+            rows.after,
+            rows.common,
+            rows.side,
+        )
+        if damping is not None:
+            block[len(block) - kept :, :d] = np.diag(damping[i])
+        triangle: Reals = np.asarray(np.linalg.qr(block, mode="r"))
+        if len(triangle) < d:
+            triangle = np.vstack([triangle, np.zeros((d - len(triangle), triangle.shape[1]))])
+        top = triangle[:d]
+        triangles.append((top[:, :d], top[:, d : d + onward], top[:, d + onward : -1], top[:, -1], s))
+        left = triangle[d:, d:]
+    return Eliminated(tuple(triangles), left[:, :-1], left[:, -1], sum(float(rows.side @ rows.side) for rows in chain))
+
+
+@dataclass(frozen=True, eq=False)
 class Chain:
-    """The windows of one experiment with the states at their starts, and what noisy inputs are taken to have been."""
+    """The windows of one experiment with their initial states and the estimated samples of noisy inputs."""
 
     windows: Windows
     spread: Reals
@@ -33,7 +103,7 @@ class Chain:
         return w.tangent.values(w.begins, self.states, w.inputs, p)
 
     def moved(self, p: Reals, zeta: Reals, changes: Sequence[Reals]) -> Chain | None:
-        """By changes of every window's deviations and samples; None where no such states are."""
+        """Apply changes of each window's deviations and samples; None if there are no such states."""
         wanted, samples, d = zeta.copy(), self.samples.copy(), zeta.shape[1]
         for i, change in enumerate(changes):
             own = 0 if i == 0 and self.known_start else d
@@ -43,38 +113,38 @@ class Chain:
         found = windows.tangent.settled(windows.begins, self.states, windows.inputs, p, wanted)
         return None if found is None else replace(self, windows=windows, states=found, samples=samples)
 
-    def passages(self, p: Reals) -> list[Passage] | None:
-        return self.windows.passages(range(self.windows.count), self.states, p)
+    def window_runs(self, p: Reals) -> list[WindowRun] | None:
+        return self.windows.window_runs(range(self.windows.count), self.states, p)
 
     def own(self, i: int) -> NDArray[np.intp]:
-        """Samples of inputs that count as window i's: at its start, and inside."""
+        """Input samples that belong to window i: at its start, and inside."""
         which, _, count = self.windows.layout.acting(i)
         return which[:count]
 
     def sizes(self, i: int) -> Reals:
-        """How far the unknowns of window i may be moved at once."""
+        """Sizes of the unknowns of window i, for damping."""
         spread = self.spread[:0] if i == 0 and self.known_start else self.spread
         return np.concatenate([spread, self.recorded.sigmas[self.own(i)]])
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Standard deviations of channels, and what gaps of every experiment are divided by."""
+    """Standard deviations of channels, and of the gaps in each experiment."""
 
     sigmas: Reals
     gaps: tuple[Reals, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Shot:
-    """All chains run at some parameters: white rows window by window."""
+class ShootingState:
+    """All chains evaluated at given parameters: white rows of each window."""
 
     theta: Reals
     chains: tuple[Chain, ...]
     zetas: tuple[Reals, ...]
-    passages: tuple[list[Passage], ...]
-    rows: tuple[list[Rows], ...]
-    counts: tuple[list[int], ...]  # of residuals of measurements among the rows of every window
+    window_runs: tuple[list[WindowRun], ...]
+    rows: tuple[list[WindowRows], ...]
+    counts: tuple[list[int], ...]  # of measurement residuals among the rows of each window
     priors: tuple[Reals, Reals]
     noise: Noise
     loss: Loss | None
@@ -98,7 +168,7 @@ class Shot:
         return found
 
     def root(self, loss: Loss | None = None) -> Reals:
-        """The root of the information about the parameters, (rows, parameters)."""
+        """Square root of the information about the parameters, (rows, parameters)."""
         parts = self.eliminated(None, loss)
         return np.vstack([*(e.common for e in parts), self.priors[0]])
 
@@ -118,85 +188,97 @@ class Shot:
 
     @property
     def gap(self) -> float:
-        """The largest gap, in spreads."""
+        """The largest gap, relative to the spread."""
         found = [0.0]
-        for chain, zeta, passages in zip(self.chains, self.zetas, self.passages, strict=True):
-            found += [float(np.abs((a.end - b) / chain.spread).max()) for a, b in zip(passages, zeta[1:], strict=False)]
+        for chain, zeta, window_runs in zip(self.chains, self.zetas, self.window_runs, strict=True):
+            found += [float(np.abs((a.end - b) / chain.spread).max()) for a, b in zip(window_runs, zeta[1:], strict=False)]
         return max(found)
 
 
-def _weighed(rows: Rows, n: int, loss: Loss | None) -> Rows:
+def _weighed(rows: WindowRows, n: int, loss: Loss | None) -> WindowRows:
     if loss is None:
         return rows
     whole = np.hstack([rows.own, rows.after, rows.common])
-    side, matrix = weighed(loss, rows.side[:n], whole[:n])
+    side, matrix = reweighted(loss, rows.side[:n], whole[:n])
     whole = np.vstack([matrix, whole[n:]])
     own, after, common = np.split(whole, [rows.own.shape[1], rows.own.shape[1] + rows.after.shape[1]], axis=1)
-    return Rows(own, after, common, np.concatenate([side, rows.side[n:]]), rows.start)
+    return WindowRows(own, after, common, np.concatenate([side, rows.side[n:]]), rows.start)
 
 
-def white(passage: Passage, windows: Windows, sigmas: Reals) -> tuple[Reals, Reals]:
-    data = windows.recording.values[passage.index]
+def white(window_run: WindowRun, windows: Windows, sigmas: Reals) -> tuple[Reals, Reals]:
+    data = windows.recording.values[window_run.index]
     present = np.isfinite(data).ravel()
-    r = ((passage.values - data) / sigmas).ravel()[present]
-    by = (passage.by / sigmas[:, None]).reshape(-1, passage.by.shape[2])[present]
+    r = ((window_run.values - data) / sigmas).ravel()[present]
+    by = (window_run.by / sigmas[:, None]).reshape(-1, window_run.by.shape[2])[present]
     return r, by
 
 
-def shoot(posed: Posed, theta: Reals, chains: Sequence[Chain], noise: Noise, loss: Loss | None) -> Shot | None:
-    """Run all windows; None where one does not come to its end."""
-    p, _ = posed.parameters(theta)
-    passages = []
+def shoot(
+    problem: EstimationProblem, theta: Reals, chains: Sequence[Chain], noise: Noise, loss: Loss | None
+) -> ShootingState | None:
+    """Run all windows; None if one does not reach its end."""
+    p, _ = problem.parameters(theta)
+    window_runs = []
     for chain in chains:
-        found = chain.passages(p)
+        found = chain.window_runs(p)
         if found is None:
             return None
-        passages.append(found)
-    return shot_of(posed, theta, chains, passages, noise, loss)
+        window_runs.append(found)
+    return shot_of(problem, theta, chains, window_runs, noise, loss)
 
 
 def shot_of(
-    posed: Posed,
+    problem: EstimationProblem,
     theta: Reals,
     chains: Sequence[Chain],
-    passages: Sequence[list[Passage]],
+    window_runs: Sequence[list[WindowRun]],
     noise: Noise,
     loss: Loss | None,
-) -> Shot:
-    p, by = posed.parameters(theta)
+) -> ShootingState:
+    p, by = problem.parameters(theta)
     rows, counts, zetas = [], [], []
-    for chain, found, gap in zip(chains, passages, noise.gaps, strict=True):
+    for chain, found, gap in zip(chains, window_runs, noise.gaps, strict=True):
         zeta = chain.zeta(p)
-        made = [_rows(chain, i, passage, zeta, noise.sigmas, gap, by) for i, passage in enumerate(found)]
+        made = [_rows(chain, i, window_run, zeta, noise.sigmas, gap, by) for i, window_run in enumerate(found)]
         rows.append([r for r, _ in made])
         counts.append([n for _, n in made])
         zetas.append(zeta)
-    return Shot(
-        theta, tuple(chains), tuple(zetas), tuple(passages), tuple(rows), tuple(counts), prior_rows(posed, theta), noise, loss
+    return ShootingState(
+        theta,
+        tuple(chains),
+        tuple(zetas),
+        tuple(window_runs),
+        tuple(rows),
+        tuple(counts),
+        prior_rows(problem, theta),
+        noise,
+        loss,
     )
 
 
-def _rows(chain: Chain, i: int, passage: Passage, zeta: Reals, sigmas: Reals, gap: Reals, by: Reals) -> tuple[Rows, int]:
-    """White rows of one window, and how many of them are measurements: these, samples of its inputs, the gap at its end."""
+def _rows(
+    chain: Chain, i: int, window_run: WindowRun, zeta: Reals, sigmas: Reals, gap: Reals, by: Reals
+) -> tuple[WindowRows, int]:
+    """White rows of one window (measurements, input samples, gap at its end), and the number of measurements."""
     d, last = zeta.shape[1], i + 1 == len(zeta)
     layout = chain.windows.layout
     acting, at_start, own_samples = layout.acting(i)
     own = 0 if i == 0 and chain.known_start else d
-    data = chain.windows.recording.values[passage.index]
+    data = chain.windows.recording.values[window_run.index]
     present = np.isfinite(data).ravel()
     n, ends = int(present.sum()), 0 if last else d
     scale = np.concatenate([np.broadcast_to(sigmas, data.shape).ravel()[present], gap[:ends]])[:, None]
-    jacobian = np.vstack([passage.by.reshape(-1, passage.by.shape[2])[present], passage.end_by[:ends]]) / scale
-    pushed = np.vstack([passage.pushed[:-d][present], passage.pushed[-d:][:ends]]) / scale
-    missed = (passage.values - data).ravel()[present], (passage.end - zeta[i + 1] if not last else np.zeros(0))
+    jacobian = np.vstack([window_run.by.reshape(-1, window_run.by.shape[2])[present], window_run.end_by[:ends]]) / scale
+    by_samples = np.vstack([window_run.by_samples[:-d][present], window_run.by_samples[-d:][:ends]]) / scale
+    missed = (window_run.values - data).ravel()[present], (window_run.end - zeta[i + 1] if not last else np.zeros(0))
     side = np.concatenate(missed) / scale[:, 0]
     after = np.zeros((n + ends, 0 if last else d + len(acting) - own_samples))
     after[n:, :ends] = -np.diag(1.0 / gap[:ends])
-    after[:, ends:] = pushed[:, own_samples:]
+    after[:, ends:] = by_samples[:, own_samples:]
     mine = acting[:own_samples]
-    rows = Rows(
+    rows = WindowRows(
         _with_samples(
-            np.hstack([jacobian[:, d - own : d], pushed[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])
+            np.hstack([jacobian[:, d - own : d], by_samples[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])
         ),
         _with_samples(after, n, np.zeros((len(mine), 0))),
         _with_samples(jacobian[:, d:] @ by, n, np.zeros((len(mine), 0))),
@@ -207,7 +289,7 @@ def _rows(chain: Chain, i: int, passage: Passage, zeta: Reals, sigmas: Reals, ga
 
 
 def _with_samples(matrix: Reals, n: int, block: Reals) -> Reals:
-    """Rows for samples of inputs after the first n, their block in the last columns."""
+    """Insert rows for input samples after the first n, with their block in the last columns."""
     rows = np.zeros((len(block), matrix.shape[1]))
     rows[:, matrix.shape[1] - block.shape[1] :] = block
     return np.vstack([matrix[:n], rows, matrix[n:]])

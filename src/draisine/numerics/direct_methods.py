@@ -1,6 +1,7 @@
-"""Direct collocation: states and controls at points of a mesh, tied by the defects of a scheme.
+"""Direct methods on a mesh in time: collocation and multiple shooting, used by optimal control and by estimation.
 
-Time is counted from 0 to 1; the duration multiplies the rates. The rows of every scheme are linear in states x and rates F:
+Time is scaled to [0, 1]; the duration multiplies the rates. The rows of every collocation scheme are linear in states x and
+rates F:
 
     Radau, Gauss:      Σ D_jk x_k − h F_j = 0;   Gauss also x⁺ = x + h Σ b_j F_j
     trapezoidal:       x⁺ − x − h/2 (F + F⁺) = 0
@@ -9,10 +10,10 @@ Time is counted from 0 to 1; the duration multiplies the rates. The rows of ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +21,23 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange, lagrange_derivatives, quadrature, radau_nodes
 
+if TYPE_CHECKING:
+    from draisine.simulation.methods.selection import Method
+
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Scheme = Literal["radau", "gauss", "hermite-simpson", "trapezoidal"]
 
+STEPS = 4  # of the classical Runge–Kutta method in an interval of optimal control
+
 
 @dataclass(frozen=True)
 class Collocation:
-    """`degree` counts collocation points per interval of Radau (order 2 d − 1) and Gauss (order 2 d) schemes.
+    """Direct collocation: polynomials that satisfy the equations at the nodes of a scheme.
 
-    `intervals` is their number, or the points between them from 0 to 1. With `held` the controls are constant in each interval.
+    - `degree`: collocation points per interval of Radau (order 2 d − 1) and Gauss (order 2 d) schemes.
+    - `intervals`: their number, or the mesh points from 0 to 1.
+    - `constant_controls`: whether controls are constant in each interval (optimal control).
 
     >>> Collocation("trapezoidal", intervals=4).grid.breaks.tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -38,21 +46,21 @@ class Collocation:
     scheme: Scheme = "radau"
     degree: int = 3
     intervals: int | tuple[float, ...] = 60
-    held: bool = False
+    constant_controls: bool = False
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
             raise ArgumentError(f"Collocation: scheme {self.scheme!r} is unknown; choose one of {', '.join(get_args(Scheme))}")
         if not 1 <= self.degree <= 12:
-            raise ArgumentError(f"Collocation: degree counts points per interval, from 1 to 12, got {self.degree!r}")
+            raise ArgumentError(f"Collocation: degree is the number of points per interval, from 1 to 12, got {self.degree!r}")
         check_breaks("Collocation", self.intervals)
 
     @cached_property
     def grid(self) -> Grid:
         breaks = breaks_of(self.intervals)
         if self.scheme in ("radau", "gauss"):
-            return _polynomial(breaks, self.degree, self.scheme == "radau", self.held)
-        return _local(breaks, self.scheme == "hermite-simpson", self.held)
+            return _polynomial(breaks, self.degree, self.scheme == "radau", self.constant_controls)
+        return _local(breaks, self.scheme == "hermite-simpson", self.constant_controls)
 
     def on(self, breaks: Reals) -> Collocation:
         """The same scheme on another mesh."""
@@ -60,19 +68,95 @@ class Collocation:
 
     @property
     def order(self) -> int:
-        """Of the states at the ends of intervals."""
+        """Order of the states at the ends of intervals."""
         fixed = {"hermite-simpson": 4, "trapezoidal": 2, "radau": 2 * self.degree - 1, "gauss": 2 * self.degree}
         return fixed[self.scheme]
 
 
-def check_breaks(who: str, intervals: int | Sequence[float]) -> None:
+@dataclass(frozen=True)
+class MultipleShooting:
+    """Multiple shooting: each interval has an initial state of its own, joined to the interval before by continuity.
+
+    - `intervals`: their number, or the mesh points from 0 to 1.
+
+    For optimal control, where controls are constant in each interval:
+
+    - `steps`: of the classical Runge–Kutta method in each interval (default 4).
+
+    For estimation:
+
+    - `window`: length of an interval in seconds, in place of `intervals`.
+    - `known_start`: whether the start of each experiment is exact; otherwise it is an initial guess.
+    - `states`: names of states or outputs that parametrize the initial states; the others are chosen.
+    - `spread`: by name, how far initial states may lie from their first guesses; it need not be exact.
+    - `integration`: the integration method; chosen if not given.
+
+    >>> MultipleShooting(intervals=2).grid.points.tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    intervals: int | tuple[float, ...] = 60
+    steps: int | None = None
+    window: float | None = field(default=None, kw_only=True)
+    known_start: bool = field(default=False, kw_only=True)
+    states: tuple[str, ...] = field(default=(), kw_only=True)
+    spread: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    integration: Method | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_breaks("MultipleShooting", self.intervals)
+        if self.steps is not None and self.steps < 1:
+            raise ArgumentError(f"MultipleShooting: at least one step per interval is needed, got {self.steps!r}")
+        if self.window is not None and not self.window > 0.0:
+            raise ArgumentError(f"MultipleShooting: window is a time in seconds, got {self.window!r}")
+
+    @property
+    def order(self) -> int:
+        return 4
+
+    def on(self, breaks: Reals) -> MultipleShooting:
+        """The same steps on another mesh."""
+        return replace(self, intervals=tuple(float(b) for b in breaks))
+
+    @cached_property
+    def grid(self) -> Grid:
+        """States at the mesh points, controls constant in between."""
+        breaks = breaks_of(self.intervals)
+        n = len(breaks) - 1
+        each = np.arange(n)
+        point_of = np.stack([each, each + 1], axis=1)
+        none = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return Grid(
+            breaks=breaks,
+            points=breaks,
+            node_point=each,
+            node_control=each,
+            control_times=breaks[:-1],
+            linear=(each, each + 1, np.ones(n)),
+            rates=none,
+            weights=np.diff(breaks),
+            point_local=np.array([0.0, 1.0]),
+            point_of=point_of,
+            control_local=np.zeros(1),
+            control_of=each[:, None],
+            node_of=each[:, None],
+            node_local=np.zeros(1),
+            hermite=False,
+            start_node=0,
+            end_node=n - 1,
+        )
+
+
+def check_breaks(method: str, intervals: int | Sequence[float]) -> None:
     if isinstance(intervals, int):
         if intervals < 1:
-            raise ArgumentError(f"{who}: at least one interval is needed, got {intervals!r}")
+            raise ArgumentError(f"{method}: at least one interval is needed, got {intervals!r}")
         return
     breaks = np.asarray(intervals, dtype=float)
     if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or breaks[-1] != 1.0 or not (np.diff(breaks) > 0).all():
-        raise ArgumentError(f"{who}: intervals is a number, or the points between them, increasing from 0 to 1")
+        raise ArgumentError(
+            f"{method}: intervals is their number, or a sequence of mesh points that increases from 0 to 1, got {intervals!r}"
+        )
 
 
 def breaks_of(intervals: int | Sequence[float]) -> Reals:
@@ -81,14 +165,14 @@ def breaks_of(intervals: int | Sequence[float]) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where states, rates and controls live in [0, 1], and the rows between them.
+    """Positions of states, rates and controls in [0, 1], and the rows that link them.
 
     A row is given for one state and holds for each: coefficients of states at points (`linear`) and of rates at nodes (`rates`).
     """
 
     breaks: Reals
-    points: Reals  # where states are
-    node_point: Indices  # the point of each node; at nodes rates are taken
+    points: Reals  # of states
+    node_point: Indices  # the point of each node; rates are evaluated at nodes
     node_control: Indices  # its control
     control_times: Reals
     linear: tuple[Indices, Indices, Reals]  # row, point, coefficient
@@ -100,7 +184,7 @@ class Grid:
     control_of: Indices  # (intervals, controls of one)
     node_of: Indices  # (intervals, nodes of one)
     node_local: Reals
-    hermite: bool  # states between points by values and rates at the ends, otherwise by the polynomial through the points
+    hermite: bool  # cubic Hermite interpolation of states; otherwise the polynomial through the points
     start_node: int | None
     end_node: int | None
 
@@ -114,24 +198,24 @@ class Grid:
 
     @property
     def row_times(self) -> Reals:
-        """The latest point that each row speaks of."""
+        """The latest point in each row."""
         times = np.zeros(self.rows)
         np.maximum.at(times, self.linear[0], self.points[self.linear[1]])
         return times
 
-    def place(self, tau: Reals) -> tuple[Indices, Reals]:
-        """Interval, and place in it from 0 to 1."""
+    def locate(self, tau: Reals) -> tuple[Indices, Reals]:
+        """Index of the interval, and the position in it from 0 to 1."""
         k = np.clip(np.searchsorted(self.breaks, tau, side="right") - 1, 0, len(self.breaks) - 2)
         return k, (tau - self.breaks[k]) / (self.breaks[k + 1] - self.breaks[k])
 
     def controls_at(self, tau: Reals, values: Reals) -> Reals:
         """Controls between their points; values (controls, n)."""
-        k, s = self.place(tau)
+        k, s = self.locate(tau)
         return np.einsum("ij,ijn->in", lagrange(self.control_local, s), values[self.control_of[k]])
 
     def states_at(self, tau: Reals, values: Reals, rates: Reals) -> tuple[Reals, Reals]:
-        """States and their slopes d/dτ between points, from values at points and rates at nodes."""
-        k, s = self.place(tau)
+        """States and their derivatives d/dτ between points, from values at points and rates at nodes."""
+        k, s = self.locate(tau)
         h = np.diff(self.breaks)[k][:, None]
         if not self.hermite:
             local = values[self.point_of[k]]
@@ -141,15 +225,15 @@ class Grid:
         begin, end = h * rates[self.node_of[k, 0]], h * rates[self.node_of[k, -1]]
         s = s[:, None]
         value = one + s * begin + s**2 * (3 * (other - one) - 2 * begin - end) + s**3 * (2 * (one - other) + begin + end)
-        slope = begin + 2 * s * (3 * (other - one) - 2 * begin - end) + 3 * s**2 * (2 * (one - other) + begin + end)
-        return value, slope / h
+        derivative = begin + 2 * s * (3 * (other - one) - 2 * begin - end) + 3 * s**2 * (2 * (one - other) + begin + end)
+        return value, derivative / h
 
 
 # -------------------------------------------------------------------------------------------------------- schemes
 
 
-def _polynomial(breaks: Reals, degree: int, radau: bool, held: bool) -> Grid:
-    """Radau or Gauss: the polynomial through the beginning of an interval and its nodes."""
+def _polynomial(breaks: Reals, degree: int, radau: bool, constant_controls: bool) -> Grid:
+    """Radau or Gauss: the polynomial through the initial point of an interval and its nodes."""
     n, d = len(breaks) - 1, degree
     c = radau_nodes(d) if radau else gauss_nodes(d)
     local = np.concatenate([[0.0], c])
@@ -168,7 +252,9 @@ def _polynomial(breaks: Reals, degree: int, radau: bool, held: bool) -> Grid:
         end = np.arange(n) * stride + d
         linear += [(end, first + stride, np.ones(n)), (end, first, -np.ones(n))]
         rates += [(np.repeat(end, d), node_of.ravel(), -(h[:, None] * b).ravel())]
-    node_control, times, control_local, control_of = _controls(breaks, points[point_of[:, 1:]].ravel(), node_of, c, held)
+    node_control, times, control_local, control_of = _controls(
+        breaks, points[point_of[:, 1:]].ravel(), node_of, c, constant_controls
+    )
     return Grid(
         breaks,
         points,
@@ -190,7 +276,7 @@ def _polynomial(breaks: Reals, degree: int, radau: bool, held: bool) -> Grid:
     )
 
 
-def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
+def _local(breaks: Reals, simpson: bool, constant_controls: bool) -> Grid:
     """Hermite–Simpson or trapezoidal: nodes at the points, those between intervals shared."""
     n, h = len(breaks) - 1, np.diff(breaks)
     stride = 2 if simpson else 1
@@ -213,9 +299,9 @@ def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
         shares = [(begin, 1 / 2), (end, 1 / 2)]
     for where, share in shares:
         np.add.at(weights, where, share * h)
-    if held:
+    if constant_controls:
         raise ArgumentError(
-            "Collocation: controls held in each interval need scheme 'radau' or 'gauss', whose nodes lie in one interval"
+            "Collocation: constant_controls=True needs scheme 'radau' or 'gauss', whose nodes lie inside intervals"
         )
     nodes = np.arange(len(points))
     return Grid(
@@ -239,9 +325,11 @@ def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
     )
 
 
-def _controls(breaks: Reals, times: Reals, node_of: Indices, c: Reals, held: bool) -> tuple[Indices, Reals, Reals, Indices]:
+def _controls(
+    breaks: Reals, times: Reals, node_of: Indices, c: Reals, constant_controls: bool
+) -> tuple[Indices, Reals, Reals, Indices]:
     n, d = node_of.shape
-    if held:
+    if constant_controls:
         return np.repeat(np.arange(n), d), breaks[:-1], np.zeros(1), np.arange(n)[:, None]
     return np.arange(n * d), times, c, node_of
 

@@ -1,1 +1,1 @@
-"""Optimal control: the maneuver is stated in the words of the model, and the control is found."""
+"""Optimal control: maneuvers stated with the names of the model, solved by direct transcription or by adjoint gradients."""

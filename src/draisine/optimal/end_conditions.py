@@ -1,7 +1,8 @@
-"""Conditions at the end: a state that fulfils them, and which of them the others imply.
+"""Conditions at the end: a state that satisfies them, and the redundant ones among them.
 
-A bicycle that is upright with its bar straight does not turn: to ask for zero yaw rate as well would make the rows of the problem
-dependent there. Such rows are found at a state that fulfils all conditions, by what constraints and earlier rows span.
+A bicycle that is upright with its handlebar straight does not turn: a zero yaw rate as a further condition would make the rows of
+the problem linearly dependent. Redundant rows are found at a state that satisfies all conditions: those in the span of the
+constraints and of earlier rows.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.numerics.newton import Newton
 from draisine.numerics.rank import independent_rows
-from draisine.optimal.symbolic_model import Condition, Vocabulary
+from draisine.optimal.symbolic_model import Condition, SymbolicModel
 
 Reals = NDArray[np.float64]
 Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters
 
-MET = 1e-7  # residual at which a condition is fulfilled
+MET = 1e-7  # residual below which a condition counts as satisfied
 NEWTON = Newton(tolerance=1e-12, max_iterations=60)
-LONGEST = 10.0  # change of an unknown in a step
+LONGEST = 10.0  # largest change of an unknown in a step
 
 
 @dataclass(frozen=True, eq=False)
-class End:
-    """The conditions to be imposed, a state that fulfils them, and those left out with the values they must have."""
+class EndConditions:
+    """The conditions to impose, a state that satisfies them, and the redundant ones with their required values."""
 
     conditions: tuple[Condition, ...]
     state: Reals
@@ -36,14 +37,14 @@ class End:
     notes: tuple[str, ...]
 
 
-def reachable_end(
-    v: Vocabulary, constraints: Sequence[Condition], values: Sequence[Condition], rates: Sequence[Condition], point: Point
-) -> End:
-    """Constraints hold at the end since they hold at the start; `values` are preferred to `rates` where they say the same."""
+def resolve_end_conditions(
+    v: SymbolicModel, constraints: Sequence[Condition], values: Sequence[Condition], rates: Sequence[Condition], point: Point
+) -> EndConditions:
+    """Constraints hold at the end because they hold at the start; where both are redundant, `values` are preferred to `rates`."""
     wanted = [*values, *rates]
     equations = [c for c in wanted if c.equation]
     if not equations:
-        return End(tuple(wanted), point[1], (), ())
+        return EndConditions(tuple(wanted), point[1], (), ())
     rows = stacked([*(c.value for c in constraints), v.algebraic, *(c.value - c.low for c in equations)])
     search = _Search(v, rows)
     solved, residual, slope = search.anywhere(point, np.arange(rows.numel()))
@@ -53,30 +54,32 @@ def reachable_end(
     doubtful = [i for i in range(len(equations)) if i not in kept]
     if not np.abs(residual).max() < MET:
         off = ", ".join(c.name for i, c in enumerate(equations) if abs(residual[first + i]) > MET)
-        note = f"finish: no state was found with all conditions ({off or 'constraints'} missed); they may contradict each other"
-        return End(tuple(wanted), point[1], (), (note,))
-    # dependent to first order here: is it so because the others imply it, or because it is at a turning point?
+        note = (
+            f"finish: no state was found that satisfies all conditions ({off or 'constraints'} missed); they may be contradictory"
+        )
+        return EndConditions(tuple(wanted), point[1], (), (note,))
+    # dependent to first order: either implied by the others, or an extremum of the quantity
     rest = np.concatenate([np.arange(first), first + np.array(kept, dtype=int)])
     implied = [i for i in doubtful if search.implies(solved, rest, first + i)]
     notes = [
-        f"finish: {equations[i].name} = {equations[i].low:g} follows from the other conditions and is not imposed again"
+        f"finish: {equations[i].name} = {equations[i].low:g} follows from the other conditions and is not imposed"
         for i in implied
     ]
     notes += [
-        f"finish: {equations[i].name} = {equations[i].low:g} is the most or least that the constraints allow, where small "
-        "changes do not show; say the same by another quantity"
+        f"finish: {equations[i].name} = {equations[i].low:g} is the most or least that the constraints allow, where its "
+        "gradient vanishes; state the condition with another quantity"
         for i in doubtful
         if i not in implied
     ]
     left = [equations[i] for i in implied]
     dropped = tuple((c.name, c.value, c.low) for c in left)
-    return End(tuple(c for c in wanted if c not in left), solved[1], dropped, tuple(notes))
+    return EndConditions(tuple(c for c in wanted if c not in left), solved[1], dropped, tuple(notes))
 
 
 class _Search:
-    """Newton's method on some rows, in states, algebraic unknowns and controls; each step of least change."""
+    """Least-norm Newton's method on selected rows, in states, algebraic unknowns and controls."""
 
-    def __init__(self, v: Vocabulary, rows: ca.SX) -> None:
+    def __init__(self, v: SymbolicModel, rows: ca.SX) -> None:
         plant = v.plant
         unknown = ca.vertcat(v.y, v.z, plant.u)
         inputs = [plant.t, v.y, v.z, plant.inputs, plant.p]
@@ -88,7 +91,7 @@ class _Search:
         return np.asarray(r.full()).ravel(), np.asarray(slope.full())
 
     def newton(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
-        """The point where the rows `take` vanish, or nearly so, with all residuals and slopes there."""
+        """The point where the rows `take` vanish, or nearly so, with all residuals and their Jacobian."""
 
         def size(at: tuple[Point, Reals, Reals]) -> float:
             return float(np.abs(at[1][take]).max(initial=0.0)) if np.isfinite(at[2]).all() else np.inf
@@ -104,7 +107,7 @@ class _Search:
         return NEWTON.iterate((point, *self._at(point)), size=size, step=step, move=move).point
 
     def anywhere(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
-        """The same from a point, or from beside it where rows may be less singular."""
+        """The same from a point, or from random points near it where the rows may be less singular."""
         rng, begin = np.random.default_rng(17), point
         best = self.newton(begin, take)
         for size in (0.05, 0.1, 0.2, 0.4, 0.8):
@@ -118,7 +121,7 @@ class _Search:
         return len(point[1]) + len(point[2]) + len(self._controls)
 
     def implies(self, point: Point, others: NDArray[np.int64], row: int) -> bool:
-        """Whether a row vanishes wherever the others do, as far as two places nearby tell."""
+        """Whether a row vanishes wherever the others do, tested at two nearby points."""
         rng = np.random.default_rng(11)
         for _ in range(2):
             _, residual, _ = self.newton(self._moved(point, 0.1 * rng.uniform(-1, 1, self._size(point))), others)

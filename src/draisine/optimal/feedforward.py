@@ -1,7 +1,7 @@
-"""A found control as a table: polynomials in time, piece by piece, that go into other runs and into files.
+"""Feedforward control: inputs as piecewise polynomials in time, for further simulations and for files.
 
-It is a mapping from inputs to expressions of t, so that `simulate(model, until, inputs=solution.feedforward)` compiles it in.
-Files are CSV, a row per instant, with the inputs' names and units on top.
+A `Feedforward` is a mapping from inputs to expressions of t, which `simulate(model, until, inputs=solution.feedforward)`
+compiles into the equations. Files are CSV, one row per time, with names and units of the inputs in the header.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 MOST_ROWS = 10**6
-MOST_PIECES = 300  # that go into one expression
-SAME = 1e-6  # of an input's size: values nearer than that are one
+MOST_PIECES = 300  # in one expression, at most
+SAME = 1e-6  # relative difference below which values count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class Feedforward(Mapping[str, Expr]):
-    """Inputs as polynomials in (t − begin of a piece); before the first piece and after the last one the end's value is held.
+    """Inputs as polynomials in (t − begin of a piece), constant before the first piece and after the last one.
 
     >>> import numpy as np
     >>> table = Feedforward(("force",), {}, np.array([0.0, 1.0, 2.0]), np.array([[[1.0]], [[-1.0]]]))
@@ -50,7 +50,7 @@ class Feedforward(Mapping[str, Expr]):
 
     def __post_init__(self) -> None:
         if len(self.breaks) != len(self.coefficients) + 1 or not (np.diff(self.breaks) > 0).all():
-            raise ArgumentError("Feedforward: the breaks must increase, and there must be one more of them than pieces")
+            raise ArgumentError("Feedforward: breaks must increase, and their number must be one more than that of pieces")
 
     # ---------------------------------------------------------------- a mapping
 
@@ -60,8 +60,8 @@ class Feedforward(Mapping[str, Expr]):
         breaks, parts = self._merged(self.inputs.index(name))
         if len(parts) > MOST_PIECES:
             raise ArgumentError(
-                f"{name!r} has {len(parts)} pieces, and an expression takes {MOST_PIECES}; use control=table.sampled(rate), or a "
-                "coarser table"
+                f"{name!r} has {len(parts)} pieces, more than {MOST_PIECES} per expression; use control=table.sampled(rate), or "
+                "a coarser table"
             )
         t = clip(Name("t"), float(self.breaks[0]), float(self.breaks[-1]))
 
@@ -104,13 +104,13 @@ class Feedforward(Mapping[str, Expr]):
         return np.asarray(np.einsum("ij,ijn->in", powers, self.coefficients[k]))
 
     def sampled(self, rate: float) -> Sampled:
-        """The table read `rate` times per second and held in between, for `simulate(…, control=…)`."""
+        """The table sampled `rate` times per second with zero-order hold, for `simulate(…, control=…)`."""
         return Sampled(lambda t, x: dict(zip(self.inputs, self.at([t])[0].tolist(), strict=True)), rate)
 
     # ---------------------------------------------------------------- files
 
     def write(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
-        """A CSV file with `rate` rows per second, the last one at the end."""
+        """Write a CSV file with `rate` rows per second; the last row is at the end."""
         if not (math.isfinite(rate) and rate > 0):
             raise ArgumentError(f"Feedforward: rate is a positive number of rows per second, got {rate!r}")
         span = float(self.breaks[-1] - self.breaks[0])
@@ -123,7 +123,7 @@ class Feedforward(Mapping[str, Expr]):
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Feedforward:
-        """What `write` wrote, on straight lines between the rows."""
+        """Read a file written by `write`, with linear interpolation between the rows."""
         source = Path(path)
         with source.open(newline="", encoding="utf-8") as file:
             rows = csv.reader(file)
@@ -134,22 +134,24 @@ class Feedforward(Mapping[str, Expr]):
                     raise DataError(f"{source}: more than {MOST_ROWS} rows")
                 numbers.append(_numbers(source, number, row, len(titles)))
         if len(titles) < 2 or not titles[0].startswith("time") or len(numbers) < 2:
-            raise DataError(f"{source}: a table of inputs has 'time [s]' and an input on top, and two rows or more")
+            raise DataError(
+                f"{source}: a table of inputs needs a header with 'time [s]' and at least one input, and two rows or more"
+            )
         named = [title.partition(" [") for title in titles[1:]]
         table = np.array(numbers)
         back = np.flatnonzero(np.diff(table[:, 0]) <= 0)
         if back.size:
-            raise DataError(f"{source}, line {back[0] + 3}: the times must increase from row to row; sort the rows")
+            raise DataError(f"{source}, line {back[0] + 3}: times must increase from row to row; sort the rows")
         jacobian = np.diff(table[:, 1:], axis=0) / np.diff(table[:, 0])[:, None]
         units = {name.strip(): unit.rstrip("] ") for name, _, unit in named}
         return Feedforward(tuple(units), units, table[:, 0], np.stack([table[:-1, 1:], jacobian], axis=1))
 
 
 def feedforward(phases: Sequence[PhaseSolution]) -> Feedforward:
-    """The controls of all phases, one after the other."""
+    """The controls of all phases in sequence."""
     names = phases[0].phase.controls
     if any(p.phase.controls != names for p in phases):
-        raise ArgumentError("the phases have different controls; take solution.phases one by one")
+        raise ArgumentError("the phases have different controls; use the phases of solution.phases separately")
     if not names:
         raise ArgumentError(f"{phases[0].phase.equations.name}: the maneuver has no controls")
     breaks, parts = [np.array([phases[0].begin])], []
@@ -179,5 +181,5 @@ def _numbers(source: Path, number: int, row: list[str], count: int) -> list[floa
     except ValueError:
         values = []
     if len(values) != count or not all(math.isfinite(v) for v in values):
-        raise DataError(f"{source}, line {number}: a row should have {count} finite numbers")
+        raise DataError(f"{source}, line {number}: a row must have {count} finite numbers")
     return values

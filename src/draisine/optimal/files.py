@@ -1,7 +1,7 @@
-"""Solutions in files: a NetCDF file that is the trajectory's own, with what was found at the nodes in groups beside it.
+"""Solutions in NetCDF files: the trajectory, with the results at the nodes in further groups.
 
-`draisine.load` gives the motion back; with the maneuver, whose words are not in the file, `maneuver.load(path)` gives the whole
-solution: the equations are looked up again, and the stored answer is simulated again. Nothing in a file can run.
+`draisine.load` returns the trajectory. The statement of the maneuver is not in the file: `maneuver.load(path)` returns the whole
+solution, with the stored result simulated again. Files are data; nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.shooting import MultipleShooting
 from draisine.results.files import replacing
 from draisine.results.formats import netcdf
 from draisine.results.metadata import encode
@@ -32,44 +31,44 @@ GROUP = "optimal"
 ARRAYS = ("unknowns", "row_multipliers", "bound_multipliers")
 SCHEMES: dict[str, type[Collocation | MultipleShooting | Adjoint]] = {
     "collocation": Collocation,
-    "shooting": MultipleShooting,
+    "multiple_shooting": MultipleShooting,
     "adjoint": Adjoint,
 }
 
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write the motion and the answer to a NetCDF file, completely or not at all."""
+    """Write trajectory and solution to a NetCDF file, atomically."""
     import xarray
 
     target = Path(path)
     if target.suffix.lower() != ".nc":
         raise ArgumentError(
-            f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others"
+            f"solutions are saved in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) supports other formats"
         )
     answer = solution.answer
     reported = {
         "digest": digest(solution.phases),
         "outcome": str(answer.outcome),
-        "said": answer.said,
+        "solver_status": answer.solver_status,
         "iterations": answer.iterations,
         "objective": answer.objective,
         "violation": answer.violation,
         "stationarity": answer.stationarity,
         "rounds": solution.rounds,
-        "fighting": list(solution.conflicts),
+        "conflicts": list(solution.conflicts),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
         netcdf.write(solution.trajectory, draft)
-        groups = {GROUP: xarray.Dataset({n: (n + "_places", a) for n, a in arrays.items()} | {"told": ((), encode(reported))})}
+        groups = {GROUP: xarray.Dataset({n: (n + "_index", a) for n, a in arrays.items()} | {"told": ((), encode(reported))})}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
         for name, dataset in groups.items():
             dataset.to_netcdf(draft, mode="a", group=name, engine=netcdf.engine("saving .nc"), format="NETCDF4")
 
 
 def digest(phases: tuple[PhaseSolution, ...]) -> str:
-    """Of all programs of a maneuver: it changes with equations, conditions and costs."""
+    """Digest of all programs of a maneuver: it changes with equations, conditions and costs."""
     reported = hashlib.sha256()
     for p in phases:
         boundary = p.phase.boundary
@@ -78,16 +77,14 @@ def digest(phases: tuple[PhaseSolution, ...]) -> str:
 
 
 def _scheme(scheme: object) -> dict[str, Any]:
-    for kind, made in SCHEMES.items():
-        if isinstance(scheme, made):
+    for kind, method in SCHEMES.items():
+        if isinstance(scheme, method):
             return {"kind": kind, **asdict(scheme)}
-    raise ArgumentError(
-        f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion"
-    )
+    raise ArgumentError(f"solutions by {type(scheme).__name__} cannot be saved; solution.trajectory.save(…) saves the motion")
 
 
 def _phase(found: PhaseSolution) -> Any:
-    """A phase at its nodes for other tools: states, controls and costates, each along its own times."""
+    """A phase at its nodes for other tools: states, controls and costates, each with its own times."""
     import xarray
 
     kept, controls = list(found.phase.kept), list(found.phase.controls)
@@ -96,14 +93,14 @@ def _phase(found: PhaseSolution) -> Any:
         "inputs": (("input_time", "input"), found.controls),
         "costates": (("costate_time", "state"), found.costates),
     }
-    if found.necessary is not None:
-        variables["hamiltonian"] = (("costate_time",), found.necessary.hamiltonian)
-        variables["switching"] = (("input_time", "input"), found.necessary.switching)
-    places = {
+    if found.pontryagin is not None:
+        variables["hamiltonian"] = (("costate_time",), found.pontryagin.hamiltonian)
+        variables["switching"] = (("input_time", "input"), found.pontryagin.switching)
+    coordinates = {
         "time": found.times,
         "input_time": found.input_times,
         "costate_time": found.costate_times,
         "state": kept,
         "input": controls,
     }
-    return xarray.Dataset(variables, coords=places)
+    return xarray.Dataset(variables, coords=coordinates)

@@ -1,7 +1,7 @@
-"""What is necessary for a minimum, in numbers: the conditions of Karush, Kuhn and Tucker, and Pontryagin's along the motion.
+"""First-order conditions of optimality: Karush–Kuhn–Tucker residuals, and Pontryagin's conditions along the motion.
 
-With H = integrand + costateᵀ rates, the gradient of the large problem's Lagrangian by a control value, per second that the value
-lasts, is ∂H/∂u with the multipliers of path conditions and algebraic equations in it: the switching function of that control.
+With H = integrand + costateᵀ rates, the derivative of the nonlinear program's Lagrangian by a control value, per second of its
+duration, is ∂H/∂u including the multipliers of path conditions and algebraic equations: the switching function of that control.
 """
 
 from __future__ import annotations
@@ -11,67 +11,66 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.direct_methods import Collocation
-from draisine.optimal.ipopt import Answer
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.optimal.ipopt import NlpSolution
 from draisine.optimal.nlp import SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
-from draisine.optimal.shooting import MultipleShooting
-from draisine.optimal.transcription import Placed, Transcribed
+from draisine.optimal.transcription import PhaseIndices, TranscribedProblem
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Kkt:
-    """The largest scaled violation, entry of the Lagrangian's gradient, and product of a multiplier with what is left of its
-    condition; each with the name of the row or unknown that has it."""
+    """The largest scaled constraint violation, entry of the Lagrangian's gradient, and product of a multiplier with the slack of
+    its condition; each with the name of the row or unknown."""
 
     violation: float
-    violated: str
+    violation_name: str
     stationarity: float
-    moving: str
+    stationarity_name: str
     complementarity: float
-    loose: str
+    complementarity_name: str
 
 
 @dataclass(frozen=True, eq=False)
-class Necessary:
-    """Of one phase: H at the costates' times, ∂H/∂u at the control points, path conditions with their prices per second."""
+class PontryaginConditions:
+    """Of one phase: H at the costates' times, ∂H/∂u at the control points, path conditions with their multipliers per second."""
 
     hamiltonian: Reals  # (costate times)
     switching: Reals  # (control points, controls)
-    watched: Reals  # (watched places, path)
-    prices: Reals  # (watched places, path), positive at an upper side
-    watched_places: Reals  # in [0, 1]
+    path_values: Reals  # (path positions, path conditions)
+    path_multipliers: Reals  # per second, (path positions, path conditions), positive at an upper bound
+    path_positions: Reals  # in [0, 1]
 
 
-def kkt(large: SparseNLP, answer: Answer) -> Kkt:
-    """Of a point with its multipliers, in scaled unknowns and rows."""
-    w, rows = answer.w, large.values(answer.w)[1]
-    over = np.maximum(np.maximum(large.row_low - rows, rows - large.row_high), 0.0) / large.row_scale
-    beyond = np.maximum(np.maximum(large.low - w, w - large.high), 0.0) / large.scale
-    slope = lagrangian_gradient(large, answer)
-    fixed = large.low == large.high
-    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * large.scale)
-    bound = _slack(w, large.low, large.high, answer.bound_multipliers)
-    row = _slack(rows, large.row_low, large.row_high, answer.row_multipliers)
+def kkt(nlp: SparseNLP, answer: NlpSolution) -> Kkt:
+    """KKT residuals of a point with its multipliers, in scaled unknowns and rows."""
+    w, rows = answer.w, nlp.values(answer.w)[1]
+    over = np.maximum(np.maximum(nlp.row_low - rows, rows - nlp.row_high), 0.0) / nlp.row_scale
+    beyond = np.maximum(np.maximum(nlp.low - w, w - nlp.high), 0.0) / nlp.scale
+    slope = lagrangian_gradient(nlp, answer)
+    fixed = nlp.low == nlp.high
+    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * nlp.scale)
+    bound = _slack(w, nlp.low, nlp.high, answer.bound_multipliers)
+    row = _slack(rows, nlp.row_low, nlp.row_high, answer.row_multipliers)
     return Kkt(
-        *_worst((over, large.row_names), (beyond, large.unknown_names)),
-        *_worst((still, large.unknown_names)),
-        *_worst((np.where(fixed, 0.0, bound), large.unknown_names), (row, large.row_names)),
+        *_worst((over, nlp.row_names), (beyond, nlp.unknown_names)),
+        *_worst((still, nlp.unknown_names)),
+        *_worst((np.where(fixed, 0.0, bound), nlp.unknown_names), (row, nlp.row_names)),
     )
 
 
-def lagrangian_gradient(large: SparseNLP, answer: Answer) -> Reals:
-    """∂(objective + multipliersᵀ rows)/∂w, without the bounds' part."""
-    gradient, entries = large.jacobian(answer.w)
-    row, column = large.slope_places
+def lagrangian_gradient(nlp: SparseNLP, answer: NlpSolution) -> Reals:
+    """∂(objective + multipliersᵀ rows)/∂w, without the multipliers of bounds."""
+    gradient, entries = nlp.jacobian(answer.w)
+    row, column = nlp.jacobian_indices
     return gradient + np.bincount(column, weights=entries * answer.row_multipliers[row], minlength=len(answer.w))
 
 
 def _slack(value: Reals, low: Reals, high: Reals, multiplier: Reals) -> Reals:
-    """|multiplier| × what is left to the side that it stands for; a side that is open has the multiplier itself."""
+    """|multiplier| × slack to its bound; for an infinite bound the multiplier itself."""
     left = np.where(multiplier > 0, high - value, value - low)
     left = np.where(low == high, 0.0, np.where(np.isfinite(left), np.abs(left), 1.0))
     return np.abs(multiplier) * left
@@ -85,38 +84,46 @@ def _worst(*parts: tuple[Reals, tuple[str, ...]]) -> tuple[float, str]:
     return best
 
 
-def necessary(
-    phase: Phase, scheme: Collocation | MultipleShooting, placed: Placed, made: Transcribed, answer: Answer
-) -> Necessary:
+def pontryagin(
+    phase: Phase,
+    scheme: Collocation | MultipleShooting,
+    indices: PhaseIndices,
+    transcribed: TranscribedProblem,
+    answer: NlpSolution,
+) -> PontryaginConditions:
     """Pontryagin's conditions at the points of one phase."""
-    w, grid, large = answer.w, scheme.grid, made.large
-    duration = w[placed.length]
-    lasting = np.bincount(grid.node_control, weights=grid.weights, minlength=len(grid.control_times))
-    pull = lagrangian_gradient(large, answer)[placed.controls] / (duration * lasting[:, None])
-    hamiltonian = _hamiltonian(phase, scheme, placed, made, answer)
-    count = len(placed.watched)
+    w, grid, nlp = answer.w, scheme.grid, transcribed.nlp
+    duration = w[indices.length]
+    durations = np.bincount(grid.node_control, weights=grid.weights, minlength=len(grid.control_times))
+    pull = lagrangian_gradient(nlp, answer)[indices.controls] / (duration * durations[:, None])
+    hamiltonian = _hamiltonian(phase, scheme, indices, transcribed, answer)
+    count = len(indices.path_rows)
     spread = grid.weights if count == len(grid.weights) else np.append(grid.weights, grid.weights[-1])
-    places = grid.nodes if count == len(grid.nodes) else grid.breaks
-    rows = placed.watched - 1
-    prices = answer.row_multipliers[rows] / (duration * spread[:, None])
-    return Necessary(hamiltonian, pull, large.values(w)[1][rows], prices, places)
+    positions = grid.nodes if count == len(grid.nodes) else grid.breaks
+    rows = indices.path_rows - 1
+    path_multipliers = answer.row_multipliers[rows] / (duration * spread[:, None])
+    return PontryaginConditions(hamiltonian, pull, nlp.values(w)[1][rows], path_multipliers, positions)
 
 
 def _hamiltonian(
-    phase: Phase, scheme: Collocation | MultipleShooting, placed: Placed, made: Transcribed, answer: Answer
+    phase: Phase,
+    scheme: Collocation | MultipleShooting,
+    indices: PhaseIndices,
+    transcribed: TranscribedProblem,
+    answer: NlpSolution,
 ) -> Reals:
-    """Integrand + costateᵀ rates, where the costates are."""
+    """Integrand + costateᵀ rates at the costates' times."""
     w, grid, nx = answer.w, scheme.grid, len(phase.kept)
-    shared = w[np.concatenate([[placed.begin, placed.length], made.parameters])]
+    shared = w[np.concatenate([[indices.begin, indices.length], transcribed.parameters])]
     costless = phase.integrand is None
-    if placed.cluster is not None:
-        reported = placed.cluster.values(w[placed.cluster.where])
-        (share,) = [s for s in made.large.shares if s.cluster is placed.cluster]
-        pull = (share.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])).reshape(len(grid.nodes), -1)
+    if indices.cluster is not None:
+        reported = indices.cluster.values(w[indices.cluster.where])
+        (term,) = [s for s in transcribed.nlp.terms if s.cluster is indices.cluster]
+        pull = (term.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])).reshape(len(grid.nodes), -1)
         costates, tau = pull[:, :nx] / grid.weights[:, None], grid.nodes
     else:
-        local = np.hstack([w[placed.points[1:]], w[placed.controls], np.tile(shared, (len(grid.nodes), 1))])
-        costates, tau = -answer.row_multipliers[placed.defects - 1], grid.breaks[1:]
+        local = np.hstack([w[indices.points[1:]], w[indices.controls], np.tile(shared, (len(grid.nodes), 1))])
+        costates, tau = -answer.row_multipliers[indices.defects - 1], grid.breaks[1:]
         reported = CompiledCluster(phase.motion, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(tau)).values(local)
     total = (costates * reported[:, :nx]).sum(axis=1) + (0.0 if costless else reported[:, -1])
-    return np.asarray(total / w[placed.length])
+    return np.asarray(total / w[indices.length])

@@ -1,4 +1,4 @@
-"""First guesses: the start held, a straight way to the end, a simulated motion, a followed path, or an earlier solution."""
+"""Initial guesses: constant states, linear interpolation to the end, a trajectory, an earlier solution, random perturbations."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Grid
-from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
-from draisine.optimal.phase import Phase, Values, algebraic_guess
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
+from draisine.optimal.phase import Phase, PhaseValues, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-WAVES = 4  # that shake a guess
-ONTO = BatchNewton(tolerance=1e-10, max_iterations=12)  # a guess onto the constraints
+WAVES = 4  # sine waves in a perturbation
+PROJECTION = BatchNewton(tolerance=1e-10, max_iterations=12)  # of a guess onto the constraints
 
 
 @dataclass(frozen=True)
 class Straight:
-    """States on straight lines from the start to a state that the conditions at the end allow.
+    """States by linear interpolation from the start to a state that satisfies the conditions at the end.
 
-    `duration` in seconds, by default between the shortest and the longest; `inputs` are constant, zero where not given.
+    `duration` in seconds, by default between the shortest and the longest; `inputs` are constant, zero if not given.
     """
 
     duration: float | None = None
@@ -38,7 +39,7 @@ class Straight:
 
 @dataclass(frozen=True)
 class Held:
-    """States as at the start, all the way."""
+    """Constant states, equal to the start."""
 
     duration: float | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
@@ -46,9 +47,10 @@ class Held:
 
 @dataclass(frozen=True)
 class PerturbedGuess:
-    """Another guess with random waves on states and controls, `amplitude` times their sizes; other seeds give other ones.
+    """Another guess plus random sine waves on states and controls, of `amplitude` times their sizes; reproducible by `seed`.
 
-    Where the straight way is singular (a board that moves only when it steers and twists at once), and to look for other minima.
+    Useful where the linear guess is singular (a snakeboard moves only when it steers and twists together), and to find other
+    local minima.
     """
 
     of: Straight | Held | Trajectory | PhaseSolution = field(default_factory=Straight)
@@ -60,8 +62,8 @@ OneGuess: TypeAlias = "Straight | Held | Trajectory | PhaseSolution | PerturbedG
 Guess: TypeAlias = "OneGuess | Solution | Sequence[OneGuess]"
 
 
-def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid]) -> list[Values]:
-    """Values for each phase."""
+def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid]) -> list[PhaseValues]:
+    """Initial values for each phase."""
     if given is None:
         each: Sequence[OneGuess] = [Straight()] * len(phases)
     elif isinstance(given, Solution):
@@ -70,22 +72,22 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
         each = given
     else:
         if len(phases) > 1 and not isinstance(given, Straight | Held | PerturbedGuess):
-            raise ArgumentError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
+            raise ArgumentError(f"guess: there are {len(phases)} phases; give a list with one guess for each")
         each = [given] * len(phases)  # type: ignore[list-item]
     if len(each) != len(phases):
         raise ArgumentError(f"guess: {len(each)} guesses for {len(phases)} phases")
-    made: list[Values] = []
+    made: list[PhaseValues] = []
     for one, phase, grid in zip(each, phases, grids, strict=True):
         begin = made[-1].begin + made[-1].duration if made else 0.0
         made.append(_values(one, phase, grid, begin))
     return made
 
 
-def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> Values:
+def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseValues:
     if isinstance(given, PhaseSolution):
-        return _earlier(given, phase, grid, begin)
+        return _from_solution(given, phase, grid, begin)
     if isinstance(given, PerturbedGuess):
-        return _shaken(given, _values(given.of, phase, grid, begin), phase, grid)
+        return _perturbed(given, _values(given.of, phase, grid, begin), phase, grid)
     if isinstance(given, Trajectory):
         duration = float(np.clip(given.time[-1] - given.time[0], *phase.times))
         states, controls = _sampled(given, phase, grid.points), _inputs(given, phase, grid.control_times)
@@ -93,15 +95,17 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> Values:
         duration = float(np.clip(phase.duration if given.duration is None else given.duration, *phase.times))
         end = phase.end if isinstance(given, Straight) else phase.start
         states = phase.start + grid.points[:, None] * (end - phase.start)
-        states = moving(phase, begin + duration * grid.points, admissible(phase, begin + duration * grid.points, states))
+        states = with_consistent_velocities(
+            phase, begin + duration * grid.points, project_onto_constraints(phase, begin + duration * grid.points, states)
+        )
         controls = np.tile(_constant(given.inputs, phase), (len(grid.control_times), 1))
-    states = admissible(phase, begin + duration * grid.points, states)
+    states = project_onto_constraints(phase, begin + duration * grid.points, states)
     at = states[grid.node_point]
     algebraic = _algebraic(phase, begin + duration * grid.nodes, at, controls[grid.node_control])
-    return Values(begin, duration, states[:, phase.kept_indices], algebraic, controls)
+    return PhaseValues(begin, duration, states[:, phase.kept_indices], algebraic, controls)
 
 
-def _shaken(given: PerturbedGuess, v: Values, phase: Phase, grid: Grid) -> Values:
+def _perturbed(given: PerturbedGuess, v: PhaseValues, phase: Phase, grid: Grid) -> PhaseValues:
     rng = np.random.default_rng(given.seed)
 
     def waves(values: Reals, names: Sequence[str], tau: Reals) -> Reals:
@@ -113,15 +117,15 @@ def _shaken(given: PerturbedGuess, v: Values, phase: Phase, grid: Grid) -> Value
     states = waves(v.states, phase.kept, grid.points)
     controls = waves(v.controls, phase.controls, grid.control_times)
     duration = float(np.clip(v.duration * np.exp(given.amplitude * rng.normal()), *phase.times))
-    return Values(v.begin, duration, states, v.algebraic, controls)
+    return PhaseValues(v.begin, duration, states, v.algebraic, controls)
 
 
-def _earlier(given: PhaseSolution, phase: Phase, grid: Grid, begin: float) -> Values:
-    """On another mesh, or of a phase that keeps other states."""
+def _from_solution(given: PhaseSolution, phase: Phase, grid: Grid, begin: float) -> PhaseValues:
+    """Values from an earlier solution, on another mesh or with other kept states."""
     kept, _ = given.grid.states_at(grid.points, given.states, given.rates)
     known = {name: kept[:, i] for i, name in enumerate(given.phase.kept)}
     states = phase.start + grid.points[:, None] * (phase.end - phase.start)
-    for i, name in enumerate(phase.vocabulary.state_names):
+    for i, name in enumerate(phase.symbols.state_names):
         if name in known:
             states[:, i] = known[name]
     old = given.grid.controls_at(grid.control_times, given.controls)
@@ -131,18 +135,18 @@ def _earlier(given: PhaseSolution, phase: Phase, grid: Grid, begin: float) -> Va
             low, high = phase.limits.get(name, (-np.inf, np.inf))
             controls[:, i] = np.clip(old[:, given.phase.controls.index(name)], low, high)
     if given.algebraic.shape[1] == phase.algebraic_size and len(given.algebraic):
-        k, s = given.grid.place(grid.nodes)
+        k, s = given.grid.locate(grid.nodes)
         near = given.grid.node_of[k, np.abs(s[:, None] - given.grid.node_local).argmin(axis=1)]
         algebraic = given.algebraic[near]
     else:
         algebraic = _algebraic(phase, begin + given.duration * grid.nodes, states[grid.node_point], controls[grid.node_control])
     duration = float(np.clip(given.duration, *phase.times))
-    return Values(begin, duration, states[:, phase.kept_indices], algebraic, controls)
+    return PhaseValues(begin, duration, states[:, phase.kept_indices], algebraic, controls)
 
 
-def admissible(phase: Phase, t: Reals, y: Reals) -> Reals:
-    """The nearest states that keep the constraints, by steps of least change at all points at once."""
-    v = phase.vocabulary
+def project_onto_constraints(phase: Phase, t: Reals, y: Reals) -> Reals:
+    """States projected onto the constraints by least-norm Newton steps, at all points at once."""
+    v = phase.symbols
     residuals = v.plant.residuals
     if not residuals.numel() or ca.depends_on(residuals, ca.vertcat(v.z, v.plant.inputs)):
         return y
@@ -150,28 +154,28 @@ def admissible(phase: Phase, t: Reals, y: Reals) -> Reals:
     inputs = [v.plant.t, v.y, v.plant.p]
     function = ca.Function("constraints", inputs, [ca.densify(rows)]).map(len(t))
 
-    def evaluate(moved: Reals, places: Indices) -> tuple[Reals, Reals]:
+    def evaluate(moved: Reals, indices: Indices) -> tuple[Reals, Reals]:
         reported = np.asarray(function(t[None], moved.T, np.tile(phase.p[:, None], (1, len(t)))).full())
-        reported = reported.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)[places]
+        reported = reported.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)[indices]
         return reported[:, :, 0], reported[:, :, 1:]
 
-    found = ONTO.solve(evaluate, y, LeastNormSteps(1e-8))
+    found = PROJECTION.solve(evaluate, y, LeastNormSteps(1e-8))
     return found.x if np.isfinite(found.residual).all() else y
 
 
-def moving(phase: Phase, t: Reals, y: Reals) -> Reals:
-    """The same coordinates with velocities that make them change as they do, as nearly as they can; of least change."""
-    v, e = phase.vocabulary, phase.equations
+def with_consistent_velocities(phase: Phase, t: Reals, y: Reals) -> Reals:
+    """The same coordinates with velocities that match their rates of change in the least-squares sense, of least change."""
+    v, e = phase.symbols, phase.equations
     first, second = len(e.coordinates), len(e.coordinates) + len(e.independent)
-    places = [i for i in phase.kept_indices if i < first]
-    rates = stacked([v.rates[i] for i in places])
-    if phase.implicit or not places or second == first or ca.depends_on(rates, ca.vertcat(v.z, v.plant.inputs)):
+    indices = [i for i in phase.kept_indices if i < first]
+    rates = stacked([v.rates[i] for i in indices])
+    if phase.implicit or not indices or second == first or ca.depends_on(rates, ca.vertcat(v.z, v.plant.inputs)):
         return y
     rows = ca.horzcat(rates, ca.jacobian(rates, v.y[first:second]))
     function = ca.Function("moving", [v.plant.t, v.y, v.plant.p], [ca.densify(rows)]).map(len(t))
     reported = np.asarray(function(t[None], y.T, np.tile(phase.p[:, None], (1, len(t)))).full())
-    reported = reported.reshape(len(places), len(t), -1).transpose(1, 0, 2)
-    missing = np.gradient(y[:, places], t, axis=0)[..., None] - reported[:, :, :1]
+    reported = reported.reshape(len(indices), len(t), -1).transpose(1, 0, 2)
+    missing = np.gradient(y[:, indices], t, axis=0)[..., None] - reported[:, :, :1]
     if not np.isfinite(reported).all():
         return y
     moved = y.copy()
@@ -180,21 +184,21 @@ def moving(phase: Phase, t: Reals, y: Reals) -> Reals:
 
 
 def _sampled(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
-    """All states along a run, on straight lines between its samples."""
-    return np.column_stack([_channel(run, name, tau) for name in phase.vocabulary.state_names])
+    """All states along a run, by linear interpolation between its samples."""
+    return np.column_stack([_channel(run, name, tau) for name in phase.symbols.state_names])
 
 
 def channel_of(run: Trajectory, name: str) -> Reals:
-    """A state or input of a run, also where another quantity bears its name."""
-    for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
-        if word in run:
-            return run[word]
+    """A state or input of a run, also where another quantity has the same name."""
+    for key in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
+        if key in run:
+            return run[key]
     raise ArgumentError(f"the run of {run.model!r} has no {name!r}{did_you_mean(name, run.names())}")
 
 
 def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
-    place = (run.time - run.time[0]) / (run.time[-1] - run.time[0])
-    return np.interp(tau, place, channel_of(run, name))
+    locate = (run.time - run.time[0]) / (run.time[-1] - run.time[0])
+    return np.interp(tau, locate, channel_of(run, name))
 
 
 def _inputs(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
@@ -212,9 +216,9 @@ def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
 
 
 def _algebraic(phase: Phase, t: Reals, y: Reals, controls: Reals) -> Reals:
-    v, inputs = phase.vocabulary, np.tile(phase.inputs, (len(t), 1))
+    v, inputs = phase.symbols, np.tile(phase.inputs, (len(t), 1))
     names = [q.name for q in phase.equations.inputs]
     inputs[:, [names.index(name) for name in phase.controls]] = controls
     x = np.zeros((len(t), len(phase.equations.states)))
-    x[:, v.state_places] = y
+    x[:, v.state_indices] = y
     return algebraic_guess(v, t, x, inputs, phase.p)

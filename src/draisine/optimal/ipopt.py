@@ -1,4 +1,4 @@
-"""IPOPT through CasADi, with values and exact sparse derivatives given by callbacks over all nodes at once."""
+"""IPOPT through CasADi, with callbacks that evaluate values and exact sparse derivatives at all nodes at once."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from draisine.optimal.nlp import SparseNLP
 Reals = NDArray[np.float64]
 Progress = Callable[[int, float, float], None]
 
-# who watches searches that were started without a progress of their own, within `watched`
-_WATCHING: ContextVar[Progress | None] = ContextVar("watching", default=None)
+# progress callback of solves without their own, set by `default_progress`
+_PROGRESS: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 
 
 class Outcome(StrEnum):
-    """How a search ended."""
+    """How a solve ended."""
 
     SOLVED = "SOLVED"
-    ACCEPTABLE = "ACCEPTABLE"  # solved, to a milder tolerance
-    INFEASIBLE = "INFEASIBLE"  # near here the conditions contradict each other
+    ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
+    INFEASIBLE = "INFEASIBLE"  # locally infeasible
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"
-    INTERRUPTED = "INTERRUPTED"  # the best so far is kept
+    INTERRUPTED = "INTERRUPTED"  # the best iterate is returned
     FAILED = "FAILED"
 
 
@@ -52,9 +52,9 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class Ipopt:
-    """`tolerance` of the scaled optimality conditions; `options` are handed to IPOPT as they are.
+    """Settings of IPOPT: `tolerance` of the scaled optimality conditions; `options` are passed to IPOPT unchanged.
 
-    With `warm` an earlier solution on the same mesh, given as guess, lends its multipliers too: quicker where little has changed.
+    With `warm`, an earlier solution on the same mesh that is given as guess also supplies its multipliers (warm start).
     """
 
     tolerance: float = 1e-8
@@ -64,15 +64,15 @@ class Ipopt:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """A point, its multipliers in the problem's own units, and how good it is."""
+class NlpSolution:
+    """A point, its multipliers in the units of the problem, and the residuals of the optimality conditions."""
 
     w: Reals
     row_multipliers: Reals
     bound_multipliers: Reals
     objective: float
     outcome: Outcome
-    said: str  # IPOPT's own word
+    solver_status: str  # IPOPT's return status
     iterations: int
     violation: float  # the largest, scaled
     stationarity: float  # the largest entry of the scaled gradient of the Lagrangian
@@ -80,23 +80,23 @@ class Answer:
 
 
 @contextmanager
-def watched(progress: Progress) -> Iterator[None]:
-    """Searches in this block that have no progress of their own are told to this one."""
-    token = _WATCHING.set(progress)
+def default_progress(progress: Progress) -> Iterator[None]:
+    """Use this progress callback for all solves in the block that have none of their own."""
+    token = _PROGRESS.set(progress)
     try:
         yield
     finally:
-        _WATCHING.reset(token)
+        _PROGRESS.reset(token)
 
 
-def watching(progress: Progress | None) -> Progress | None:
-    """The progress given, or that of the block which is watched."""
-    return progress or _WATCHING.get()
+def effective_progress(progress: Progress | None) -> Progress | None:
+    """The given progress callback, or the default of the enclosing `default_progress` block."""
+    return progress or _PROGRESS.get()
 
 
 @contextmanager
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls `stop` instead of breaking off."""
+    """Ctrl-C calls `stop` instead of raising KeyboardInterrupt."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -108,56 +108,56 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def solve_sparse_nlp(
-    large: SparseNLP, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: Answer | None = None
-) -> Answer:
-    """The nearest minimum. `earlier` gives multipliers to begin with."""
+    nlp: SparseNLP, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: NlpSolution | None = None
+) -> NlpSolution:
+    """Find a local minimum. `earlier` supplies initial multipliers."""
     began = time.perf_counter()
-    search = Search(large, solver, earlier is not None, progress)
+    search = Search(nlp, solver, earlier is not None, progress)
     ready = time.perf_counter()
     answer = search(guess, earlier)
     return replace(answer, seconds={**answer.seconds, "prepare": ready - began})
 
 
 class Search:
-    """IPOPT made ready for one large problem, whose bounds may change from call to call; with `warm` it begins near the guess."""
+    """IPOPT prepared for one nonlinear program, whose bounds may change between calls; with `warm` it starts near the guess."""
 
-    def __init__(self, large: SparseNLP, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
-        self._large = large
-        self._calls = _Calls(large, progress)
-        self._made = ca.nlpsol("maneuver", "ipopt", self._calls.problem, self._calls.options(solver, warm))
+    def __init__(self, nlp: SparseNLP, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
+        self._nlp = nlp
+        self._callbacks = _Callbacks(nlp, progress)
+        self._solver = ca.nlpsol("maneuver", "ipopt", self._callbacks.problem, self._callbacks.options(solver, warm))
 
-    def __call__(self, guess: Reals, earlier: Answer | None = None) -> Answer:
-        """The nearest minimum. `earlier` gives multipliers to begin with."""
-        large, calls = self._large, self._calls
-        scale, rows = large.scale, large.row_scale
+    def __call__(self, guess: Reals, earlier: NlpSolution | None = None) -> NlpSolution:
+        """Find a local minimum. `earlier` supplies initial multipliers."""
+        nlp, callbacks = self._nlp, self._callbacks
+        scale, rows = nlp.scale, nlp.row_scale
         given: dict[str, Any] = {
             "x0": guess / scale,
-            "lbx": large.low / scale,
-            "ubx": large.high / scale,
-            "lbg": large.row_low / rows,
-            "ubg": large.row_high / rows,
+            "lbx": nlp.low / scale,
+            "ubx": nlp.high / scale,
+            "lbg": nlp.row_low / rows,
+            "ubg": nlp.row_high / rows,
         }
         if earlier is not None:
             given |= {"lam_x0": earlier.bound_multipliers * scale, "lam_g0": earlier.row_multipliers * rows}
         began = time.perf_counter()
-        calls.begin()
-        with interruptible(calls.stop):
-            found = self._made(**given)
-        stats = self._made.stats()
-        said = str(stats["return_status"])
-        outcome = _OUTCOMES.get(said, Outcome.FAILED)
+        callbacks.begin()
+        with interruptible(callbacks.stop):
+            found = self._solver(**given)
+        stats = self._solver.stats()
+        solver_status = str(stats["return_status"])
+        outcome = _OUTCOMES.get(solver_status, Outcome.FAILED)
         x, lam_g, lam_x = (np.array(found[name].full()).ravel() for name in ("x", "lam_g", "lam_x"))
-        if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE) and calls.best is not None:
-            x, lam_g, lam_x = calls.best[2]
-        seconds = {"solve": time.perf_counter() - began, "evaluate": calls.seconds}
-        violation, stationarity, objective = calls.quality(x, lam_g, lam_x)
-        return Answer(
+        if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE) and callbacks.best is not None:
+            x, lam_g, lam_x = callbacks.best[2]
+        seconds = {"solve": time.perf_counter() - began, "evaluate": callbacks.seconds}
+        violation, stationarity, objective = callbacks.quality(x, lam_g, lam_x)
+        return NlpSolution(
             x * scale,
             lam_g / rows,
             lam_x / scale,
             objective,
             outcome,
-            said,
+            solver_status,
             int(stats["iter_count"]),
             violation,
             stationarity,
@@ -165,48 +165,51 @@ class Search:
         )
 
 
-class _Calls:
-    """The functions that IPOPT calls, in scaled unknowns and rows."""
+class _Callbacks:
+    """Callbacks of IPOPT, in scaled unknowns and rows."""
 
-    def __init__(self, large: SparseNLP, progress: Progress | None) -> None:
-        self._large, self._progress = large, watching(progress)
+    def __init__(self, nlp: SparseNLP, progress: Progress | None) -> None:
+        self._nlp, self._progress = nlp, effective_progress(progress)
         self.begin()
-        n, m = large.unknowns, large.rows
-        row, column = large.slope_places
-        self._slope_scale = large.scale[column] / large.row_scale[row]
-        self._slope_pattern = ca.Sparsity(m, n, _starts(column, n), row.tolist())
-        one, other = large.bend_places
-        self._bend_scale = large.scale[one] * large.scale[other]
-        self._bend_pattern = ca.Sparsity(n, n, _starts(other, n), one.tolist())
+        n, m = nlp.unknowns, nlp.rows
+        row, column = nlp.jacobian_indices
+        self._jacobian_scale = nlp.scale[column] / nlp.row_scale[row]
+        self._jacobian_sparsity = ca.Sparsity(m, n, _starts(column, n), row.tolist())
+        one, other = nlp.hessian_indices
+        self._hessian_scale = nlp.scale[one] * nlp.scale[other]
+        self._hessian_sparsity = ca.Sparsity(n, n, _starts(other, n), one.tolist())
         dense = ca.Sparsity.dense
         self._in = [("x", dense(n, 1)), ("p", dense(0, 1))]
-        self.problem = _Call("nlp", self._in, [("f", dense(1, 1)), ("g", dense(m, 1))], self._timed(self._values))
-        self._gradient = _Call(
-            "nlp_grad_f", self._in, [("f", dense(1, 1)), ("grad_f_x", dense(n, 1))], self._timed(self._gradients)
+        self.problem = _Callback("nlp", self._in, [("f", dense(1, 1)), ("g", dense(m, 1))], self._timed(self._eval_values))
+        self._gradient_callback = _Callback(
+            "nlp_grad_f", self._in, [("f", dense(1, 1)), ("grad_f_x", dense(n, 1))], self._timed(self._eval_gradient)
         )
-        self._jacobian = _Call(
-            "nlp_jac_g", self._in, [("g", dense(m, 1)), ("jac_g_x", self._slope_pattern)], self._timed(self._jacobian_entries)
+        self._jacobian_callback = _Callback(
+            "nlp_jac_g", self._in, [("g", dense(m, 1)), ("jac_g_x", self._jacobian_sparsity)], self._timed(self._eval_jacobian)
         )
         weights = [("lam_f", dense(1, 1)), ("lam_g", dense(m, 1))]
-        self._hessian = _Call(
-            "nlp_hess_l", [*self._in, *weights], [("triu_hess_gamma_x_x", self._bend_pattern)], self._timed(self._hessian_entries)
+        self._hessian_callback = _Callback(
+            "nlp_hess_l",
+            [*self._in, *weights],
+            [("triu_hess_gamma_x_x", self._hessian_sparsity)],
+            self._timed(self._eval_hessian),
         )
         outs = [("x", dense(n, 1)), ("f", dense(1, 1)), ("g", dense(m, 1))]
         outs += [("lam_x", dense(n, 1)), ("lam_g", dense(m, 1)), ("lam_p", dense(0, 1))]
-        self._watch = _Call("watch", outs, [("ret", dense(1, 1))], self._look)
+        self._iteration_callback = _Callback("watch", outs, [("ret", dense(1, 1))], self._on_iteration)
         self._last: tuple[bytes, tuple[Reals, Reals]] | None = None
 
     def begin(self) -> None:
-        """Forget the search before."""
+        """Reset for a new solve."""
         self._stop = False
-        self._seen = 0
+        self._iterations = 0
         self.seconds = 0.0
         self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
 
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
         own: dict[str, Any] = {"tol": solver.tolerance, "max_iter": solver.iterations, "print_level": 0, "sb": "yes"}
-        # MUMPS' own choice permutes columns, delays many pivots in these matrices and miscounts their signs: up to a hundred
-        # times slower, with needless regularization
+        # MUMPS' default permutes columns, delays many pivots in these matrices and gets the inertia wrong: up to a hundred
+        # times slower, with unnecessary regularization
         own |= {"mumps_permuting_scaling": 0, "mumps_scaling": 7}
         if warm:
             own |= {
@@ -217,10 +220,10 @@ class _Calls:
             }
         own |= dict(solver.options)
         return {
-            "grad_f": self._gradient,
-            "jac_g": self._jacobian,
-            "hess_lag": self._hessian,
-            "iteration_callback": self._watch,
+            "grad_f": self._gradient_callback,
+            "jac_g": self._jacobian_callback,
+            "hess_lag": self._hessian_callback,
+            "iteration_callback": self._iteration_callback,
             "no_nlp_grad": True,
             "calc_lam_p": False,
             "print_time": False,
@@ -229,7 +232,7 @@ class _Calls:
             **{f"ipopt.{name}": value for name, value in own.items()},
         }
 
-    # ---------------------------------------------------------------- what is called
+    # ---------------------------------------------------------------- evaluation
 
     def _timed(self, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
         def call(*arguments: Reals) -> list[Any]:
@@ -240,31 +243,31 @@ class _Calls:
 
         return call
 
-    def _values(self, x: Reals, p: Reals) -> list[Any]:
-        objective, rows = self._large.values(x * self._large.scale)
-        return [objective, rows / self._large.row_scale]
+    def _eval_values(self, x: Reals, p: Reals) -> list[Any]:
+        objective, rows = self._nlp.values(x * self._nlp.scale)
+        return [objective, rows / self._nlp.row_scale]
 
     def _first(self, x: Reals) -> tuple[Reals, Reals]:
-        """Gradient and Jacobian together: IPOPT asks for both at one point."""
+        """Gradient and Jacobian together: IPOPT evaluates both at each point."""
         key = x.tobytes()
         if self._last is None or self._last[0] != key:
-            gradient, entries = self._large.jacobian(x * self._large.scale)
-            self._last = key, (gradient * self._large.scale, entries * self._slope_scale)
+            gradient, entries = self._nlp.jacobian(x * self._nlp.scale)
+            self._last = key, (gradient * self._nlp.scale, entries * self._jacobian_scale)
         return self._last[1]
 
-    def _gradients(self, x: Reals, p: Reals) -> list[Any]:
+    def _eval_gradient(self, x: Reals, p: Reals) -> list[Any]:
         return [0.0, self._first(x)[0]]
 
-    def _jacobian_entries(self, x: Reals, p: Reals) -> list[Any]:
+    def _eval_jacobian(self, x: Reals, p: Reals) -> list[Any]:
         return [0.0, self._first(x)[1]]
 
-    def _hessian_entries(self, x: Reals, p: Reals, factor: Reals, multipliers: Reals) -> list[Any]:
-        entries = self._large.hessian(x * self._large.scale, float(factor[0]), multipliers / self._large.row_scale)
-        return [entries * self._bend_scale]
+    def _eval_hessian(self, x: Reals, p: Reals, factor: Reals, multipliers: Reals) -> list[Any]:
+        entries = self._nlp.hessian(x * self._nlp.scale, float(factor[0]), multipliers / self._nlp.row_scale)
+        return [entries * self._hessian_scale]
 
-    # ---------------------------------------------------------------- watching
+    # ---------------------------------------------------------------- progress
 
-    def _look(self, *arguments: Reals) -> list[Any]:
+    def _on_iteration(self, *arguments: Reals) -> list[Any]:
         x, f, g, lam_x, lam_g, _ = (a.copy() for a in arguments)
         violation = self._violation(x, g)
         rank = (max(violation, FEASIBLE), float(f[0]))
@@ -272,36 +275,36 @@ class _Calls:
             self.best = (*rank, (x, lam_g, lam_x))
         if self._progress is not None:
             try:
-                self._progress(self._seen, float(f[0]), violation)
+                self._progress(self._iterations, float(f[0]), violation)
             except KeyboardInterrupt:
                 self._stop = True
-        self._seen += 1
+        self._iterations += 1
         return [1.0 if self._stop else 0.0]
 
     def _violation(self, x: Reals, g: Reals) -> float:
-        large = self._large
-        low, high = large.row_low / large.row_scale, large.row_high / large.row_scale
+        nlp = self._nlp
+        low, high = nlp.row_low / nlp.row_scale, nlp.row_high / nlp.row_scale
         over = np.maximum(np.maximum(low - g, g - high), 0.0)
-        beyond = np.maximum(np.maximum(large.low - x * large.scale, x * large.scale - large.high), 0.0) / large.scale
+        beyond = np.maximum(np.maximum(nlp.low - x * nlp.scale, x * nlp.scale - nlp.high), 0.0) / nlp.scale
         return float(max(over.max(initial=0.0), beyond.max(initial=0.0)))
 
     def quality(self, x: Reals, lam_g: Reals, lam_x: Reals) -> tuple[float, float, float]:
         """Violation, stationarity and objective."""
-        objective, rows = self._values(x, np.zeros(0))
+        objective, rows = self._eval_values(x, np.zeros(0))
         gradient, entries = self._first(x)
-        row, column = self._large.slope_places
+        row, column = self._nlp.jacobian_indices
         lagrangian = gradient + lam_x + np.bincount(column, weights=entries * lam_g[row], minlength=len(x))
-        fixed = self._large.low == self._large.high
+        fixed = self._nlp.low == self._nlp.high
         stationarity = np.abs(np.where(fixed, 0.0, lagrangian)).max(initial=0.0)
         return self._violation(x, rows), float(stationarity), float(objective)
 
     def stop(self) -> None:
-        """End the search after the iteration under way."""
+        """Stop after the current iteration."""
         self._stop = True
 
 
-class _Call(ca.Callback):
-    """A Python function with names and sparsities, as CasADi's."""
+class _Callback(ca.Callback):
+    """A Python function with names and sparsities as a CasADi callback."""
 
     def __init__(
         self,
@@ -336,11 +339,11 @@ class _Call(ca.Callback):
         return True
 
     def eval_buffer(self, arguments: Sequence[Any], results: Sequence[Any]) -> int:
-        """Numbers in and out in CasADi's own memory; results are the entries that are not structurally zero."""
+        """Arguments and results in CasADi's memory; results are the structural nonzeros."""
         given = [np.zeros(0) if a is None else np.frombuffer(a, dtype=np.float64) for a in arguments]
-        for place, value in zip(results, self._call(*given), strict=True):
-            if place is not None:
-                np.frombuffer(place, dtype=np.float64)[:] = value
+        for target, value in zip(results, self._call(*given), strict=True):
+            if target is not None:
+                np.frombuffer(target, dtype=np.float64)[:] = value
         return 0
 
 

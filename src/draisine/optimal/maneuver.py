@@ -1,4 +1,4 @@
-"""A maneuver in the words of the model: where it starts and ends, what must hold on the way, and what is to be small.
+"""Statement of optimal control problems: start, end, bounds, path conditions and cost of a maneuver, by names of the model.
 
     >>> import sympy as sp
     >>> import draisine as dr
@@ -9,7 +9,7 @@
     >>> round(found.duration, 4)
     2.0
 
-A `OptimalControlProblem` never changes; each word gives a new one.
+An `OptimalControlProblem` is immutable; each method returns a new one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
-from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
 from draisine.simulation.initial.problem import InitialGuess
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
     from draisine.optimal.transcription import Refinement
 
 Range = tuple[float | None, float | None]
-Transcription = Collocation | MultipleShooting
+DirectMethod = Collocation | MultipleShooting
 
-SHORTEST, LONGEST = 1e-2, 1e2  # s, of a maneuver whose duration nobody limits
+SHORTEST, LONGEST = 1e-2, 1e2  # s, of a maneuver without limits of its duration
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """How a phase begins where another ends: `joined` states are continuous (None: all that both have), `jump` gives others."""
+class PhaseLink:
+    """Link between two phases: `joined` states are continuous (None: all that both have), `jump` gives expressions for others."""
 
     joined: tuple[str, ...] | None = None
     jump: Mapping[str, Amount] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Periodic:
-    """Quantities that are the same at both ends; without names all but the `displaced` ones."""
+    """Quantities that are equal at both ends; without names all except the `displaced` ones."""
 
     names: tuple[str, ...] = ()
     displaced: tuple[str, ...] = ()
@@ -77,7 +76,7 @@ class OptimalControlProblem:
     model: Model | System | Equations
     targets: Mapping[str, float | InitialGuess] = field(default_factory=dict)
     start_free: tuple[str, ...] = ()
-    ends: tuple[tuple[str, Amount | Range], ...] = ()  # name → value, range, or a text that is a condition
+    ends: tuple[tuple[str, Amount | Range], ...] = ()  # name → value, range, or a condition as text
     end_rates: tuple[tuple[str, float], ...] = ()
     limits: tuple[tuple[str, Range], ...] = ()
     path: tuple[tuple[str, Amount], ...] = ()
@@ -85,25 +84,25 @@ class OptimalControlProblem:
     times: tuple[float, float] = (SHORTEST, LONGEST)
     unknown_parameters: tuple[tuple[str, tuple[float, float]], ...] = ()
     known_parameters: Mapping[str, float] = field(default_factory=dict)
-    held_inputs: Mapping[str, float] = field(default_factory=dict)
+    constant_inputs: Mapping[str, float] = field(default_factory=dict)
     chosen_controls: tuple[str, ...] = ()
     period: Periodic | None = None
-    before: OptimalControlProblem | None = None
-    joint: Joint = field(default_factory=Joint)
+    previous: OptimalControlProblem | None = None
+    link: PhaseLink = field(default_factory=PhaseLink)
 
-    # ---------------------------------------------------------------- words
+    # ---------------------------------------------------------------- statement
 
     def start(self, *, free: Sequence[str] = (), **targets: float | InitialGuess) -> OptimalControlProblem:
-        """Where it begins: wishes as in `simulate`; the whole state is the consistent start that they lead to.
+        """Initial state: targets as in `simulate`, from which a consistent start is computed.
 
-        `free` names quantities (states or outputs) that the optimiser may choose instead.
+        `free` names quantities (states or outputs) that are optimized instead.
         """
         return replace(self, targets={**self.targets, **targets}, start_free=(*self.start_free, *_names(free)))
 
     def finish(self, *conditions: str, rates: float | None = None, **values: float | Range) -> OptimalControlProblem:
-        """Where it ends: values or ranges (low, high) of named quantities, or conditions as text, "speed >= 7".
+        """Final state: values or ranges (low, high) of named quantities, or conditions as text, "speed >= 7".
 
-        With `rates` the time derivatives of the quantities named in the same call have that value as well.
+        With `rates`, the time derivatives of the quantities named in the same call have that value too.
         """
         named = tuple(values.items())
         for name, value in named:
@@ -113,28 +112,30 @@ class OptimalControlProblem:
         return replace(self, ends=(*self.ends, *named, *texts), end_rates=(*self.end_rates, *new_rates))
 
     def bounds(self, **ranges: Range) -> OptimalControlProblem:
-        """Between which values inputs, states and outputs (forces too) stay all the way; None leaves a side open."""
+        """Bounds of inputs, states and outputs (including forces) along the whole motion; None means unbounded."""
         for name, pair in ranges.items():
             _check_range(f"bounds({name}=…)", pair)
         return replace(self, limits=(*self.limits, *ranges.items()))
 
     def along(self, *conditions: str, **named: str) -> OptimalControlProblem:
-        """Conditions that hold all the way: texts "left <= right", "left = right" in any names of the model."""
+        """Path conditions: texts "left <= right" or "left = right" with any names of the model."""
         return replace(self, path=(*self.path, *((text, text) for text in conditions), *named.items()))
 
     def minimize(
         self, what: str | None = None, *, integral: Amount | None = None, final: Amount | None = None, time: float = 0.0
     ) -> OptimalControlProblem:
-        """What is to be small: "time", or the integral of an expression, an expression at the end, and time by its weight."""
+        """Cost: "time", or the integral of an expression, an expression at the end, and time with a weight."""
         if what is not None and what != "time":
-            raise ArgumentError(f"minimize({what!r}): say minimize('time'), or minimize(integral=…, final=…, time=weight)")
+            raise ArgumentError(f"minimize({what!r}): use minimize('time'), or minimize(integral=…, final=…, time=weight)")
         weight = float(time) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
-            raise ArgumentError("minimize(): say what; minimize('time'), or minimize(integral=…, final=…, time=weight)")
+            raise ArgumentError(
+                "minimize(): a cost is missing; use minimize('time'), or minimize(integral=…, final=…, time=weight)"
+            )
         return replace(self, cost=Cost(integral, final, weight))
 
     def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
-        """How long it takes: one number, or the shortest and the longest."""
+        """Duration in seconds: one number, or the shortest and the longest."""
         low, high = float(least), float(least if most is None else most)
         if not (0.0 < low <= high < math.inf):
             raise ArgumentError(
@@ -143,58 +144,58 @@ class OptimalControlProblem:
         return replace(self, times=(low, high))
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
-        """Parameters of the model that are chosen together with the controls, between these values."""
+        """Parameters of the model that are optimized together with the controls, between the given bounds."""
         for name, pair in ranges.items():
             low, high = _check_range(f"optimize({name}=…)", pair)
             if not (math.isfinite(low) and math.isfinite(high)):
-                raise ArgumentError(f"optimize({name}={pair!r}): both sides must be numbers")
+                raise ArgumentError(f"optimize({name}={pair!r}): both bounds must be finite")
         added = tuple((name, (float(a), float(b))) for name, (a, b) in ranges.items())
         return replace(self, unknown_parameters=(*self.unknown_parameters, *added))
 
     def parameters(self, **values: float) -> OptimalControlProblem:
-        """Parameters that differ from their defaults."""
+        """Values of parameters that differ from their defaults."""
         return replace(self, known_parameters={**self.known_parameters, **values})
 
     def inputs(self, **values: float) -> OptimalControlProblem:
-        """Inputs that are held at a value."""
-        return replace(self, held_inputs={**self.held_inputs, **values})
+        """Constant inputs."""
+        return replace(self, constant_inputs={**self.constant_inputs, **values})
 
     def controls(self, *names: str) -> OptimalControlProblem:
-        """The inputs to be found. Without this word: those that bounds, cost or conditions name, or else all."""
+        """The inputs to optimize. By default those named in bounds, cost or conditions; if there are none, all."""
         return replace(self, chosen_controls=(*self.chosen_controls, *names))
 
     def periodic(self, *names: str, displaced: Sequence[str] = ()) -> OptimalControlProblem:
-        """The named quantities are the same at both ends, and free there; without names, all but the `displaced` ones."""
+        """Periodicity: the named quantities are equal at both ends, and free; without names, all except the `displaced` ones."""
         return replace(self, period=Periodic(names, _names(displaced)))
 
     def then(
         self, second: OptimalControlProblem, *, joined: Sequence[str] | None = None, jump: Mapping[str, Amount] | None = None
     ) -> OptimalControlProblem:
-        """This maneuver followed by another; their costs add up. States that both have are continuous, or those `joined`; `jump`
-        gives states of the second by expressions of what the first ends with."""
+        """This maneuver followed by another; costs are added. States that both have are continuous, or only those `joined`;
+        `jump` gives initial states of the second by expressions of final quantities of the first."""
         chain = second.phases
-        first = replace(chain[0], before=self, joint=Joint(None if joined is None else _names(joined), dict(jump or {})))
+        first = replace(chain[0], previous=self, link=PhaseLink(None if joined is None else _names(joined), dict(jump or {})))
         for later in chain[1:]:
-            first = replace(later, before=first)
+            first = replace(later, previous=first)
         return first
 
     @property
     def phases(self) -> tuple[OptimalControlProblem, ...]:
-        """All phases in order, the last of them this one."""
-        return (*(self.before.phases if self.before is not None else ()), self)
+        """All phases in order; this one is the last."""
+        return (*(self.previous.phases if self.previous is not None else ()), self)
 
     # ---------------------------------------------------------------- solving
 
     def solve(
         self,
-        method: Transcription | Adjoint | Sequence[Transcription] | None = None,
+        method: DirectMethod | Adjoint | Sequence[DirectMethod] | None = None,
         *,
         guess: Guess | None = None,
         solver: Ipopt | None = None,
         refine: Refinement | None = None,
         progress: Progress | None = None,
     ) -> Solution:
-        """Find the control.
+        """Find the optimal control.
 
         - `method`: `Collocation(…)` or `Shooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
         - `guess`: `Straight(…)`, `Held(…)`, `Shaken(…)`, a `Trajectory`, an earlier `Solution`; one for all phases, or for each.
@@ -202,21 +203,21 @@ class OptimalControlProblem:
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
         - `progress`: called with (iteration, objective, infeasibility).
 
-        The solution's `status` says how it went; an interruption gives the best that was found so far.
+        The solution's `status` describes the outcome; an interrupted solve returns the best iterate.
         """
         if isinstance(method, Adjoint):
             if solver is not None or refine is not None:
-                raise ArgumentError("Adjoint: it takes no solver= and no refine=; say Adjoint(pieces, steps, descent=Descent(…))")
+                raise ArgumentError("Adjoint: takes no solver= and no refine=; use Adjoint(pieces, steps, descent=Descent(…))")
             return solve_by_adjoint(self, method, guess=guess, progress=progress)
         return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
-        """The solution of this maneuver that `solution.save(path)` wrote; it is simulated again, not searched for."""
+        """Load the solution of this maneuver from a file of `solution.save(path)`; it is simulated again, not solved again."""
         return load(self, path)
 
 
 def maneuver(model: Model | System | Equations) -> OptimalControlProblem:
-    """Begin to state a maneuver of a model or of equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
+    """State an optimal control problem for a model or equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
     `.minimize(…)`, `.duration(…)`, `.optimize(…)`, `.periodic(…)`, `.then(…)`, and `.solve()`."""
     return OptimalControlProblem(model)
 
@@ -226,12 +227,12 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_range(where: str, pair: object) -> tuple[float, float]:
-    """Both sides as numbers, infinite where open."""
+    """Both bounds as numbers, infinite for None."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ArgumentError(f"{where}: give a pair (low, high), None for an open side, got {pair!r}")
+        raise ArgumentError(f"{where}: give a pair (low, high), with None for no bound, got {pair!r}")
     low, high = (side if b is None else float(b) for b, side in zip(pair, (-math.inf, math.inf), strict=True))
     if not low <= high:
-        raise ArgumentError(f"{where}: {pair!r} has its low side above its high side")
+        raise ArgumentError(f"{where}: {pair!r} has its lower bound above its upper bound")
     return low, high
 
 

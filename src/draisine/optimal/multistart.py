@@ -1,4 +1,4 @@
-"""Several searches from several guesses: local minima side by side, the best one kept.
+"""Multistart: solve from several guesses, keep the best and list the other local minima.
 
 >>> import sympy as sp
 >>> import draisine as dr
@@ -22,24 +22,24 @@ from draisine.errors import ArgumentError
 from draisine.numerics.parallel import Job
 from draisine.optimal.guess import Held, OneGuess, PerturbedGuess, Straight
 from draisine.optimal.ipopt import Outcome
-from draisine.optimal.restore import Kept, restored
+from draisine.optimal.restore import StoredSolution, restored
 from draisine.results.base import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
     from draisine.optimal.ipopt import Ipopt
-    from draisine.optimal.maneuver import OptimalControlProblem, Transcription
+    from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
     from draisine.optimal.solution import Solution
     from draisine.results.trajectory import Trajectory
 
-Watch = Callable[[int, int, "Attempt"], None]
+MultistartProgress = Callable[[int, int, "Attempt"], None]
 
-LONGER = 1.5  # durations of random starts lie between the first one divided and multiplied by this
+LONGER = 1.5  # largest factor between durations of random guesses and that of the first
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One search: where it began and what it found."""
+    """One solve: its guess and its solution."""
 
     number: int  # in the order tried
     guess: OneGuess
@@ -56,10 +56,10 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class MultistartResult(Result):
-    """All attempts, the solved ones first and the lowest cost before all."""
+    """All attempts, solved ones first, ordered by cost."""
 
     attempts: tuple[Attempt, ...]
-    apart: float  # relative difference of costs that makes two minima
+    apart: float  # relative difference of costs above which two minima are distinct
 
     @property
     def best(self) -> Solution:
@@ -78,7 +78,7 @@ class MultistartResult(Result):
         return abs(one.objective - other.objective) <= self.apart * max(abs(one.objective), abs(other.objective), 1e-12)
 
     def leading_to(self, minimum: Attempt) -> tuple[int, ...]:
-        """Numbers of the attempts that ended there."""
+        """Numbers of the attempts that converged to this minimum."""
         return tuple(sorted(a.number for a in self.attempts if a.solved and self._same(a, minimum)))
 
     def _table(self) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ class MultistartResult(Result):
         minima = self.minima
         lost = sum(not a.solved for a in self.attempts)
         kinds = "local minimum" if len(minima) == 1 else "local minima"
-        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {lost} led nowhere" if lost else "")]
+        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {lost} failed" if lost else "")]
         for m in minima:
             above = m.objective - minima[0].objective
             share = f", {above / max(abs(minima[0].objective), 1e-12):+.2%}" if above else ""
@@ -100,7 +100,8 @@ class MultistartResult(Result):
 
 @dataclass(frozen=True)
 class RandomGuesses:
-    """`count` guesses: `first` as it is, then shaken by `amplitude`, with durations up to half as long again or shorter."""
+    """`count` guesses: `first`, then random perturbations of it by `amplitude`, with durations scaled by a factor of up to 1.5
+    or its inverse."""
 
     count: int = 8
     first: Straight | Held | Trajectory = field(default_factory=Straight)
@@ -108,7 +109,7 @@ class RandomGuesses:
     amplitude: float = 0.5
 
     def guesses(self, duration: float | None) -> list[OneGuess]:
-        """With the duration that the first one has."""
+        """The guesses; `duration` is that of the first."""
         rng = np.random.default_rng(self.seed)
         made: list[OneGuess] = [self.first]
         for _ in range(self.count - 1):
@@ -123,30 +124,28 @@ def multistart(
     maneuver: OptimalControlProblem,
     starts: int | RandomGuesses | Sequence[OneGuess] = 8,
     *,
-    method: Transcription | Adjoint | None = None,
+    method: DirectMethod | Adjoint | None = None,
     solver: Ipopt | None = None,
     seed: int = 0,
     apart: float = 1e-4,
     on: Any = None,
-    progress: Watch | None = None,
+    progress: MultistartProgress | None = None,
 ) -> MultistartResult:
-    """Solve a maneuver from several starts, keep the best and list the other local minima.
+    """Solve a maneuver from several guesses, keep the best and list the other local minima.
 
-    - `starts`: how many (the straight guess and random ones around it, the same for the same `seed`), `Starts(…)`, or guesses.
+    - `starts`: a number (the linear guess and random ones around it, reproducible by `seed`), `RandomGuesses(…)`, or guesses.
     - `method`, `solver`: as in `solve`.
-    - `apart`: relative difference of costs above which two minima are not the same.
-    - `on`: who searches, as in `ensemble`: a `distributed.Client`, or an executor of processes; left out, this process does.
-    - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
+    - `apart`: relative difference of costs above which two minima are distinct.
+    - `on`: where to run, as in `ensemble`: a `distributed.Client`, or an executor of processes; by default this process.
+    - `progress`: called with (number done, total, attempt). An interruption returns the attempts so far.
     """
     if len(maneuver.phases) > 1:
-        raise ArgumentError(
-            f"multistart: the maneuver has {len(maneuver.phases)} phases; start each of them from guesses of its own"
-        )
+        raise ArgumentError(f"multistart: the maneuver has {len(maneuver.phases)} phases; only one is supported")
     guesses = _guesses(maneuver, starts, seed)
     search = _Search(maneuver, tuple(guesses), method, solver)
     attempts: list[Attempt] = []
     try:
-        for number, solution in search.here() if on is None else search.elsewhere(on):
+        for number, solution in search.local_solutions() if on is None else search.remote_solutions(on):
             attempts.append(Attempt(number, guesses[number], solution))
             if progress is not None:
                 progress(len(attempts), len(guesses), attempts[-1])
@@ -161,23 +160,23 @@ def multistart(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Searches by number. Travels to other processes, which send back what is needed to have the solution here."""
+    """Solves by number. Pickled for other processes, which return the data needed to restore the solution."""
 
     maneuver: OptimalControlProblem
     guesses: tuple[OneGuess, ...]
-    method: Transcription | Adjoint | None
+    method: DirectMethod | Adjoint | None
     solver: Ipopt | None
 
-    def here(self) -> Iterator[tuple[int, Solution]]:
+    def local_solutions(self) -> Iterator[tuple[int, Solution]]:
         for number in range(len(self.guesses)):
             yield number, self._solved(number)
 
-    def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
+    def remote_solutions(self, on: Any) -> Iterator[tuple[int, Solution]]:
         for number, kept in Job.of(self).run(range(len(self.guesses)), on):
             yield number, restored(kept, self.maneuver)
 
-    def begin(self) -> Callable[[int], Kept]:
-        return lambda number: Kept.of(self._solved(number))
+    def begin(self) -> Callable[[int], StoredSolution]:
+        return lambda number: StoredSolution.of(self._solved(number))
 
     def _solved(self, number: int) -> Solution:
         return self.maneuver.solve(self.method, guess=self.guesses[number], solver=self.solver)

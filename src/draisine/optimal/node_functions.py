@@ -1,8 +1,8 @@
-"""Many small functions of one kind, with exact sparse first and second derivatives, all evaluated at once by compiled code.
+"""Node functions: one function applied at many nodes, with exact sparse first and second derivatives, in compiled code.
 
-A cluster is a function φ(w, d) that is applied at many places: w are unknowns of the large problem, gathered by an index array,
-and d numbers that stay as they are. Its Jacobian and the Hessian of μᵀφ are programs of their own; derivatives are formed only
-when their machine code is not on disk yet.
+A cluster is a function φ(w, d) that is evaluated at many nodes: w are unknowns of the nonlinear program, gathered by an index
+array, and d are constants. Its Jacobian and the Hessian of μᵀφ are separate programs, which are derived only when their machine
+code is not in the cache.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from draisine.program.program import LazyProgram, Program, Slot
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PER_THREAD = 500_000  # operations, at least, of a thread: a tenth of a millisecond, beside which its start does not matter
+PER_THREAD = 500_000  # operations per thread, at least: 0.1 ms of work, so that starting the thread does not matter
 MOST_THREADS = 2
-TOGETHER = 8  # places that a thread takes at least: as many as lanes, or a multiple, so that none is idle but at the end
+TOGETHER = 8  # nodes per thread are a multiple of this: full SIMD vectors except at the end
 
 
 class Cluster(Protocol):
-    """What the large problem asks of a cluster; `where` (copies, arguments) says which unknowns are its arguments."""
+    """Interface of a cluster; `where` (copies, arguments) holds the indices of the unknowns that are its arguments."""
 
     where: Indices
 
@@ -41,15 +41,15 @@ class Cluster(Protocol):
         """Number of results."""
 
     @property
-    def slope_places(self) -> tuple[Indices, Indices]:
+    def jacobian_indices(self) -> tuple[Indices, Indices]:
         """Result and argument of each entry of the Jacobian."""
 
     @property
-    def bend_places(self) -> tuple[Indices, Indices]:
+    def hessian_indices(self) -> tuple[Indices, Indices]:
         """The two arguments, in order, of each entry of the Hessian's upper triangle."""
 
     def compile(self) -> None:
-        """Have all machine code ready."""
+        """Compile all programs."""
 
     def values(self, w: Reals) -> Reals:
         """(copies, width) at arguments (copies, arguments)."""
@@ -63,7 +63,7 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """φ(w, d) with its derivatives as programs: `value` takes the slots w and d and gives φ."""
+    """φ(w, d) with its derivatives as programs: `value` maps the slots w and d to φ."""
 
     value: Program
 
@@ -84,47 +84,47 @@ class Formula:
         return self.value.outputs[0].size
 
     @cached_property
-    def _slope_pattern(self) -> ca.Sparsity:
+    def _jacobian_sparsity(self) -> ca.Sparsity:
         return self.value.function.jac_sparsity(0, 0)
 
     @cached_property
-    def _bend_pattern(self) -> ca.Sparsity:
-        """By propagation through the gradient: cheaper than forming the Hessian, and never too small."""
+    def _hessian_sparsity(self) -> ca.Sparsity:
+        """Sparsity by propagation through the gradient: cheaper than forming the Hessian, and never too small."""
         w, d = self._symbols
         gradient = ca.gradient(ca.dot(self._mu, self._phi), w)
         pattern = ca.Function("gradient", [w, d, self._mu], [gradient]).jac_sparsity(0, 0)
         return ca.triu(pattern + pattern.T)
 
     @cached_property
-    def slope_places(self) -> tuple[Indices, Indices]:
-        return _places(self._slope_pattern)
+    def jacobian_indices(self) -> tuple[Indices, Indices]:
+        return _triplets(self._jacobian_sparsity)
 
     @cached_property
-    def bend_places(self) -> tuple[Indices, Indices]:
-        return _places(self._bend_pattern)
+    def hessian_indices(self) -> tuple[Indices, Indices]:
+        return _triplets(self._hessian_sparsity)
 
     @cached_property
-    def slope(self) -> LazyProgram:
+    def jacobian(self) -> LazyProgram:
         """(w, d) → the entries of ∂φ/∂w."""
 
         def derive() -> tuple[list[ca.SX], ca.SX]:
             w, d = self._symbols
-            entries = ca.project(ca.jacobian(self._phi, w), self._slope_pattern)
+            entries = ca.project(ca.jacobian(self._phi, w), self._jacobian_sparsity)
             return [w, d], entries
 
-        return self._recipe("slope", self.value.inputs, self._slope_pattern.nnz(), derive)
+        return self._recipe("jacobian", self.value.inputs, self._jacobian_sparsity.nnz(), derive)
 
     @cached_property
-    def bend(self) -> LazyProgram:
+    def hessian(self) -> LazyProgram:
         """(w, d, mu) → the entries of the Hessian of μᵀφ, upper triangle."""
 
         def derive() -> tuple[list[ca.SX], ca.SX]:
             w, d = self._symbols
             hessian = ca.hessian(ca.dot(self._mu, self._phi), w)[0]
-            entries = ca.project(ca.triu(hessian), self._bend_pattern)
+            entries = ca.project(ca.triu(hessian), self._hessian_sparsity)
             return [w, d, self._mu], entries
 
-        return self._recipe("bend", (*self.value.inputs, Slot("mu", (self.width, 1))), self._bend_pattern.nnz(), derive)
+        return self._recipe("hessian", (*self.value.inputs, Slot("mu", (self.width, 1))), self._hessian_sparsity.nnz(), derive)
 
     def _recipe(
         self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]
@@ -133,7 +133,7 @@ class Formula:
 
         def make() -> Program:
             symbols, entries = derive()
-            # equal subexpressions are shared when code is generated; to look for them here as well takes longer than deriving
+            # code generation shares equal subexpressions; a search here would take longer than the derivation
             function = ca.Function(name, symbols, [_column(entries)], [s.name for s in inputs], [what])
             return Program(name, inputs, outputs, CasadiCode(function))
 
@@ -146,7 +146,7 @@ class Formula:
 
 
 class _Cluster:
-    """A formula, and how large what it gives is."""
+    """A formula and the sizes of its results."""
 
     formula: Formula
 
@@ -155,18 +155,18 @@ class _Cluster:
         return self.formula.width
 
     @property
-    def slope_places(self) -> tuple[Indices, Indices]:
-        return self.formula.slope_places
+    def jacobian_indices(self) -> tuple[Indices, Indices]:
+        return self.formula.jacobian_indices
 
     @property
-    def bend_places(self) -> tuple[Indices, Indices]:
-        return self.formula.bend_places
+    def hessian_indices(self) -> tuple[Indices, Indices]:
+        return self.formula.hessian_indices
 
 
 class CompiledCluster(_Cluster):
-    """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
+    """A formula at many nodes in machine code: several nodes at a time in SIMD vectors, and on two threads where that is faster.
 
-    What is found at a place does not depend on its neighbors nor on the threads, bit by bit.
+    Results at a node do not depend on its neighbors or on the number of threads, bit for bit.
     """
 
     def __init__(self, formula: Formula, where: Indices, d: Reals) -> None:
@@ -178,22 +178,22 @@ class CompiledCluster(_Cluster):
         return compile(self.formula.value, vectorized=True)
 
     @cached_property
-    def _slope(self) -> Kernel:
-        return compile(self.formula.slope, vectorized=True)
+    def _jacobian(self) -> Kernel:
+        return compile(self.formula.jacobian, vectorized=True)
 
     @cached_property
-    def _bend(self) -> Kernel:
-        return compile(self.formula.bend, vectorized=True)
+    def _hessian(self) -> Kernel:
+        return compile(self.formula.hessian, vectorized=True)
 
     def compile(self) -> None:
-        """Have all machine code ready."""
-        missing = [name for name in ("bend", "slope", "value") if f"_{name}" not in self.__dict__]
+        """Compile all programs."""
+        missing = [name for name in ("hessian", "jacobian", "value") if f"_{name}" not in self.__dict__]
         made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:
         """Use the machine code of a cluster of the same formula."""
-        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_slope", "_bend")}
+        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_jacobian", "_hessian")}
 
     @cached_property
     def _length(self) -> int:
@@ -203,10 +203,10 @@ class CompiledCluster(_Cluster):
         return self._over(self._value, 1, w, self._d)
 
     def jacobian(self, w: Reals) -> Reals:
-        return self._over(self._slope, 8, w, self._d)
+        return self._over(self._jacobian, 8, w, self._d)
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
-        return self._over(self._bend, 25, w, self._d, mu)
+        return self._over(self._hessian, 25, w, self._d, mu)
 
     def _over(self, kernel: Kernel, factor: int, *arguments: Reals) -> Reals:
         count = len(arguments[0])
@@ -218,7 +218,7 @@ class CompiledCluster(_Cluster):
 
 
 class SingleCluster(_Cluster):
-    """A formula at one place (conditions at the ends), by CasADi's interpreter: compiling would take longer."""
+    """A formula at one node (conditions at the ends) in CasADi's interpreter: compiling would take longer."""
 
     def __init__(self, formula: Formula, where: Indices, d: Reals) -> None:
         self.formula, self.where = formula, np.asarray(where, dtype=np.int64).reshape(1, -1)
@@ -229,33 +229,33 @@ class SingleCluster(_Cluster):
         return _Interpreted(self.formula.value)
 
     @cached_property
-    def _slope(self) -> _Interpreted:
-        return _Interpreted(self.formula.slope.build())
+    def _jacobian(self) -> _Interpreted:
+        return _Interpreted(self.formula.jacobian.made())
 
     @cached_property
-    def _bend(self) -> _Interpreted:
-        return _Interpreted(self.formula.bend.build())
+    def _hessian(self) -> _Interpreted:
+        return _Interpreted(self.formula.hessian.made())
 
     def compile(self) -> None:
-        _ = self._value, self._slope, self._bend
+        _ = self._value, self._jacobian, self._hessian
 
     def values(self, w: Reals) -> Reals:
         return self._value(w, self._d)
 
     def jacobian(self, w: Reals) -> Reals:
-        return self._slope(w, self._d)
+        return self._jacobian(w, self._d)
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
-        return self._bend(w, self._d, mu)
+        return self._hessian(w, self._d, mu)
 
 
 class _Interpreted:
-    """A program of one result in CasADi's interpreter, whose arguments lie where it reads them: most of a call is their way."""
+    """A program with one result in CasADi's interpreter. Arguments are written into its buffers: copying dominates the call."""
 
     def __init__(self, program: Program) -> None:
         self._given = [np.zeros(slot.size) for slot in program.inputs]
         self._taken = np.zeros(program.outputs[0].size)
-        self._function = program.function  # to which the buffer belongs
+        self._function = program.function  # owns the buffer
         self._buffer: Any
         self._buffer, self._run = self._function.buffer()
         for k, numbers in enumerate(self._given):
@@ -273,6 +273,6 @@ def _column(matrix: ca.SX) -> ca.SX:
     return ca.vec(ca.densify(ca.SX(matrix.nz[:]))) if matrix.nnz() else ca.SX(0, 1)
 
 
-def _places(pattern: ca.Sparsity) -> tuple[Indices, Indices]:
+def _triplets(pattern: ca.Sparsity) -> tuple[Indices, Indices]:
     rows, columns = pattern.get_triplet()
     return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)

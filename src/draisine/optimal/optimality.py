@@ -1,11 +1,11 @@
-"""Is it a minimum? What Karush, Kuhn and Tucker and what Pontryagin ask for, along a solution, in words and numbers.
+"""Report of the necessary conditions of optimality along a solution: KKT residuals, Hamiltonian, switching functions.
 
 >>> import sympy as sp
 >>> import draisine as dr
 >>> x, v, force = sp.symbols("x v force")
 >>> mass = dr.first_order("mass", {x: v, v: force}, inputs=[force])
 >>> there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimize("time")
->>> reported = optimality(there.solve(dr.Collocation(intervals=20, held=True)))
+>>> reported = optimality(there.solve(dr.Collocation(intervals=20, constant_controls=True)))
 >>> reported.switching[0].crossings.round(4).tolist(), round(reported.hamiltonian[0].mean, 6)
 ([1.0], -1.0)
 """
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-AT_BOUND = 1e-3  # of the range between bounds: nearer than that a control is at its bound
-ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as none
-PRICED = 1e-4  # of a condition's largest price: cheaper than that it does not hold back
-CLEAR = 0.05  # of its largest value: a switching function above that has a sign
+AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
+ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as zero
+PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
+CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
 
 
 @dataclass(frozen=True, eq=False)
 class Switching:
     """An input between bounds: where ∂H/∂u is positive it should be at its lower bound, where negative at its upper one.
 
-    `crossings` are the zeros of ∂H/∂u, `switches` the instants at which the control changes from one half of its range to the
-    other; both come from straight lines between control points. `resolution` is the longest time between two of these points.
-    A control that is held from one instant to the next has these instants in `held`, one more than values; others have none.
+    `crossings` are the zeros of ∂H/∂u, `switches` the times at which the control changes from one half of its range to the
+    other; both by linear interpolation between control points. `resolution` is the longest time between two of these points.
+    `hold_times` are the mesh points of a piecewise constant control, one more than values; empty for other controls.
     """
 
     phase: int
@@ -57,7 +57,7 @@ class Switching:
     crossings: Reals
     switches: Reals
     resolution: float
-    held: Reals
+    hold_times: Reals
 
     @property
     def bounded(self) -> float:
@@ -67,7 +67,7 @@ class Switching:
 
     @property
     def agreement(self) -> float:
-        """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound that it asks for."""
+        """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound required by that sign."""
         clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), ROUNDING / (self.high - self.low))
         near = AT_BOUND * (self.high - self.low)
         right = np.where(self.values > 0, self.control < self.low + near, self.control > self.high - near)
@@ -83,7 +83,8 @@ class Switching:
         return float(np.abs(self.switches[:, None] - self.crossings).min(axis=1).max())
 
     def __str__(self) -> str:
-        text = f"{self.name}: at a bound {self.bounded:.0%} of the way, where ∂H/∂u asks for it at {self.agreement:.0%} of the points"
+        text = f"{self.name}: at a bound {self.bounded:.0%} of the way"
+        text += f", as the sign of ∂H/∂u requires at {self.agreement:.0%} of the points"
         if len(self.switches) or len(self.crossings):
             text += f"; switches at {_list(self.switches)}, ∂H/∂u is zero at {_list(self.crossings)}"
         if len(self.switches) and len(self.crossings):
@@ -93,8 +94,8 @@ class Switching:
 
 @dataclass(frozen=True, eq=False)
 class Hamiltonian:
-    """H = integrand + costateᵀ rates of a phase. It is constant when nothing depends on time itself; `expected` is its value when
-    the duration is free and alone has a price: −1 for the shortest time."""
+    """H = integrand + costateᵀ rates of a phase, constant when nothing depends on time explicitly. `expected` is its value when
+    the duration is free and the only cost at the end is weighted time: −1 for minimum time."""
 
     phase: int
     times: Reals
@@ -108,24 +109,24 @@ class Hamiltonian:
 
     @property
     def spread(self) -> float:
-        """The largest departure from its mean; next to a switch within an interval it is large."""
+        """The largest deviation from the mean; large near a switch inside an interval."""
         return float(np.abs(self.values - self.mean).max(initial=0.0))
 
     @property
     def typical(self) -> float:
-        """The median departure from its mean."""
+        """The median deviation from the mean."""
         return float(np.median(np.abs(self.values - self.mean)))
 
     def __str__(self) -> str:
         if not self.constant:
-            return f"H goes from {self.values[0]:.6g} to {self.values[-1]:.6g}; the equations depend on time"
+            return f"H varies from {self.values[0]:.6g} to {self.values[-1]:.6g}; the equations depend on time"
         wanted = "" if self.expected is None else f", {self.expected:g} expected"
-        return f"H = {self.mean:.8g}{wanted}; departs by {self.typical:.1e} as a rule, {self.spread:.1e} at most"
+        return f"H = {self.mean:.8g}{wanted}; deviates by {self.typical:.1e} in the median, {self.spread:.1e} at most"
 
 
 @dataclass(frozen=True)
 class Active:
-    """A bound or path condition that holds back: the share of the way on which it does, and from when to when."""
+    """An active bound or path condition: its share of the motion, and its first and last time."""
 
     phase: int
     name: str
@@ -135,13 +136,13 @@ class Active:
     end: float
 
     def __str__(self) -> str:
-        text = f"{self.name}: at its {self.side} side {self.share:.0%} of the way"
+        text = f"{self.name}: at its {self.side} bound {self.share:.0%} of the way"
         return f"{text}, first at {self.begin:.4g} s, last at {self.end:.4g} s"
 
 
 @dataclass(frozen=True, eq=False)
 class Optimality(Result):
-    """All that is necessary for a minimum."""
+    """Necessary conditions of a minimum."""
 
     model: str
     outcome: str
@@ -160,7 +161,10 @@ class Optimality(Result):
 
     def _table(self) -> Mapping[str, Any]:
         k = self.kkt
-        sizes, where = [k.violation, k.stationarity, k.complementarity], [k.violated, k.moving, k.loose]
+        sizes, where = (
+            [k.violation, k.stationarity, k.complementarity],
+            [k.violation_name, k.stationarity_name, k.complementarity_name],
+        )
         return {"condition": ["violation", "stationarity", "complementarity"], "largest": sizes, "where": where}
 
     def as_data(self) -> dict[str, Any]:
@@ -189,9 +193,9 @@ class Optimality(Result):
         k, several = self.kkt, len(self.hamiltonian) > 1
         lines = [f"{self.model}: {self.outcome}"]
         for what, value, name in (
-            ("violation", k.violation, k.violated),
-            ("stationarity", k.stationarity, k.moving),
-            ("complementarity", k.complementarity, k.loose),
+            ("violation", k.violation, k.violation_name),
+            ("stationarity", k.stationarity, k.stationarity_name),
+            ("complementarity", k.complementarity, k.complementarity_name),
         ):
             lines.append(f"  {what:<15} {value:.1e}" + (f" ({name})" if name else ""))
         parts: list[Hamiltonian | Switching | Active] = [*self.hamiltonian, *self.switching, *self.active]
@@ -201,9 +205,9 @@ class Optimality(Result):
 
 
 def optimality(solution: Solution) -> Optimality:
-    """What is necessary for a minimum, along a solution: KKT, Hamiltonian, switching functions, what holds it back."""
-    if solution.kkt is None or any(p.necessary is None for p in solution.phases):
-        raise ArgumentError("this solution has no multipliers: it was not found by collocation or shooting")
+    """Necessary conditions along a solution: KKT residuals, Hamiltonian, switching functions, active conditions."""
+    if solution.kkt is None or any(p.pontryagin is None for p in solution.phases):
+        raise ArgumentError("this solution has no multipliers: it was not found by collocation, shooting or the adjoint method")
     phases = list(enumerate(solution.phases))
     return Optimality(
         solution.phases[0].phase.equations.name,
@@ -216,17 +220,17 @@ def optimality(solution: Solution) -> Optimality:
 
 
 def _hamiltonian(number: int, found: PhaseSolution) -> Hamiltonian:
-    assert found.necessary is not None
+    assert found.pontryagin is not None
     phase, constant = found.phase, not _depends_on_time(found.phase)
     low, high = phase.times
     inside = low * (1 + 1e-6) < found.duration < high * (1 - 1e-6)
-    timed = ca.depends_on(stacked([c.value for c in phase.ends]), phase.vocabulary.plant.t)
+    timed = ca.depends_on(stacked([c.value for c in phase.ends]), phase.symbols.plant.t)
     expected = -phase.time_weight if constant and inside and phase.final is None and not timed else None
-    return Hamiltonian(number, found.costate_times, found.necessary.hamiltonian, constant, expected)
+    return Hamiltonian(number, found.costate_times, found.pontryagin.hamiltonian, constant, expected)
 
 
 def _depends_on_time(phase: Phase) -> bool:
-    v = phase.vocabulary
+    v = phase.symbols
     kept = [v.rates[i] for i in phase.kept_indices]
     values = stacked(
         [*kept, v.algebraic, *(c.value for c in phase.path), *([] if phase.integrand is None else [phase.integrand])]
@@ -235,28 +239,28 @@ def _depends_on_time(phase: Phase) -> bool:
 
 
 def _switching(number: int, found: PhaseSolution) -> list[Switching]:
-    assert found.necessary is not None
+    assert found.pontryagin is not None
     made = []
     grid = found.grid
-    held = len(grid.control_local) == 1  # a value that lasts a whole interval has the mean of ∂H/∂u there
-    places = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if held else grid.control_times
-    times = found.begin + found.duration * places
-    instants = found.begin + found.duration * grid.breaks if held else np.zeros(0)
+    constant = len(grid.control_local) == 1  # for a constant value, ∂H/∂u is the mean over its interval
+    positions = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if constant else grid.control_times
+    times = found.begin + found.duration * positions
+    hold_times = found.begin + found.duration * grid.breaks if constant else np.zeros(0)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-math.inf, math.inf))
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             continue
-        control, values = found.controls[:, j], found.necessary.switching[:, j]
+        control, values = found.controls[:, j], found.pontryagin.switching[:, j]
         edges = np.concatenate([times, [found.begin + found.duration]])
         crossings = _zeros(times, np.where(np.abs(values) > ROUNDING / (high - low), values, 0.0))
         switches = _zeros(times, control - 0.5 * (low + high))
         longest = float(np.diff(edges).max())
-        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest, instants))
+        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest, hold_times))
     return made
 
 
 def _zeros(times: Reals, values: Reals) -> Reals:
-    """Where the straight lines between points pass zero."""
+    """Zeros by linear interpolation between points."""
     used = values != 0.0
     t, y = times[used], values[used]
     k = np.flatnonzero(np.sign(y[:-1]) * np.sign(y[1:]) < 0)
@@ -264,11 +268,11 @@ def _zeros(times: Reals, values: Reals) -> Reals:
 
 
 def _active(number: int, found: PhaseSolution) -> list[Active]:
-    """Bounds of states that are reached, and path conditions that are reached and have a price."""
-    assert found.necessary is not None
-    phase, reported, made = found.phase, found.necessary, []
+    """Active bounds of states, and active path conditions with a multiplier."""
+    assert found.pontryagin is not None
+    phase, reported, made = found.phase, found.pontryagin, []
     rows = [
-        (c.name, reported.watched[:, i], np.abs(reported.prices[:, i]), reported.watched_places, c.low, c.high)
+        (c.name, reported.path_values[:, i], np.abs(reported.path_multipliers[:, i]), reported.path_positions, c.low, c.high)
         for i, c in enumerate(phase.path)
         if not c.equation
     ]
@@ -277,13 +281,13 @@ def _active(number: int, found: PhaseSolution) -> list[Active]:
         for name, (low, high) in phase.limits.items()
         if name in phase.kept
     ]
-    for name, values, prices, places, low, high in rows:
+    for name, values, path_multipliers, positions, low, high in rows:
         size = max(float(np.abs(values).max()), *(abs(s) for s in (low, high) if math.isfinite(s)))
-        dear = prices > PRICED * prices.max(initial=0.0)
+        dear = path_multipliers > PRICED * path_multipliers.max(initial=0.0)
         for side, limit in (("lower", low), ("upper", high)):
             reached = dear & (np.abs(values - limit) < AT_BOUND * size) if math.isfinite(limit) else np.zeros_like(dear)
             if reached.any():
-                when = found.begin + found.duration * places[reached]
+                when = found.begin + found.duration * positions[reached]
                 made.append(Active(number, name, side, float(reached.mean()), float(when[0]), float(when[-1])))
     return made
 

@@ -1,4 +1,4 @@
-"""One phase of a maneuver in symbols: which states it needs, and what holds at its nodes and at its ends."""
+"""One phase of a maneuver in symbols: the states it needs, and its conditions at the nodes and at the ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
-from draisine.optimal.symbolic_model import Condition, Vocabulary
+from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -23,9 +23,9 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """What a transcription needs to know. y are all states of the vocabulary, `kept` those that matter."""
+    """Data of a phase for transcription. y are all states of the symbolic model, `kept` those that the problem depends on."""
 
-    vocabulary: Vocabulary
+    symbols: SymbolicModel
     kept: tuple[str, ...]
     unknown_parameters: tuple[str, ...]  # of all phases, some of which this model may not have
     p: Reals
@@ -33,7 +33,7 @@ class Phase:
     start: Reals  # y
     start_fixed: bool
     start_rows: tuple[Condition, ...]
-    end: Reals  # y, a state that the conditions at the end allow
+    end: Reals  # y, a state that satisfies the conditions at the end
     ends: tuple[Condition, ...]
     returns: tuple[tuple[str, ca.SX], ...]
     path: tuple[Condition, ...]
@@ -42,7 +42,7 @@ class Phase:
     final: ca.SX | None
     time_weight: float
     times: tuple[float, float]
-    duration: float  # to begin with
+    duration: float  # initial guess
     dropped: tuple[tuple[str, ca.SX, float], ...]  # conditions at the end that others imply
     notes: tuple[str, ...]
 
@@ -50,25 +50,25 @@ class Phase:
 
     @property
     def equations(self) -> Equations:
-        return self.vocabulary.equations
+        return self.symbols.equations
 
     @property
     def controls(self) -> tuple[str, ...]:
-        return self.vocabulary.controls
+        return self.symbols.controls
 
     @cached_property
     def kept_indices(self) -> list[int]:
-        """Among the states y."""
-        place = {name: i for i, name in enumerate(self.vocabulary.state_names)}
-        return [place[name] for name in self.kept]
+        """Indices of the kept states among y."""
+        index = {name: i for i, name in enumerate(self.symbols.state_names)}
+        return [index[name] for name in self.kept]
 
     @property
     def algebraic_size(self) -> int:
-        return int(self.vocabulary.z.numel())
+        return int(self.symbols.z.numel())
 
     @cached_property
     def y(self) -> ca.SX:
-        return stacked([self.vocabulary.y[i] for i in self.kept_indices])
+        return stacked([self.symbols.y[i] for i in self.kept_indices])
 
     @cached_property
     def _begin(self) -> ca.SX:
@@ -81,19 +81,19 @@ class Phase:
     @cached_property
     def shared(self) -> ca.SX:
         """t₀, T and the unknown parameters."""
-        place = {q.name: i for i, q in enumerate(self.equations.parameters)}
-        p = self.vocabulary.plant.p
-        unknown = [p[place[n]] if n in place else ca.SX.sym(n) for n in self.unknown_parameters]
+        index = {q.name: i for i, q in enumerate(self.equations.parameters)}
+        p = self.symbols.plant.p
+        unknown = [p[index[n]] if n in index else ca.SX.sym(n) for n in self.unknown_parameters]
         return ca.vertcat(self._begin, self._length, *unknown)
 
     @cached_property
     def _rest(self) -> tuple[ca.SX, Reals]:
-        """Parameters and inputs that stay as they are: symbols and numbers."""
-        plant, e = self.vocabulary.plant, self.equations
+        """Constant parameters and inputs: symbols and values."""
+        plant, e = self.symbols.plant, self.equations
         known = [i for i, q in enumerate(e.parameters) if q.name not in self.unknown_parameters]
-        held = [i for i, q in enumerate(e.inputs) if q.name not in self.controls]
-        symbols = stacked([*(plant.p[i] for i in known), *(plant.inputs[i] for i in held)])
-        return symbols, np.concatenate([self.p[known], self.inputs[held]])
+        constant = [i for i, q in enumerate(e.inputs) if q.name not in self.controls]
+        symbols = stacked([*(plant.p[i] for i in known), *(plant.inputs[i] for i in constant)])
+        return symbols, np.concatenate([self.p[known], self.inputs[constant]])
 
     # ---------------------------------------------------------------- at the nodes
 
@@ -108,25 +108,25 @@ class Phase:
         return self._at_nodes("motion", with_path=False)
 
     @cached_property
-    def watched(self) -> Formula:
+    def path_formula(self) -> Formula:
         """(y, z, u, shared), (τ, rest) → path."""
         return self._formula("path", stacked([c.value for c in self.path]))
 
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
-        rates = stacked([self.vocabulary.rates[i] for i in self.kept_indices])
-        between = [self.vocabulary.algebraic, *(c.value for c in self.path)] if with_path else []
+        rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
+        between = [self.symbols.algebraic, *(c.value for c in self.path)] if with_path else []
         integrand = [] if self.integrand is None else [self._length * self.integrand]
         return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
 
     def _formula(self, name: str, value: ca.SX) -> Formula:
         tau = ca.SX.sym("tau")
-        plant, symbols = self.vocabulary.plant, self._rest[0]
+        plant, symbols = self.symbols.plant, self._rest[0]
         timed = ca.substitute(value, plant.t, self._begin + self._length * tau)
-        arguments = ca.vertcat(self.y, self.vocabulary.z, plant.u, self.shared)
+        arguments = ca.vertcat(self.y, self.symbols.z, plant.u, self.shared)
         return Formula.build(f"{self.equations.name}_{name}", arguments, ca.vertcat(tau, symbols), timed)
 
     def node_numbers(self, tau: Reals) -> Reals:
-        """(nodes, numbers): τ and what stays as it is."""
+        """(nodes, values): τ and the constant parameters and inputs."""
         return np.column_stack([tau, np.tile(self._rest[1], (len(tau), 1))])
 
     # ---------------------------------------------------------------- at the ends
@@ -135,13 +135,13 @@ class Phase:
     def ends_use(self) -> bool:
         """Whether conditions at the end depend on controls or algebraic unknowns there."""
         values = stacked([*(c.value for c in self.ends), *([] if self.final is None else [self.final])])
-        inner = ca.vertcat(self.vocabulary.z, self.vocabulary.plant.u)
+        inner = ca.vertcat(self.symbols.z, self.symbols.plant.u)
         return bool(inner.numel()) and bool(values.numel()) and bool(ca.depends_on(values, inner))
 
     @cached_property
     def boundary(self) -> Formula | None:
-        """(y₀, y₁, z₁, u₁, shared), rest → rows of the start, rows of the end, what returns, final cost."""
-        plant, v = self.vocabulary.plant, self.vocabulary
+        """(y₀, y₁, z₁, u₁, shared), rest → rows of the start, rows of the end, periodicity, final cost."""
+        plant, v = self.symbols.plant, self.symbols
         y0, t1 = ca.SX.sym("start", len(self.kept)), self._begin + self._length
 
         def at_start(value: ca.SX) -> ca.SX:
@@ -161,36 +161,36 @@ class Phase:
 
     def evaluator(self, expressions: Mapping[str, ca.SX]) -> ca.Function:
         """(t, x, z, u, p) → each expression, in CasADi's interpreter."""
-        plant = self.vocabulary.plant
-        return evaluator(self.vocabulary, stacked(list(expressions.values())), plant.t)
+        plant = self.symbols.plant
+        return evaluator(self.symbols, stacked(list(expressions.values())), plant.t)
 
     @property
     def implicit(self) -> bool:
         return isinstance(self.equations.dynamics, DaeResidual)
 
 
-def evaluator(vocabulary: Vocabulary, value: ca.SX, t: ca.SX) -> ca.Function:
+def evaluator(symbols: SymbolicModel, value: ca.SX, t: ca.SX) -> ca.Function:
     """(t, y, z, u, p) → value."""
-    plant = vocabulary.plant
-    return ca.Function("evaluator", [t, vocabulary.y, vocabulary.z, plant.inputs, plant.p], [ca.densify(value)])
+    plant = symbols.plant
+    return ca.Function("evaluator", [t, symbols.y, symbols.z, plant.inputs, plant.p], [ca.densify(value)])
 
 
 def needed_states(
-    vocabulary: Vocabulary, values: Sequence[ca.SX], named: Collection[str], rows: Sequence[ca.SX]
+    symbols: SymbolicModel, values: Sequence[ca.SX], named: Collection[str], rows: Sequence[ca.SX]
 ) -> tuple[str, ...]:
-    """States on which anything asked for depends, now or later. `rows` tie states to each other, if any of them is needed."""
-    y, names = vocabulary.y, vocabulary.state_names
-    if isinstance(vocabulary.equations.dynamics, DaeResidual):
+    """States on which the given values depend, directly or through the rates. `rows` couple states: if one is needed, all are."""
+    y, names = symbols.y, symbols.state_names
+    if isinstance(symbols.equations.dynamics, DaeResidual):
         return names  # each unknown has its part in 0 = F
     needed = {names.index(name) for name in named if name in names}
-    needed |= _columns(stacked([vocabulary.algebraic, *values]), y)
-    pattern = ca.jacobian_sparsity(vocabulary.rates, y)
+    needed |= _columns(stacked([symbols.algebraic, *values]), y)
+    pattern = ca.jacobian_sparsity(symbols.rates, y)
     row, column = (np.array(part, dtype=int) for part in pattern.get_triplet())
-    ties = [_columns(r, y) for r in rows]
+    couplings = [_columns(r, y) for r in rows]
     while True:
         more = set(needed) | {int(c) for r, c in zip(row, column, strict=True) if r in needed}
-        for tie in ties:
-            more |= tie if tie & more else set()
+        for coupling in couplings:
+            more |= coupling if coupling & more else set()
         if more == needed:
             return tuple(name for i, name in enumerate(names) if i in needed)
         needed = more
@@ -203,13 +203,13 @@ def _columns(value: ca.SX, y: ca.SX) -> set[int]:
 
 
 def middle(low: float, high: float) -> float:
-    """A duration between two others."""
+    """Geometric mean of two durations."""
     return math.sqrt(low * high)
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """Numbers for all unknowns of a phase."""
+class PhaseValues:
+    """Values of all unknowns of a phase."""
 
     begin: float
     duration: float
@@ -218,14 +218,14 @@ class Values:
     controls: Reals  # (controls, u)
 
 
-def algebraic_guess(v: Vocabulary, t: Reals, x: Reals, inputs: Reals, p: Reals) -> Reals:
-    """z at states x: solved for where the equations say how, otherwise the rates that the samples have, and what x says."""
+def algebraic_guess(v: SymbolicModel, t: Reals, x: Reals, inputs: Reals, p: Reals) -> Reals:
+    """z at states x: the solution of `LinearSolveProgram` dynamics; otherwise rates by finite differences, and the algebraic states of x."""
     dynamics = v.equations.dynamics
     if not v.z.numel():
         return np.zeros((len(t), 0))
     if isinstance(dynamics, LinearSolveProgram):
         found = [np.nan_to_num(dynamics.solution([a], b, c, p)) for a, b, c in zip(t, x, inputs, strict=True)]
         return np.array(found).reshape(len(t), dynamics.size)
-    y = x[:, v.state_places]
+    y = x[:, v.state_indices]
     rates = np.gradient(y, t, axis=0) if len(t) > 2 else np.zeros_like(y)
-    return np.hstack([rates, x[:, v.other_places]])
+    return np.hstack([rates, x[:, v.algebraic_indices]])

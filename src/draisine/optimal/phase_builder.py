@@ -1,4 +1,4 @@
-"""From words to symbols: each phase of a maneuver is looked up in its model, its start solved, its end checked."""
+"""Phases from their statement: names are resolved in the model, the start is solved for, the end is checked."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import did_you_mean, names
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.numerics.direct_methods import MultipleShooting
 from draisine.numerics.rank import independent_rows
-from draisine.optimal.end_conditions import End, reachable_end
+from draisine.optimal.end_conditions import EndConditions, resolve_end_conditions
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
-from draisine.optimal.shooting import MultipleShooting
-from draisine.optimal.symbolic_model import Condition, Vocabulary
+from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
-def posed(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> tuple[list[PhaseBuilder], tuple[Phase, ...]]:
-    """All phases in symbols, in order, and who looked them up. What a later phase needs, the one before it must have."""
+def build_phases(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> tuple[list[PhaseBuilder], tuple[Phase, ...]]:
+    """Builders and phases in order. A phase keeps the states that the next phase needs at its start."""
     unknown = tuple(dict.fromkeys(name for m in maneuver.phases for name, _ in m.unknown_parameters))
-    posers: list[PhaseBuilder] = []
+    builders: list[PhaseBuilder] = []
     for m, scheme in zip(maneuver.phases, schemes, strict=True):
-        posers.append(PhaseBuilder(m, unknown, posers[-1] if posers else None, isinstance(scheme, MultipleShooting)))
+        builders.append(PhaseBuilder(m, unknown, builders[-1] if builders else None, isinstance(scheme, MultipleShooting)))
     phases: list[Phase] = []
-    asked: Sequence[ca.SX] = ()
-    for poser in reversed(posers):
-        phases.insert(0, poser.phase(asked))
-        asked = poser.asked_before(phases[0].kept)
+    needed: Sequence[ca.SX] = ()
+    for builder in reversed(builders):
+        phases.insert(0, builder.phase(needed))
+        needed = builder.needed_at_start(phases[0].kept)
     if all(p.integrand is None and p.final is None and p.time_weight == 0.0 for p in phases):
         raise ArgumentError(
-            f"{phases[-1].equations.name}: say what shall be small: .minimize('time') or .minimize(integral=…, final=…)"
+            f"{phases[-1].equations.name}: the cost is missing; add .minimize('time') or .minimize(integral=…, final=…)"
         )
-    return posers, tuple(phases)
+    return builders, tuple(phases)
 
 
 @lru_cache(maxsize=32)
@@ -62,65 +62,65 @@ def equations_of(model: Model | System | Equations) -> Equations:
 
 @dataclass(frozen=True, eq=False)
 class PhaseBuilder:
-    """Looks up one phase."""
+    """Builds one phase."""
 
-    stated: OptimalControlProblem
+    problem: OptimalControlProblem
     unknown: tuple[str, ...]
-    before: PhaseBuilder | None
-    explicit: bool  # ẏ = f is needed, without algebraic unknowns
+    previous: PhaseBuilder | None
+    explicit: bool  # whether ẏ = f without algebraic unknowns is needed
 
     @cached_property
     def equations(self) -> Equations:
-        model = self.stated.model
+        model = self.problem.model
         return equations_of(model.freeze() if isinstance(model, Model) else model)
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def symbols(self) -> SymbolicModel:
         dynamics = self.equations.dynamics
         if isinstance(dynamics, DaeResidual) and max(dynamics.index, default=1) > 2:
             raise ModelError(
-                f"{self.equations.name} is posed at index {max(dynamics.index)}; collocation needs index 2 or less: "
-                "posed(…, index=2), or reduce_index"
+                f"{self.equations.name} has index {max(dynamics.index)}; collocation needs index 2 or less: "
+                "as_dae(…, index=2), or reduce_index"
             )
         few = isinstance(dynamics, LinearSolveProgram) and not dynamics.iterates and dynamics.size <= MOST_SOLVED
-        return Vocabulary(self.equations, self._controls, self.explicit and few)
+        return SymbolicModel(self.equations, self._controls, self.explicit and few)
 
-    # ---------------------------------------------------------------- who is free
+    # ---------------------------------------------------------------- controls and parameters
 
     @cached_property
     def _controls(self) -> tuple[str, ...]:
-        m, known = self.stated, [q.name for q in self.equations.inputs]
-        for name in (*m.chosen_controls, *m.held_inputs):
+        m, known = self.problem, [q.name for q in self.equations.inputs]
+        for name in (*m.chosen_controls, *m.constant_inputs):
             if name not in known:
                 raise ArgumentError(f"{self.equations.name} has no input {name!r}{did_you_mean(name, known)}")
-        both = [name for name in m.chosen_controls if name in m.held_inputs]
+        both = [name for name in m.chosen_controls if name in m.constant_inputs]
         if both:
             raise ArgumentError(
-                f"{self.equations.name}: {both[0]!r} is to be found, controls(…), and held at {m.held_inputs[both[0]]:g}, "
-                "inputs(…); leave out one of them"
+                f"{self.equations.name}: {both[0]!r} is a control, controls(…), and constant at "
+                f"{m.constant_inputs[both[0]]:g}, inputs(…); remove one of them"
             )
         if m.chosen_controls:
             return tuple(n for n in known if n in m.chosen_controls)
         mentioned = self._mentioned
-        found = tuple(n for n in known if n in mentioned and n not in m.held_inputs)
-        return found or tuple(n for n in known if n not in m.held_inputs)
+        found = tuple(n for n in known if n in mentioned and n not in m.constant_inputs)
+        return found or tuple(n for n in known if n not in m.constant_inputs)
 
     @property
     def _mentioned(self) -> set[str]:
-        m = self.stated
+        m = self.problem
         texts: list[Amount] = [text for _, text in m.path]
         texts += [text for name, text in m.ends if isinstance(text, str)]
         texts += [t for t in (m.cost.integral, m.cost.final) if t is not None] if m.cost is not None else []
-        words = {name for name, _ in m.limits}
+        names_used = {name for name, _ in m.limits}
         for text in texts:
             sides = text.replace("<=", "<").replace(">=", ">").replace("==", "=").split("=") if isinstance(text, str) else [text]
             for side in sides:
-                words |= names(amount_in(side.strip() if isinstance(side, str) else side, None, "condition"))
-        return words
+                names_used |= names(amount_in(side.strip() if isinstance(side, str) else side, None, "condition"))
+        return names_used
 
     @cached_property
     def p(self) -> Reals:
-        m, e = self.stated, self.equations
+        m, e = self.problem, self.equations
         known = {q.name for q in e.parameters}
         for name, _ in m.unknown_parameters:
             if name not in known:
@@ -137,37 +137,37 @@ class PhaseBuilder:
 
     @cached_property
     def inputs(self) -> Reals:
-        return numbers("input", self.equations.inputs, self.stated.held_inputs)
+        return numbers("input", self.equations.inputs, self.problem.constant_inputs)
 
     # ---------------------------------------------------------------- the start
 
     @cached_property
     def start(self) -> Reals:
-        """All states of the equations, consistent with the wishes; a later phase of the same model begins like the first."""
-        targets = dict(self.stated.targets)
-        if self.before is not None and (targets or self.stated.start_free or self.stated.period):
+        """All states of the equations, consistent with the targets; later phases of the same model use the first start."""
+        targets = dict(self.problem.targets)
+        if self.previous is not None and (targets or self.problem.start_free or self.problem.period):
             raise ArgumentError(
-                f"{self.equations.name}: a later phase begins where the one before it ends; leave out its start(…) and "
-                "periodic(…), and say then(…, joined=[…], jump={…}) for what is not continuous"
+                f"{self.equations.name}: a later phase begins where the one before it ends; remove its start(…) and "
+                "periodic(…), and use then(…, joined=[…], jump={…}) for discontinuous states"
             )
-        if self.before is not None and self.before.equations is self.equations:
-            return self.before.start
+        if self.previous is not None and self.previous.equations is self.equations:
+            return self.previous.start
         begin = consistent_start(_starts(self.equations), targets, self.p, inputs=self.inputs)
         return begin.x
 
     @cached_property
     def _y(self) -> Reals:
-        return self.start[self.vocabulary.state_places]
+        return self.start[self.symbols.state_indices]
 
     @cached_property
     def _z(self) -> Reals:
         """Algebraic unknowns at the start."""
-        return algebraic_guess(self.vocabulary, np.zeros(1), self.start[None], self.inputs[None], self.p)[0]
+        return algebraic_guess(self.symbols, np.zeros(1), self.start[None], self.inputs[None], self.p)[0]
 
     @cached_property
     def _residuals(self) -> list[Condition]:
         """Constraints of the state alone."""
-        v, found = self.vocabulary, []
+        v, found = self.symbols, []
         values = v.plant.residuals
         for i, constraint in enumerate(self.equations.constraints):
             if not v.z.numel() or not ca.depends_on(values[i], v.z):
@@ -176,42 +176,42 @@ class PhaseBuilder:
 
     @cached_property
     def _free(self) -> dict[str, ca.SX]:
-        """What shall be free at the start, by name."""
-        v = self.vocabulary
-        return {n: v.coordinates[n] if n in v.coordinates else v.named(n, "start(free=…)") for n in self.stated.start_free}
+        """Quantities that are free at the start, by name."""
+        v = self.symbols
+        return {n: v.coordinates[n] if n in v.coordinates else v.named(n, "start(free=…)") for n in self.problem.start_free}
 
     @cached_property
     def returns(self) -> tuple[tuple[str, ca.SX], ...]:
-        m, v = self.stated, self.vocabulary
+        m, v = self.problem, self.symbols
         if m.period is None:
             return ()
         if m.period.names:
-            words = m.period.names
+            names_used = m.period.names
         else:
             known = set(v.coordinates) | set(v.plant.values)
             for name in m.period.displaced:
                 if name not in known:
                     raise ArgumentError(
-                        f"{self.equations.name}: periodic(displaced=…): nothing is called {name!r}{did_you_mean(name, known)}"
+                        f"{self.equations.name}: periodic(displaced=…): unknown name {name!r}{did_you_mean(name, known)}"
                     )
             extra = {q.name for q in self.equations.extra_states}
-            words = tuple(name for name in self._identifiability if name not in (*m.period.displaced, *extra))
-        return tuple((w, v.coordinates[w] if w in v.coordinates else v.named(w, "periodic(…)")) for w in words)
+            names_used = tuple(name for name in self._independent_quantities if name not in (*m.period.displaced, *extra))
+        return tuple((w, v.coordinates[w] if w in v.coordinates else v.named(w, "periodic(…)")) for w in names_used)
 
     @cached_property
-    def _identifiability(self) -> list[str]:
-        """Quantities that tell the state once the constraints are kept, displaced and wished-for ones first."""
-        v, m = self.vocabulary, self.stated
+    def _independent_quantities(self) -> list[str]:
+        """Quantities that determine a state on the constraints, `displaced` and targeted ones first."""
+        v, m = self.symbols, self.problem
         assert m.period is not None
         first = {n: v.coordinates.get(n, v.plant.values.get(n)) for n in (*m.period.displaced, *m.targets)}
         candidates = {n: e for n, e in first.items() if e is not None} | v.coordinates
-        _, basis = independent_rows(self._jacobian_entries([c.value for c in self._residuals]), np.zeros((0, len(self._y))))
-        chosen, _ = independent_rows(self._jacobian_entries(list(candidates.values())), basis)
+        _, basis = independent_rows(self._jacobian([c.value for c in self._residuals]), np.zeros((0, len(self._y))))
+        chosen, _ = independent_rows(self._jacobian(list(candidates.values())), basis)
         return [list(candidates)[i] for i in chosen]
 
-    def _jacobian_entries(self, values: Sequence[ca.SX]) -> Reals:
+    def _jacobian(self, values: Sequence[ca.SX]) -> Reals:
         """∂/∂y of expressions at the start."""
-        v = self.vocabulary
+        v = self.symbols
         if not values:
             return np.zeros((0, len(self._y)))
         function = evaluator(v, ca.jacobian(stacked(list(values)), v.y), v.plant.t)
@@ -219,24 +219,22 @@ class PhaseBuilder:
 
     @cached_property
     def _start_rows(self) -> tuple[Condition, ...]:
-        """Rows that hold at the start where it is not simply given: constraints, wishes, and what else is not free."""
-        v, e = self.vocabulary, self.equations
+        """Rows at a start that is not fixed: constraints, targets, and all other quantities that are not free."""
+        v, e = self.symbols, self.equations
         residuals = self._residuals
-        kept, basis = independent_rows(self._jacobian_entries([c.value for c in residuals]), np.zeros((0, len(self._y))))
+        kept, basis = independent_rows(self._jacobian([c.value for c in residuals]), np.zeros((0, len(self._y))))
         rows = [residuals[i] for i in kept]
-        loose, basis = independent_rows(self._jacobian_entries(list(self._free.values())), basis)
+        loose, basis = independent_rows(self._jacobian(list(self._free.values())), basis)
         for i, name in enumerate(self._free):
             if i not in loose:
                 raise ArgumentError(
-                    f"{e.name}: {name!r} cannot be free at the start: constraints and other free quantities decide it"
+                    f"{e.name}: {name!r} cannot be free at the start: constraints and other free quantities determine it"
                 )
-        targeted = {n: v.plant.values[n] for n in self.stated.targets if n in v.plant.values and n not in self._free}
-        first, basis = independent_rows(self._jacobian_entries(list(targeted.values())), basis)
-        _, basis = independent_rows(
-            self._jacobian_entries([value for _, value in self.returns]), basis
-        )  # these follow from the end
+        targeted = {n: v.plant.values[n] for n in self.problem.targets if n in v.plant.values and n not in self._free}
+        first, basis = independent_rows(self._jacobian(list(targeted.values())), basis)
+        _, basis = independent_rows(self._jacobian([value for _, value in self.returns]), basis)  # determined by the end
         others = list(v.coordinates.items())
-        second, _ = independent_rows(self._jacobian_entries([value for _, value in others]), basis)
+        second, _ = independent_rows(self._jacobian([value for _, value in others]), basis)
         reported = [*(list(targeted.items())[i] for i in first), *(others[i] for i in second)]
         values = evaluator(v, stacked([value for _, value in reported]), v.plant.t)(
             0.0, self._y, self._z, self.inputs, self.p
@@ -246,30 +244,30 @@ class PhaseBuilder:
 
     @cached_property
     def start_fixed(self) -> bool:
-        if self.before is not None or self._free or self.returns:
+        if self.previous is not None or self._free or self.returns:
             return False
-        moved = [v for n, v in self.vocabulary.plant.values.items() if n in self.stated.targets]
+        moved = [v for n, v in self.symbols.plant.values.items() if n in self.problem.targets]
         values = stacked([*(c.value for c in self._residuals), *moved])
-        place = {q.name: i for i, q in enumerate(self.equations.parameters)}
-        unknown = stacked([self.vocabulary.plant.p[place[n]] for n in self.unknown if n in place])
+        index = {q.name: i for i, q in enumerate(self.equations.parameters)}
+        unknown = stacked([self.symbols.plant.p[index[n]] for n in self.unknown if n in index])
         return not (values.numel() and unknown.numel() and ca.depends_on(values, unknown))
 
-    # ---------------------------------------------------------------- on the way and at the end
+    # ---------------------------------------------------------------- path and end
 
     @cached_property
     def _limits(self) -> dict[str, tuple[float, float]]:
-        return {name: _sides(pair) for name, pair in self.stated.limits}
+        return {name: _bounds(pair) for name, pair in self.problem.limits}
 
     @cached_property
     def path(self) -> tuple[Condition, ...]:
-        v, e = self.vocabulary, self.equations
+        v, e = self.symbols, self.equations
         plain = {*v.state_names, *self._controls}
-        found = [v.condition(name, text, f"condition {name!r}") for name, text in self.stated.path]
+        found = [v.condition(name, text, f"condition {name!r}") for name, text in self.problem.path]
         for name, (low, high) in self._limits.items():
             if name not in plain:
                 if name in {q.name for q in e.parameters}:
                     raise ArgumentError(
-                        f"{e.name}: bounds({name}=…) is a parameter; use optimize({name}=(low, high)) to choose it"
+                        f"{e.name}: bounds({name}=…) is a parameter; use optimize({name}=(low, high)) to optimize it"
                     )
                 found.append(Condition(name, v.named(name, f"bounds({name}=…)"), low, high))
         return tuple(found)
@@ -277,70 +275,70 @@ class PhaseBuilder:
     @cached_property
     def _ends(self) -> tuple[list[Condition], list[Condition]]:
         """Values at the end, and rates."""
-        v, values = self.vocabulary, []
-        for name, wanted in self.stated.ends:
+        v, values = self.symbols, []
+        for name, wanted in self.problem.ends:
             where = f"finish({name}=…)"
             if isinstance(wanted, str):
                 values.append(v.condition(name, wanted, f"finish({wanted!r})"))
             else:
-                low, high = _sides(wanted) if isinstance(wanted, tuple | list) else (float(wanted), float(wanted))  # type: ignore[arg-type]
+                low, high = _bounds(wanted) if isinstance(wanted, tuple | list) else (float(wanted), float(wanted))  # type: ignore[arg-type]
                 values.append(Condition(name, v.named(name, where), low, high))
         rates = [
             Condition(f"{name} rate", v.along(v.named(name, "finish"), f"finish({name}=…, rates=…)"), rate, rate)
-            for name, rate in self.stated.end_rates
+            for name, rate in self.problem.end_rates
         ]
         return values, rates
 
     @cached_property
-    def _end(self) -> End:
+    def _end(self) -> EndConditions:
         values, rates = self._ends
-        duration = middle(*self.stated.times)
+        duration = middle(*self.problem.times)
         point = (duration, self._y, self._z, self.inputs, self.p)
-        return reachable_end(self.vocabulary, self._residuals, values, rates, point)
+        return resolve_end_conditions(self.symbols, self._residuals, values, rates, point)
 
-    def asked_before(self, kept: Sequence[str]) -> list[ca.SX]:
-        """What the phase before must know at its end, so that this one can begin."""
-        return list(self.joints(kept).values()) if self.before is not None else []
+    def needed_at_start(self, kept: Sequence[str]) -> list[ca.SX]:
+        """Expressions of the phase before that this phase needs for its start."""
+        return list(self.link_expressions(kept).values()) if self.previous is not None else []
 
-    def joints(self, kept: Sequence[str]) -> dict[str, ca.SX]:
-        """Kept states at the beginning, by expressions of the phase before."""
-        assert self.before is not None
-        earlier, joint = self.before.vocabulary, self.stated.joint
-        mine = set(self.vocabulary.state_names)
-        for name in (*(joint.joined or ()), *joint.jump):
+    def link_expressions(self, kept: Sequence[str]) -> dict[str, ca.SX]:
+        """Kept states at the start, as expressions of the phase before."""
+        assert self.previous is not None
+        earlier, link = self.previous.symbols, self.problem.link
+        mine = set(self.symbols.state_names)
+        for name in (*(link.joined or ()), *link.jump):
             if name not in mine:
-                raise ArgumentError(f"{self.equations.name}: then(…): it has no state {name!r}{did_you_mean(name, mine)}")
+                raise ArgumentError(f"{self.equations.name}: then(…): there is no state {name!r}{did_you_mean(name, mine)}")
         found = {}
         for name in kept:
-            if name in joint.jump:
-                found[name] = earlier.value(joint.jump[name], f"jump of {name!r}")
-            elif name in (joint.joined if joint.joined is not None else kept) and name in earlier.state_names:
+            if name in link.jump:
+                found[name] = earlier.value(link.jump[name], f"jump of {name!r}")
+            elif name in (link.joined if link.joined is not None else kept) and name in earlier.state_names:
                 found[name] = earlier.plant.values[name]
         return found
 
-    # ---------------------------------------------------------------- all together
+    # ---------------------------------------------------------------- the phase
 
-    def phase(self, asked: Sequence[ca.SX]) -> Phase:
-        m, v, cost = self.stated, self.vocabulary, self.stated.cost
+    def phase(self, needed: Sequence[ca.SX]) -> Phase:
+        m, v, cost = self.problem, self.symbols, self.problem.cost
         integrand = v.value(cost.integral, "minimize(integral=…)") if cost is not None and cost.integral is not None else None
         final = v.value(cost.final, "minimize(final=…)") if cost is not None and cost.final is not None else None
-        start_rows = () if self.start_fixed or self.before is not None else self._start_rows
+        start_rows = () if self.start_fixed or self.previous is not None else self._start_rows
         values = [c.value for c in (*self._end.conditions, *self.path)] + [value for _, value in self.returns]
-        values += [*asked, *(e for e in (integrand, final) if e is not None)]
+        values += [*needed, *(e for e in (integrand, final) if e is not None)]
         kept = needed_states(v, values, list(self._limits), [c.value for c in start_rows])
-        place = {name: i for i, name in enumerate(v.state_names)}
+        index = {name: i for i, name in enumerate(v.state_names)}
         used = {i for i, name in enumerate(v.state_names) if name in kept}
         rows = tuple(c for c in start_rows if set(ca.jacobian_sparsity(c.value, v.y).get_triplet()[1]) & used)
         plain = {n: pair for n, pair in self._limits.items() if n in kept or n in self._controls}
         if self.start_fixed:
             for name, (low, high) in plain.items():
-                if name in place and not low <= self._y[place[name]] <= high:
+                if name in index and not low <= self._y[index[name]] <= high:
                     raise ArgumentError(
-                        f"{self.equations.name}: it starts with {name} = {self._y[place[name]]:.6g}, outside its bounds "
+                        f"{self.equations.name}: the start has {name} = {self._y[index[name]]:.6g}, outside its bounds "
                         f"({low:g}, {high:g})"
                     )
         return Phase(
-            vocabulary=v,
+            symbols=v,
             kept=kept,
             unknown_parameters=self.unknown,
             p=self.p,
@@ -363,10 +361,10 @@ class PhaseBuilder:
         )
 
     def _notes(self, kept: Sequence[str]) -> list[str]:
-        left = [name for name in self.vocabulary.state_names if name not in kept]
-        held = [f"{q.name} = {self.inputs[i]:g}" for i, q in enumerate(self.equations.inputs) if q.name not in self._controls]
-        notes = [f"left out, since nothing asked for depends on them: {', '.join(left)}"] if left else []
-        return notes + ([f"inputs that are held: {', '.join(held)}"] if held else [])
+        left = [name for name in self.symbols.state_names if name not in kept]
+        constant = [f"{q.name} = {self.inputs[i]:g}" for i, q in enumerate(self.equations.inputs) if q.name not in self._controls]
+        notes = [f"states left out because cost and conditions do not depend on them: {', '.join(left)}"] if left else []
+        return notes + ([f"constant inputs: {', '.join(constant)}"] if constant else [])
 
 
 @lru_cache(maxsize=16)
@@ -374,7 +372,7 @@ def _starts(equations: Equations) -> StartProblem:
     return StartProblem(equations)
 
 
-def _sides(pair: tuple[float | None, float | None]) -> tuple[float, float]:
+def _bounds(pair: tuple[float | None, float | None]) -> tuple[float, float]:
     low, high = pair
     return (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
 

@@ -1,8 +1,9 @@
-"""A solution from a file or another process, made whole again: the maneuver is posed and simulated, nothing is searched for."""
+"""Solutions restored from files and other processes: the stored result is simulated again, without a new search."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +13,34 @@ from draisine.errors import DataError
 from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.adjoint.solve import restored_by_adjoint
 from draisine.optimal.files import ARRAYS, GROUP, SCHEMES, Reals, digest
-from draisine.optimal.ipopt import Answer, Outcome
-from draisine.optimal.restore import Kept
+from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.solve import restored_by_transcription
 from draisine.results.formats import netcdf
 from draisine.results.load import MAX_NUMBERS
 from draisine.results.metadata import decode
 
 if TYPE_CHECKING:
+    from draisine.numerics.direct_methods import Collocation, MultipleShooting
     from draisine.optimal.maneuver import OptimalControlProblem
     from draisine.optimal.solution import Solution
 
 
+@dataclass(frozen=True, eq=False)
+class StoredSolution:
+    """The result of the solver and the method, for files and other processes. With the maneuver it gives the whole solution."""
+
+    schemes: tuple[Collocation | MultipleShooting | Adjoint, ...]  # one per phase
+    answer: NlpSolution
+    conflicts: tuple[str, ...]
+    rounds: int
+
+    @staticmethod
+    def of(solution: Solution) -> StoredSolution:
+        return StoredSolution(tuple(p.scheme for p in solution.phases), solution.answer, solution.conflicts, solution.rounds)
+
+
 def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
-    """The solution of this maneuver that `save` wrote."""
+    """Load the solution of this maneuver from a file written by `save`."""
     import xarray
 
     source = Path(path)
@@ -35,45 +50,45 @@ def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: i
         with xarray.open_dataset(source, group=GROUP, engine=netcdf.engine("loading .nc"), decode_cf=False) as dataset:
             sizes = [int(dataset[n].size) for n in ARRAYS]
             if sum(sizes) > limit:
-                raise DataError(f"it holds {sum(sizes)} numbers, more than {limit}")
+                raise DataError(f"the file holds {sum(sizes)} numbers, more than {limit}")
             arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in ARRAYS]
             reported = decode(dataset["told"].values.item())
         kept = _reported(reported, arrays)
     except (DataError, TypeError, ValueError) as problem:
         raise DataError(f"{source}: {problem}") from None
     except (OSError, KeyError) as problem:
-        raise DataError(f"{source}: it holds no solution of a maneuver ({str(problem).splitlines()[0][:120]})") from None
+        raise DataError(f"{source}: the file holds no solution of a maneuver ({str(problem).splitlines()[0][:120]})") from None
     if len(kept.schemes) != len(maneuver.phases):
-        raise DataError(f"{source}: it holds {len(kept.schemes)} phases, the maneuver has {len(maneuver.phases)}")
+        raise DataError(f"{source}: the file holds {len(kept.schemes)} phases, the maneuver has {len(maneuver.phases)}")
     found = restored(kept, maneuver)
     if reported.get("digest") != digest(found.phases):
         raise DataError(
-            f"{source}: its model, conditions or costs are not those of this maneuver; state the maneuver that was solved"
+            f"{source}: model, conditions or costs differ from those of this maneuver; state the maneuver that was solved"
         )
     return found
 
 
-def restored(kept: Kept, maneuver: OptimalControlProblem) -> Solution:
-    """The solution of a maneuver from what the solver answered, simulated again."""
+def restored(kept: StoredSolution, maneuver: OptimalControlProblem) -> Solution:
+    """The solution of a maneuver from the stored result, simulated again."""
     if isinstance(kept.schemes[0], Adjoint):
         return restored_by_adjoint(maneuver, kept.schemes[0], kept.answer)
     schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
     return restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds)
 
 
-def _reported(reported: Any, arrays: list[Reals]) -> Kept:
+def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
     if not isinstance(reported, dict) or not isinstance(reported.get("schemes"), list):
-        raise DataError("what it tells of its solution is damaged")
+        raise DataError("the description of the solution is damaged")
     schemes = []
     for each in reported["schemes"]:
         kind = each.get("kind")
         given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in each.items() if n != "kind"}
         if kind not in SCHEMES:
-            raise DataError(f"its method {kind!r} is unknown")
+            raise DataError(f"method {kind!r} is unknown")
         if isinstance(given.get("descent"), dict):
             given["descent"] = Descent(**given["descent"])
-        schemes.append(SCHEMES[kind](**given))  # checked by the scheme itself
+        schemes.append(SCHEMES[kind](**given))  # validated by the class
     objective, violation, stationarity = (float(reported[name]) for name in ("objective", "violation", "stationarity"))
-    words = Outcome(reported["outcome"]), str(reported["said"]), int(reported["iterations"])
-    answer = Answer(arrays[0], arrays[1], arrays[2], objective, *words, violation, stationarity, {})
-    return Kept(tuple(schemes), answer, tuple(str(f) for f in reported["fighting"]), int(reported["rounds"]))
+    outcome = Outcome(reported["outcome"]), str(reported["solver_status"]), int(reported["iterations"])
+    answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, {})
+    return StoredSolution(tuple(schemes), answer, tuple(str(f) for f in reported["conflicts"]), int(reported["rounds"]))

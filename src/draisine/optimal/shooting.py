@@ -1,26 +1,22 @@
-"""Multiple shooting: a fixed number of Runge–Kutta steps from each point of the mesh to the next, controls constant in between.
+"""Multiple shooting: a fixed number of Runge–Kutta steps from each mesh point to the next, with constant controls in between.
 
-Derivatives are exact ones of the map Φ that the steps make. With K_s = F(X_s), X_s = x + Σ a K, sensitivities are carried along
-with the stages. For the Hessian of λᵀΦ the stages' multipliers μ_s follow backwards, and it is Σ (∂W_s)ᵀ (∂²μ_sᵀF) ∂W_s, W_s
-being all arguments of stage s: a map is a sum of rates, so no other term appears.
+Derivatives are exact derivatives of the map Φ of these steps. With K_s = F(X_s), X_s = x + Σ a K, first derivatives are
+propagated with the stages. The Hessian of λᵀΦ is Σ (∂W_s)ᵀ (∂²μ_sᵀF) ∂W_s, with W_s all arguments of stage s and μ_s the
+multipliers of the stages, computed backward. The map is a sum of rates, so no other term appears.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.numerics.direct_methods import Grid, breaks_of, check_breaks
+from draisine.numerics.direct_methods import STEPS, MultipleShooting
 from draisine.numerics.runge_kutta import RK4
-
-if TYPE_CHECKING:
-    from draisine.optimal.node_functions import CompiledCluster
-    from draisine.optimal.phase import Phase
+from draisine.optimal.node_functions import CompiledCluster
+from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -28,72 +24,36 @@ Indices = NDArray[np.int64]
 A, B, C = RK4.a, RK4.b, RK4.c
 
 
-@dataclass(frozen=True)
-class MultipleShooting:
-    """`steps` of the classical Runge–Kutta method in each of the `intervals` (their number, or the points between them)."""
+def steps_of(scheme: MultipleShooting) -> int:
+    """Runge–Kutta steps per interval."""
+    return STEPS if scheme.steps is None else scheme.steps
 
-    intervals: int | tuple[float, ...] = 60
-    steps: int = 4
 
-    def __post_init__(self) -> None:
-        check_breaks("MultipleShooting", self.intervals)
-        if self.steps < 1:
-            raise ArgumentError(f"Shooting: at least one step per interval is needed, got {self.steps!r}")
-
-    @property
-    def order(self) -> int:
-        return 4
-
-    def on(self, breaks: Reals) -> MultipleShooting:
-        """The same steps on another mesh."""
-        return replace(self, intervals=tuple(float(b) for b in breaks))
-
-    @cached_property
-    def grid(self) -> Grid:
-        breaks = breaks_of(self.intervals)
-        n = len(breaks) - 1
-        each = np.arange(n)
-        point_of = np.stack([each, each + 1], axis=1)
-        none = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
-        return Grid(
-            breaks=breaks,
-            points=breaks,
-            node_point=each,
-            node_control=each,
-            control_times=breaks[:-1],
-            linear=(each, each + 1, np.ones(n)),
-            rates=none,
-            weights=np.diff(breaks),
-            point_local=np.array([0.0, 1.0]),
-            point_of=point_of,
-            control_local=np.zeros(1),
-            control_of=each[:, None],
-            node_of=each[:, None],
-            node_local=np.zeros(1),
-            hermite=False,
-            start_node=0,
-            end_node=n - 1,
+def check_scheme(scheme: MultipleShooting) -> None:
+    """Refuse settings that apply to estimation only."""
+    if scheme.window is not None or scheme.known_start or scheme.states or scheme.spread or scheme.integration is not None:
+        raise ArgumentError(
+            "MultipleShooting: window, known_start, states, spread and integration are settings of estimate(…); "
+            "optimal control takes MultipleShooting(intervals, steps)"
         )
 
 
-class MapCluster:
-    """From the state, control and shared unknowns of each interval to the state at its end and the integral of the cost."""
+class ShootingCluster:
+    """The map from state, control and shared unknowns of each interval to the state at its end and the integral of the cost."""
 
     def __init__(self, phase: Phase, scheme: MultipleShooting, where: Indices, breaks: Reals) -> None:
-        from draisine.optimal.node_functions import CompiledCluster
-
         if phase.algebraic_size:
             raise ModelError(
-                f"{phase.equations.name}: accelerations or multipliers are solved for at run time, which shooting does not do; "
-                "use Collocation, or derive the model with formulation=Reduced()"
+                f"{phase.equations.name}: its equations solve for accelerations or multipliers at run time, which multiple "
+                "shooting does not support; use Collocation, or derive the model with formulation=Reduced()"
             )
-        self.where, self._steps = where, scheme.steps
+        self.where, self._steps = where, steps_of(scheme)
         self._nx, self._n = len(phase.kept), where.shape[1]
-        self._count, self._h = len(where), np.diff(breaks) / scheme.steps
+        self._count, self._h = len(where), np.diff(breaks) / self._steps
         self._breaks = breaks
-        # one cluster for every stage, as τ differs
+        # one cluster for each stage, since τ differs
         self._stages: list[CompiledCluster] = []
-        for step in range(scheme.steps):
+        for step in range(self._steps):
             for c in C:
                 numbers = phase.node_numbers(breaks[:-1] + (step + c) * self._h)
                 self._stages.append(CompiledCluster(phase.motion, where, numbers))
@@ -109,12 +69,12 @@ class MapCluster:
             stage.adopt(self._stages[0])
 
     @cached_property
-    def slope_places(self) -> tuple[Indices, Indices]:
+    def jacobian_indices(self) -> tuple[Indices, Indices]:
         rows, columns = np.indices((self._width, self._n))
         return rows.ravel(), columns.ravel()
 
     @cached_property
-    def bend_places(self) -> tuple[Indices, Indices]:
+    def hessian_indices(self) -> tuple[Indices, Indices]:
         rows, columns = np.triu_indices(self._n)
         return rows.astype(np.int64), columns.astype(np.int64)
 
@@ -122,7 +82,7 @@ class MapCluster:
         return self._run(w)[0]
 
     def _run(self, w: Reals) -> tuple[Reals, list[Reals]]:
-        """Results, and the arguments of every stage."""
+        """Results, and the arguments of each stage."""
         nx, h = self._nx, self._h[:, None]
         total = np.zeros((len(w), self._width))
         total[:, :nx] = w[:, :nx]
@@ -151,7 +111,7 @@ class MapCluster:
             for s in range(len(B)):
                 cluster = self._stage(step, s)
                 slope = np.zeros((len(w), self._width, n))
-                rows, columns = cluster.slope_places
+                rows, columns = cluster.jacobian_indices
                 slope[:, rows, columns] = cluster.jacobian(inner[step * len(B) + s])
                 seed = total[:, :nx] + h * sum((A[s, r] * rates[r][:, :nx] for r in range(s) if A[s, r]), start=np.zeros(1))
                 through = slope[:, :, :nx] @ seed
@@ -171,7 +131,7 @@ class MapCluster:
         _, inner = self._run(w)
         _, seeds, local = self._dense_jacobian(w, inner)
         total = np.zeros((len(w), n, n))
-        state = mu.copy()  # multipliers of what a step gives; the integral's stays as it is
+        state = mu.copy()  # multipliers of a step's result; that of the integral does not change
         for step in reversed(range(self._steps)):
             stage_mu: list[Reals] = [np.zeros(0)] * len(B)
             back: list[Reals] = [np.zeros(0)] * len(B)
@@ -183,16 +143,16 @@ class MapCluster:
                         weight[:, :nx] += h * A[later, s] * back[later]
                 stage_mu[s] = weight
                 back[s] = np.einsum("ik,ika->ia", weight, local[k][:, :, :nx])
-                total += self._bent(step, s, inner[k], seeds[k], weight)
+                total += self._stage_hessian(step, s, inner[k], seeds[k], weight)
             state = state.copy()
             state[:, :nx] += sum(back)
-        rows, columns = self.bend_places
+        rows, columns = self.hessian_indices
         return np.ascontiguousarray(total[:, rows, columns])
 
-    def _bent(self, step: int, s: int, at: Reals, seed: Reals, weight: Reals) -> Reals:
+    def _stage_hessian(self, step: int, s: int, at: Reals, seed: Reals, weight: Reals) -> Reals:
         nx, n = self._nx, self._n
         cluster = self._stage(step, s)
-        rows, columns = cluster.bend_places
+        rows, columns = cluster.hessian_indices
         entries = cluster.hessian(at, np.ascontiguousarray(weight))
         hessian = np.zeros((len(at), n, n))
         hessian[:, rows, columns] = entries

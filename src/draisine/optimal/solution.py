@@ -1,4 +1,4 @@
-"""What was found: states, controls and costates at the nodes, how good it is, and the motion that the control really makes."""
+"""Solutions of optimal control problems: states, controls and costates at the nodes, errors, and the simulated motion."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import did_you_mean
-from draisine.numerics.direct_methods import Collocation, Grid
+from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
-from draisine.optimal.first_order_conditions import Kkt, Necessary
-from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
+from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
-from draisine.optimal.shooting import MultipleShooting
+from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.verification import Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-COARSE = 0.1  # error of an interval that is worth a word
+COARSE = 0.1  # error of an interval above which the status warns
 
 
 @dataclass(frozen=True, eq=False)
 class PhaseSolution:
-    """One phase at its nodes. Rows are points of the grid for states, its control points for inputs."""
+    """One phase at its nodes. Rows are grid points for states, control points for inputs."""
 
     phase: Phase
     scheme: Collocation | MultipleShooting | Adjoint
@@ -50,9 +50,9 @@ class PhaseSolution:
     controls: Reals  # (control points, controls)
     rates: Reals  # (nodes, kept states), per unit of the grid's time
     costates: Reals  # (costate times, kept states)
-    costate_places: Reals  # in [0, 1]
-    errors: Reals  # of the intervals, relative to the states' sizes
-    necessary: Necessary | None = None  # Pontryagin's conditions
+    costate_positions: Reals  # in [0, 1]
+    errors: Reals  # of the intervals, relative to the sizes of the states
+    pontryagin: PontryaginConditions | None = None  # Pontryagin's conditions
 
     @property
     def grid(self) -> Grid:
@@ -69,15 +69,15 @@ class PhaseSolution:
 
     @property
     def costate_times(self) -> Reals:
-        return self.begin + self.duration * self.costate_places
+        return self.begin + self.duration * self.costate_positions
 
     def state(self, name: str) -> Reals:
         """A state at `times`."""
-        return self.states[:, self._place(name)]
+        return self.states[:, self._state_index(name)]
 
     def costate(self, name: str) -> Reals:
         """∂(cost to go)/∂(state) at `costate_times`: the Hamiltonian is integrand + costateᵀ rates."""
-        return self.costates[:, self._place(name)]
+        return self.costates[:, self._state_index(name)]
 
     def input(self, name: str) -> Reals:
         """A control at `input_times`."""
@@ -85,13 +85,13 @@ class PhaseSolution:
             raise UnknownNameError(f"{name!r} is not among the controls{did_you_mean(name, self.phase.controls)}")
         return self.controls[:, self.phase.controls.index(name)]
 
-    def _place(self, name: str) -> int:
+    def _state_index(self, name: str) -> int:
         if name not in self.phase.kept:
-            left = name in self.phase.vocabulary.state_names
+            left = name in self.phase.symbols.state_names
             why = (
-                "was left out, since nothing depends on it; see the trajectory"
+                "was left out because cost and conditions do not depend on it; see the trajectory"
                 if left
-                else f"is no state{did_you_mean(name, self.phase.kept)}"
+                else f"is not a state{did_you_mean(name, self.phase.kept)}"
             )
             raise UnknownNameError(f"{name!r} {why}")
         return self.phase.kept.index(name)
@@ -107,21 +107,21 @@ class PhaseSolution:
 
 @dataclass(frozen=True, eq=False)
 class Solution(Result):
-    """The answer to a maneuver.
+    """The solution of an optimal control problem.
 
-    `solution["lean"]` is a column of its `trajectory`, the motion simulated with the found control; `solution.phases` has the
-    numbers at the nodes. `discrepancy` is how far the simulation departs from them, relative to the states' sizes.
+    `solution["lean"]` is a column of its `trajectory`, the motion simulated with the optimal control; `solution.phases` has the
+    values at the nodes. `discrepancy` is the deviation of the simulation from them, relative to the sizes of the states.
     """
 
     maneuver: OptimalControlProblem
     phases: tuple[PhaseSolution, ...]
-    answer: Answer
-    parameters: Mapping[str, float]  # those that were optimized
+    answer: NlpSolution
+    parameters: Mapping[str, float]  # optimized parameters
     simulated: tuple[Simulated, ...]
     notes: tuple[str, ...]
-    conflicts: tuple[str, ...]  # of an infeasible problem: conditions that cannot be met together
+    conflicts: tuple[str, ...]  # of an infeasible problem: conditions that cannot be satisfied together
     seconds: Mapping[str, float]
-    rounds: int = 1  # meshes solved on
+    rounds: int = 1  # number of meshes
     kkt: Kkt | None = None
 
     @property
@@ -143,34 +143,34 @@ class Solution(Result):
 
     @property
     def kkt_error(self) -> float:
-        """The largest of violation and stationarity, both scaled."""
+        """The larger of the scaled constraint violation and stationarity residual."""
         return max(self.answer.violation, self.answer.stationarity)
 
     @property
     def error(self) -> float:
-        """The largest estimated error of an interval, relative to the states' sizes."""
+        """The largest estimated error of an interval, relative to the sizes of the states."""
         return max(float(p.errors.max(initial=0.0)) for p in self.phases)
 
     @cached_property
     def optimality(self) -> Optimality:
-        """KKT, Hamiltonian, switching functions against the controls, and what holds the motion back; worth printing."""
+        """KKT residuals, Hamiltonian, switching functions, and active bounds and path conditions; print it for a report."""
         return optimality(self)
 
     @cached_property
     def feedforward(self) -> Feedforward:
-        """The found control as a table of inputs: for `simulate(…, inputs=solution.feedforward)`, and for CSV files."""
+        """The optimal control as a table of inputs, for `simulate(…, inputs=solution.feedforward)` and for CSV files."""
         return feedforward(self.phases)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a NetCDF file: `draisine.load` reads the motion, `maneuver.load` the whole solution."""
+        """Write a NetCDF file: `draisine.load` reads the trajectory, `maneuver.load` the whole solution."""
         save(self, path)
 
     def animate(self, **options: Any) -> Any:
-        """The simulated motion as a film; see `Trajectory.animate`."""
+        """Animate the simulated motion; see `Trajectory.animate`."""
         return self.trajectory.animate(**{"model": self.maneuver.model, **options})
 
     def plot(self, *names: str, **options: Any) -> Any:
-        """Controls with their switching functions and the Hamiltonian; with names, those channels of the motion against time."""
+        """Plot controls with switching functions and the Hamiltonian; with names, these channels of the motion over time."""
         if names:
             return self.trajectory.plot(*names, **options)
         reported = self.optimality
@@ -185,7 +185,7 @@ class Solution(Result):
         return self.trajectory._overview()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # conditions and costs are expressions of CasADi's symbols: they are stated again from the maneuver
+        # conditions and costs are CasADi expressions, which are rebuilt from the statement
         numbers = [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in self.phases]
         rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("maneuver", "phases")}
         return _stated_again, (self.maneuver, numbers, rest)
@@ -196,9 +196,9 @@ class Solution(Result):
     def _departures(self) -> tuple[float, str, float]:
         worst = (0.0, "", 0.0)
         for phase, simulated in zip(self.phases, self.simulated, strict=True):
-            places = [phase.phase.vocabulary.state_places[i] for i in phase.phase.kept_indices]
+            indices = [phase.phase.symbols.state_indices[i] for i in phase.phase.kept_indices]
             found = phase.states[np.searchsorted(phase.grid.points, phase.grid.breaks)]
-            gap = np.abs(simulated.breaks[:, places] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
+            gap = np.abs(simulated.breaks[:, indices] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
             gap = np.where(np.isfinite(gap), gap, np.inf)
             k, i = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.size else (0, 0)
             if gap.size and gap[k, i] > worst[0]:
@@ -207,33 +207,33 @@ class Solution(Result):
 
     @property
     def discrepancy(self) -> float:
-        """Between the nodes and the simulation with the found control, the largest over states and time."""
+        """Largest deviation between the nodes and the simulation with the optimal control, over states and time."""
         return self._departures[0]
 
     @cached_property
     def status(self) -> Status:
-        """How it went, in words."""
+        """Outcome, accuracy and discrepancy as text."""
         a = self.answer
         size, name, when = self._departures
         solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
         if self.solved:
             text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}"
         elif self.conflicts:
-            text = f"{self.outcome}: these cannot be met together: {'; '.join(self.conflicts)}"
+            text = f"{self.outcome}: conditions cannot be satisfied together: {'; '.join(self.conflicts)}"
         else:
-            text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.said})"
+            text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
         if self.error > COARSE:
-            text += f"; the mesh is coarse, with errors of {self.error:.1e} in an interval: refine=Refinement(…) makes it finer"
+            text += f"; the mesh is coarse, with an error of {self.error:.1e} in an interval; use refine=Refinement(…)"
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
 
     @cached_property
     def trajectory(self) -> Trajectory:
-        """The motion simulated with the found control, with everything the model names."""
+        """The motion simulated with the optimal control, with all channels of the model."""
         models = {id(p.phase.equations) for p in self.phases}
         if len(models) > 1:
-            raise ArgumentError("the phases are of different models; take solution.trajectories")
+            raise ArgumentError("the phases have different models; use solution.trajectories")
         return self._reported(list(self.simulated), [p.phase for p in self.phases])
 
     @cached_property
@@ -254,13 +254,13 @@ class Solution(Result):
     def time(self) -> Reals:
         return self.trajectory.time
 
-    # ---------------------------------------------------------------- one phase, directly
+    # ---------------------------------------------------------------- single-phase solutions
 
     @property
     def only(self) -> PhaseSolution:
-        """The phase of a maneuver that has one."""
+        """The phase of a single-phase maneuver."""
         if len(self.phases) != 1:
-            raise ArgumentError(f"there are {len(self.phases)} phases; take one of solution.phases")
+            raise ArgumentError(f"there are {len(self.phases)} phases; use one of solution.phases")
         return self.phases[0]
 
     def costate(self, name: str) -> Reals:
@@ -274,9 +274,7 @@ class Solution(Result):
 
 
 def _stated_again(maneuver: OptimalControlProblem, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
-    """A solution from what its pickle holds."""
-    from draisine.optimal.phase_builder import posed
-
-    _, stated = posed(maneuver, [each["scheme"] for each in numbers])
+    """A solution from its pickled data."""
+    _, stated = build_phases(maneuver, [each["scheme"] for each in numbers])
     phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
     return Solution(maneuver=maneuver, phases=phases, **rest)

@@ -1,40 +1,47 @@
-"""From the statement to a verified solution: pose, guess, transcribe, compile, solve, refine, simulate."""
+"""Solution by direct transcription: build phases, guess, transcribe, compile, solve, refine the mesh, verify by simulation.
+
+When a problem is infeasible, an elastic relaxation names the conflicting conditions: the equations of motion and the bounds of
+unknowns stay, conditions at the ends and on the path may be violated, and the scaled sum of the violations is minimized."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
-from draisine.numerics.direct_methods import Collocation
-from draisine.optimal.first_order_conditions import kkt, necessary
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, PerturbedGuess, guesses
-from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_sparse_nlp
+from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, Progress, solve_sparse_nlp
+from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
-from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges, posed
-from draisine.optimal.shooting import MultipleShooting
+from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
+from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.solve import conflicts
-from draisine.optimal.transcription import Placed, Refinement, Transcribed, interval_errors, transcribe
+from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
 
 if TYPE_CHECKING:
-    from draisine.optimal.maneuver import OptimalControlProblem, Transcription
+    from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
     from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 
-SHAKES = 2  # further attempts where the default guess leads nowhere
+PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
+UNRELAXED = ("motion of ", "equation ", "time between phases")
+VIOLATED = 1e-5  # scaled
+ACTIVE = 1e-3  # of the largest multiplier
+LISTED = 5
 
 
 def solve(
     maneuver: OptimalControlProblem,
-    method: Transcription | Sequence[Transcription],
+    method: DirectMethod | Sequence[DirectMethod],
     *,
     guess: Guess | None = None,
     solver: Ipopt | None = None,
@@ -45,14 +52,14 @@ def solve(
     began = time.perf_counter()
     solver = solver or Ipopt()
     schemes = _each(method, len(maneuver.phases))
-    posers, phases = posed(maneuver, schemes)
-    task = _Task(maneuver, posers, phases)
+    builders, phases = build_phases(maneuver, schemes)
+    task = _Task(maneuver, builders, phases)
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
-    shaken = 0
-    while guess is None and shaken < SHAKES and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
-        other = task.once(schemes, PerturbedGuess(seed=shaken), solver, progress, seconds)
-        shaken += 1
+    perturbed = 0
+    while guess is None and perturbed < PERTURBATIONS and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
+        other = task.once(schemes, PerturbedGuess(seed=perturbed), solver, progress, seconds)
+        perturbed += 1
         if other.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE):
             found = other
     rounds = 1
@@ -63,73 +70,75 @@ def solve(
         schemes = [f or s for f, s in zip(finer, found.schemes, strict=True)]
         found = task.once(schemes, found.phases, solver, progress, seconds)
         rounds += 1
-    names = conflicts(found.transcribed.large, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    more = [f"the straight guess led nowhere, Shaken(seed={shaken - 1}) did better"] if shaken and not names else []
+    names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
+    more = [f"the linear guess failed; PerturbedGuess(seed={perturbed - 1}) was used"] if perturbed and not names else []
     return task.solution(found, names, more, seconds, rounds, began)
 
 
 def restored_by_transcription(
-    maneuver: OptimalControlProblem, schemes: list[Transcription], answer: Answer, conflicts: tuple[str, ...], rounds: int
+    maneuver: OptimalControlProblem, schemes: list[DirectMethod], answer: NlpSolution, conflicts: tuple[str, ...], rounds: int
 ) -> Solution:
-    """The solution that an answer to this maneuver was, simulated again; nothing is searched for."""
+    """The solution of this maneuver from a stored result, simulated again without solving."""
     began = time.perf_counter()
-    posers, phases = posed(maneuver, schemes)
-    task = _Task(maneuver, posers, phases)
-    made = task.transcribed(schemes, None)
-    if not _alike(answer, made):
+    builders, phases = build_phases(maneuver, schemes)
+    task = _Task(maneuver, builders, phases)
+    transcribed = task.transcribed(schemes, None)
+    if not _same_size(answer, transcribed):
         raise DataError(
-            f"{phases[0].equations.name}: the stored answer has {len(answer.bound_multipliers)} unknowns and "
-            f"{len(answer.row_multipliers)} conditions, this maneuver {made.large.unknowns} and {made.large.rows}; "
+            f"{phases[0].equations.name}: the stored result has {len(answer.bound_multipliers)} unknowns and "
+            f"{len(answer.row_multipliers)} conditions, this maneuver {transcribed.nlp.unknowns} and {transcribed.nlp.rows}; "
             "state the maneuver that was solved"
         )
-    return task.solution(task.found(schemes, made, answer), conflicts, [], {}, rounds, began)
+    return task.solution(task.evaluated(schemes, transcribed, answer), conflicts, [], {}, rounds, began)
 
 
-def _each(method: Transcription | Sequence[Transcription], count: int) -> list[Transcription]:
-    if isinstance(method, Collocation | MultipleShooting):
-        return [method] * count
-    if len(method) != count:
-        raise ArgumentError(f"method: {len(method)} given for {count} phases; give one for all, or one for each")
-    return list(method)
+def _each(method: DirectMethod | Sequence[DirectMethod], count: int) -> list[DirectMethod]:
+    given = [method] * count if isinstance(method, Collocation | MultipleShooting) else list(method)
+    if len(given) != count:
+        raise ArgumentError(f"method: {len(given)} given for {count} phases; give one for all, or one for each")
+    for scheme in given:
+        if isinstance(scheme, MultipleShooting):
+            check_scheme(scheme)
+    return given
 
 
-def _alike(earlier: Answer, made: Transcribed) -> bool:
-    """Whether multipliers of an earlier answer fit."""
-    large = made.large
-    return len(earlier.bound_multipliers) == large.unknowns and len(earlier.row_multipliers) == large.rows
+def _same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
+    """Whether an earlier result has the same numbers of unknowns and rows."""
+    nlp = transcribed.nlp
+    return len(earlier.bound_multipliers) == nlp.unknowns and len(earlier.row_multipliers) == nlp.rows
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    schemes: list[Transcription]
-    transcribed: Transcribed
-    answer: Answer
+class _MeshSolution:
+    schemes: list[DirectMethod]
+    transcribed: TranscribedProblem
+    answer: NlpSolution
     phases: tuple[PhaseSolution, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
     maneuver: OptimalControlProblem
-    posers: list[PhaseBuilder]
-    posed: tuple[Phase, ...]
+    builders: list[PhaseBuilder]
+    phases: tuple[Phase, ...]
 
     def once(
         self,
-        schemes: list[Transcription],
+        schemes: list[DirectMethod],
         guess: Guess | None,
         solver: Ipopt,
         progress: Progress | None,
         seconds: dict[str, float],
-    ) -> _Found:
+    ) -> _MeshSolution:
         """Solve on one mesh."""
         started = time.perf_counter()
-        made = self.transcribed(schemes, guess)
+        transcribed = self.transcribed(schemes, guess)
         compiling = time.perf_counter()
-        for share in made.large.shares:
-            share.cluster.compile()
+        for term in transcribed.nlp.terms:
+            term.cluster.compile()
         ready = time.perf_counter()
-        earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _alike(guess.answer, made) else None
-        answer = solve_sparse_nlp(made.large, made.guess, solver, progress, earlier)
+        earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _same_size(guess.answer, transcribed) else None
+        answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)
         for name, spent in (
             ("transcribe", compiling - started + answer.seconds["prepare"]),
             ("compile", ready - compiling),
@@ -137,96 +146,106 @@ class _Task:
             ("evaluate", answer.seconds["evaluate"]),
         ):
             seconds[name] = seconds.get(name, 0.0) + spent
-        return self.found(schemes, made, answer)
+        return self.evaluated(schemes, transcribed, answer)
 
-    def transcribed(self, schemes: list[Transcription], guess: Guess | None) -> Transcribed:
-        values = guesses(guess, self.posed, [s.grid for s in schemes])
-        joints = [poser.joints(phase.kept) for poser, phase in zip(self.posers[1:], self.posed[1:], strict=True)]
-        return transcribe(self.posed, schemes, values, parameter_ranges(self.maneuver), joints)
+    def transcribed(self, schemes: list[DirectMethod], guess: Guess | None) -> TranscribedProblem:
+        values = guesses(guess, self.phases, [s.grid for s in schemes])
+        link_expressions = [
+            builder.link_expressions(phase.kept) for builder, phase in zip(self.builders[1:], self.phases[1:], strict=True)
+        ]
+        return transcribe(self.phases, schemes, values, parameter_ranges(self.maneuver), link_expressions)
 
-    def found(self, schemes: list[Transcription], made: Transcribed, answer: Answer) -> _Found:
+    def evaluated(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> _MeshSolution:
         phases = tuple(
-            self._phase(phase, scheme, placed, made, answer)
-            for phase, scheme, placed in zip(self.posed, schemes, made.placed, strict=True)
+            self._phase(phase, scheme, indices, transcribed, answer)
+            for phase, scheme, indices in zip(self.phases, schemes, transcribed.indices, strict=True)
         )
-        return _Found(schemes, made, answer, phases)
+        return _MeshSolution(schemes, transcribed, answer, phases)
 
     def solution(
-        self, found: _Found, conflicts: tuple[str, ...], notes: list[str], seconds: dict[str, float], rounds: int, began: float
+        self,
+        found: _MeshSolution,
+        conflicts: tuple[str, ...],
+        notes: list[str],
+        seconds: dict[str, float],
+        rounds: int,
+        began: float,
     ) -> Solution:
-        """The answer put to the test, with all that can be said of it."""
+        """The verified solution with notes and optimality conditions."""
         started = time.perf_counter()
         simulated = self.simulated(found)
         seconds["simulate"] = time.perf_counter() - started
-        answer, made = found.answer, found.transcribed
-        reported = [note for phase in self.posed for note in phase.notes]
-        reported += [note for p in found.phases for note in doubts(p, self._parameters(p.phase, found))] + notes
-        parameters = dict(zip(self.posed[0].unknown_parameters, answer.w[made.parameters].tolist(), strict=True))
-        conditions = kkt(made.large, answer)
+        answer, transcribed = found.answer, found.transcribed
+        reported = [note for phase in self.phases for note in phase.notes]
+        reported += [note for p in found.phases for note in check_dropped(p, self._parameters(p.phase, found))] + notes
+        parameters = dict(zip(self.phases[0].unknown_parameters, answer.w[transcribed.parameters].tolist(), strict=True))
+        conditions = kkt(transcribed.nlp, answer)
         seconds["total"] = time.perf_counter() - began
         return Solution(
             self.maneuver, found.phases, answer, parameters, simulated, tuple(reported), conflicts, seconds, rounds, conditions
         )
 
-    def _phase(self, phase: Phase, scheme: Transcription, placed: Placed, made: Transcribed, answer: Answer) -> PhaseSolution:
+    def _phase(
+        self, phase: Phase, scheme: DirectMethod, indices: PhaseIndices, transcribed: TranscribedProblem, answer: NlpSolution
+    ) -> PhaseSolution:
         w, grid, nx = answer.w, scheme.grid, len(phase.kept)
-        shared = w[np.concatenate([[placed.begin, placed.length], made.parameters])]
-        if placed.cluster is not None:
-            rates = placed.cluster.values(w[placed.cluster.where])[:, :nx]
-            (share,) = [s for s in made.large.shares if s.cluster is placed.cluster]
-            multipliers = share.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])
+        shared = w[np.concatenate([[indices.begin, indices.length], transcribed.parameters])]
+        if indices.cluster is not None:
+            rates = indices.cluster.values(w[indices.cluster.where])[:, :nx]
+            (term,) = [s for s in transcribed.nlp.terms if s.cluster is indices.cluster]
+            multipliers = term.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])
             costates = multipliers.reshape(len(grid.nodes), -1)[:, :nx] / grid.weights[:, None]
-            places = grid.nodes
+            positions = grid.nodes
         else:
-            local = np.hstack([w[placed.points[:-1]], w[placed.controls], np.tile(shared, (len(grid.nodes), 1))])
+            local = np.hstack([w[indices.points[:-1]], w[indices.controls], np.tile(shared, (len(grid.nodes), 1))])
             motion = CompiledCluster(phase.motion, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(grid.nodes))
             rates = motion.values(local)[:, :nx]
-            costates, places = -answer.row_multipliers[placed.defects - 1], grid.breaks[1:]
+            costates, positions = -answer.row_multipliers[indices.defects - 1], grid.breaks[1:]
         return PhaseSolution(
             phase,
             scheme,
-            float(w[placed.begin]),
-            float(w[placed.length]),
-            w[placed.points],
-            w[placed.algebraic],
-            w[placed.controls],
+            float(w[indices.begin]),
+            float(w[indices.length]),
+            w[indices.points],
+            w[indices.algebraic],
+            w[indices.controls],
             rates,
             costates,
-            places,
-            interval_errors(phase, scheme, placed, w, rates, shared),
-            necessary(phase, scheme, placed, made, answer),
+            positions,
+            interval_errors(phase, scheme, indices, w, rates, shared),
+            pontryagin(phase, scheme, indices, transcribed, answer),
         )
 
-    def simulated(self, found: _Found) -> tuple[Simulated, ...]:
-        """All phases one after the other, each from where the simulation of the one before has come."""
-        made: list[Simulated] = []
+    def simulated(self, found: _MeshSolution) -> tuple[Simulated, ...]:
+        """Simulate all phases in sequence, each from the final state of the simulation before."""
+        runs: list[Simulated] = []
         end = 0.0
-        for k, (phase, solution, poser) in enumerate(zip(self.posed, found.phases, self.posers, strict=True)):
-            v, x = phase.vocabulary, poser.start.copy()
-            places = [v.state_places[i] for i in phase.kept_indices]
-            x[places] = solution.states[0]
+        for k, (phase, solution, builder) in enumerate(zip(self.phases, found.phases, self.builders, strict=True)):
+            v, x = phase.symbols, builder.start.copy()
+            kept = [v.state_indices[i] for i in phase.kept_indices]
+            x[kept] = solution.states[0]
             if k:
-                names = [q.name for q in self.posed[k - 1].equations.states]
+                names = [q.name for q in self.phases[k - 1].equations.states]
                 for i, q in enumerate(phase.equations.states):
-                    joined = poser.stated.joint.joined
-                    if q.name in names and q.name not in poser.stated.joint.jump and (joined is None or q.name in joined):
-                        x[i] = made[-1].final[names.index(q.name)]
-            if v.other_places and len(solution.algebraic):
-                x[v.other_places] = solution.algebraic[0, -len(v.other_places) :]
+                    joined = builder.problem.link.joined
+                    if q.name in names and q.name not in builder.problem.link.jump and (joined is None or q.name in joined):
+                        x[i] = runs[-1].final[names.index(q.name)]
+            if v.algebraic_indices and len(solution.algebraic):
+                x[v.algebraic_indices] = solution.algebraic[0, -len(v.algebraic_indices) :]
             p = self._parameters(phase, found)
-            begin = max(solution.begin, end)  # rounding must not turn time back
-            made.append(simulate_phase(phase, solution.grid, begin, solution.duration, x, solution.controls, p))
+            begin = max(solution.begin, end)  # rounding must not make time decrease
+            runs.append(simulate_phase(phase, solution.grid, begin, solution.duration, x, solution.controls, p))
             end = begin + solution.duration
-        return tuple(made)
+        return tuple(runs)
 
-    def _parameters(self, phase: Phase, found: _Found) -> Reals:
-        """All parameters, the chosen ones among them."""
+    def _parameters(self, phase: Phase, found: _MeshSolution) -> Reals:
+        """All parameters, including the optimized ones."""
         theta = dict(zip(phase.unknown_parameters, found.answer.w[found.transcribed.parameters], strict=True))
         return np.array([theta.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
 
 
-def doubts(solution: PhaseSolution, p: Reals) -> list[str]:
-    """Conditions at the end that were thought to follow from others, and do not."""
+def check_dropped(solution: PhaseSolution, p: Reals) -> list[str]:
+    """Conditions at the end that were dropped as redundant but are not satisfied."""
     phase = solution.phase
     if not phase.dropped:
         return []
@@ -238,7 +257,60 @@ def doubts(solution: PhaseSolution, p: Reals) -> list[str]:
     reported = phase.evaluator({n: e for n, e, _ in phase.dropped})
     values = reported(solution.begin + solution.duration, y, z, u, p).full().ravel()
     return [
-        f"finish: {name} was left out as a consequence of the others, but is {value:.3g} instead of {wanted:g}"
+        f"finish: {name} was dropped as a consequence of the other conditions, but is {value:.3g} instead of {wanted:g}"
         for (name, _, wanted), value in zip(phase.dropped, values, strict=True)
         if abs(value - wanted) > 1e-5
     ]
+
+
+# ---------------------------------------------------------------- infeasible problems
+
+
+def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ...]:
+    """Names of the conditions that cannot be satisfied, then of the bounds that prevent it."""
+    soft = np.array([i for i, name in enumerate(nlp.row_names) if not name.startswith(UNRELAXED)], dtype=np.int64)
+    if not len(soft):
+        return ()
+    relaxed = _relaxed(nlp, soft)
+    answer = solve_sparse_nlp(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
+    n = nlp.unknowns
+    over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
+    violated: dict[str, float] = {}
+    for i, amount in zip(soft, over - under, strict=True):
+        if abs(amount) > VIOLATED:
+            name = nlp.row_names[i]
+            violated[name] = max(violated.get(name, 0.0), abs(float(amount)), key=abs)
+    active: dict[str, float] = {}
+    multipliers = answer.bound_multipliers[:n] * nlp.scale
+    fixed = nlp.low == nlp.high
+    most = np.abs(np.where(fixed, 0.0, multipliers)).max(initial=0.0)
+    for name, value, given in zip(nlp.unknown_names, multipliers, fixed, strict=True):
+        if not given and most > 0 and abs(value) > ACTIVE * most:
+            active[f"bounds of {name}"] = max(active.get(f"bounds of {name}", 0.0), abs(float(value)))
+    first = [f"{name} (misses by {size:.3g})" for name, size in sorted(violated.items(), key=lambda item: -item[1])]
+    second = [name for name, _ in sorted(active.items(), key=lambda item: -item[1])]
+    return (*first[:LISTED], *second[:LISTED]) if violated else ()
+
+
+def _relaxed(nlp: SparseNLP, soft: NDArray[np.int64]) -> SparseNLP:
+    """Elastic relaxation: rows + over − under between the same bounds; the objective is the scaled sum of both."""
+    from scipy.sparse import csr_array, diags_array, hstack
+
+    height, count = nlp.linear.shape[0], len(soft)
+    keep = np.ones(height)
+    keep[0] = 0.0
+    rows, columns = np.concatenate([soft + 1, soft + 1]), np.arange(2 * count)
+    signs = np.concatenate([-np.ones(count), np.ones(count)]) * nlp.row_scale[np.concatenate([soft, soft])]
+    slack = csr_array((signs, (rows, columns)), shape=(height, 2 * count)).tolil()
+    slack[0, :] = 1.0
+    without = diags_array(keep)
+    added = np.zeros(2 * count)
+    return replace(
+        nlp,
+        linear=csr_array(hstack([csr_array(without @ nlp.linear), slack.tocsr()])),
+        terms=tuple(ClusterTerm(s.cluster, csr_array(without @ s.matrix)) for s in nlp.terms),
+        low=np.concatenate([nlp.low, added]),
+        high=np.concatenate([nlp.high, np.full(2 * count, np.inf)]),
+        unknown_names=(*nlp.unknown_names, *["slack"] * (2 * count)),
+        scale=np.concatenate([nlp.scale, np.ones(2 * count)]),
+    )

@@ -1,4 +1,4 @@
-"""Maneuvers in files: the words of a maneuver as the tables of a TOML or JSON file.
+"""Maneuvers in TOML or JSON files: the methods of a maneuver are the tables of the file.
 
     model = "bicycle"
     duration = [0.3, 5]
@@ -23,7 +23,7 @@
     intervals = 60
 
 Numbers may be written with units or as expressions of numbers ("18 deg", "pi/4"); an open side of a bound is "inf" or "-inf".
-Further phases follow as [[then]]. Files are data: texts go through the parser of expressions, and nothing in a file can run.
+Further phases follow as [[then]]. Files are data: texts are parsed as expressions, and nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -40,74 +40,73 @@ from draisine.model.file_entries import Entry
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import Guess, Held, PerturbedGuess, Straight
 from draisine.optimal.ipopt import Ipopt, Progress
-from draisine.optimal.maneuver import OptimalControlProblem, Transcription
-from draisine.optimal.shooting import MultipleShooting
+from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.solution import Solution
 from draisine.optimal.transcription import Refinement
 from draisine.program.equations import Equations
 
 FindModel = Callable[[str], Model | System | Equations]
 
-_PHASE = (
+_PHASE_KEYS = (
     "start", "finish", "bounds", "along", "minimize", "duration", "optimize", "parameters", "inputs", "controls", "periodic",
 )  # fmt: skip
-_SEARCH = ("method", "guess", "solver", "refine")
+_SOLVE_KEYS = ("method", "guess", "solver", "refine")
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
-    """A maneuver with the way in which it shall be solved."""
+class OptimizationStudy:
+    """A maneuver with the method and settings of its solution."""
 
     maneuver: OptimalControlProblem
-    method: Transcription
+    method: DirectMethod
     guess: Guess | None = None
     solver: Ipopt | None = None
     refine: Refinement | None = None
 
-    def on(self, intervals: int) -> Statement:
-        """The same on another number of intervals."""
+    def on(self, intervals: int) -> OptimizationStudy:
+        """The same with another number of intervals."""
         return replace(self, method=replace(self.method, intervals=intervals))
 
     def solve(self, progress: Progress | None = None) -> Solution:
         return self.maneuver.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
 
 
-def read_study(path: str | Path, model: FindModel) -> Statement:
-    """The maneuver that a file states; `model` finds models by name."""
+def read_study(path: str | Path, model: FindModel) -> OptimizationStudy:
+    """Read a maneuver from a file; `model` finds models by name."""
     source, text = Path(path), read_text(path, DataError)
     if source.suffix.lower() == ".json":
         content, lines = parse_json(text, str(source), DataError), ""
     else:
         content, lines = parse_toml(text, str(source), DataError), text
     try:
-        return statement_of(content, model)
+        return study_of(content, model)
     except (ModelError, ArgumentError, DataError) as problem:
         raise DataError(with_line(str(source), lines, str(problem))) from None
 
 
-def statement_of(content: Any, model: FindModel) -> Statement:
-    """The maneuver that the content of a file states.
+def study_of(content: Any, model: FindModel) -> OptimizationStudy:
+    """The maneuver in the content of a file.
 
     >>> import draisine as dr
-    >>> stated = statement_of({"model": "cart_pole", "start": {"pole": "pi"}, "finish": {"pole": 0}, "bounds": {"push": [-9, 9]},
+    >>> stated = study_of({"model": "cart_pole", "start": {"pole": "pi"}, "finish": {"pole": 0}, "bounds": {"push": [-9, 9]},
     ...                        "minimize": {"time": 1}, "method": {"intervals": 30}}, dr.gallery.model)
     >>> stated.maneuver.limits
     (('push', (-9.0, 9.0)),)
     """
-    top = Entry.of("the maneuver", content).only("model", "description", "then", *_PHASE, *_SEARCH)
+    top = Entry.of("the maneuver", content).only("model", "description", "then", *_PHASE_KEYS, *_SOLVE_KEYS)
     name = top.text("model")
-    whole = _phase(OptimalControlProblem(model(name)), top)
+    problem = _phase(OptimalControlProblem(model(name)), top)
     for number, table in enumerate(top.items("then", []), 2):
-        entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", *_PHASE)
+        entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", *_PHASE_KEYS)
         second = _phase(OptimalControlProblem(model(entry.text("model", name))), entry)
         joined = tuple(entry.texts("joined")) if entry.has("joined") else None
         jump = {n: entry.entry("jump").amount(n) for n in entry.table.get("jump", {})}
-        whole = whole.then(second, joined=joined, jump=jump)
+        problem = problem.then(second, joined=joined, jump=jump)
     guess = _guess(top.entry("guess")) if top.has("guess") else None
-    return Statement(whole, _method(top), guess, _solver(top), _refine(top))
+    return OptimizationStudy(problem, _method(top), guess, _solver(top), _refine(top))
 
 
 def _phase(m: OptimalControlProblem, top: Entry) -> OptimalControlProblem:
@@ -146,7 +145,7 @@ def _phase(m: OptimalControlProblem, top: Entry) -> OptimalControlProblem:
 
 
 def _finish(m: OptimalControlProblem, given: Entry) -> OptimalControlProblem:
-    """`rates` belongs to the quantities of the table; `conditions` are texts."""
+    """`rates` applies to the quantities of the table; `conditions` are texts."""
     values = {
         n: _pair(given, n) if isinstance(v, list) else _number(given, n)
         for n, v in given.table.items()
@@ -156,35 +155,37 @@ def _finish(m: OptimalControlProblem, given: Entry) -> OptimalControlProblem:
     return m.finish(*given.texts("conditions", []), rates=rates, **values)
 
 
-def _method(top: Entry) -> Transcription:
+def _method(top: Entry) -> DirectMethod:
     given = top.entry("method") if top.has("method") else Entry("method", {})
-    kind = given.text("kind", "collocation", ("collocation", "shooting"))
-    given.only("kind", *(("scheme", "degree", "intervals", "held") if kind == "collocation" else ("intervals", "steps")))
-    intervals = _whole(given, "intervals", 60)
-    if kind == "shooting":
-        return MultipleShooting(intervals, _whole(given, "steps", 4))
+    kind = given.text("kind", "collocation", ("collocation", "multiple_shooting"))
+    given.only(
+        "kind", *(("scheme", "degree", "intervals", "constant_controls") if kind == "collocation" else ("intervals", "steps"))
+    )
+    intervals = _integer(given, "intervals", 60)
+    if kind == "multiple_shooting":
+        return MultipleShooting(intervals, _integer(given, "steps", 4))
     scheme = given.text("scheme", "radau")
-    return Collocation(scheme, _whole(given, "degree", 3), intervals, given.flag("held", False))  # type: ignore[arg-type]
+    return Collocation(scheme, _integer(given, "degree", 3), intervals, given.flag("constant_controls", False))  # type: ignore[arg-type]
 
 
 def _guess(given: Entry) -> Straight | Held | PerturbedGuess:
-    kind = given.text("kind", "straight", ("straight", "held", "shaken"))
-    given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "shaken" else ()))
+    kind = given.text("kind", "linear", ("linear", "constant", "perturbed"))
+    given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "perturbed" else ()))
     duration = _number(given, "duration") if given.has("duration") else None
     inputs = _numbers(given.entry("inputs")) if given.has("inputs") else {}
-    if kind == "held":
+    if kind == "constant":
         return Held(duration, inputs)
-    straight = Straight(duration, inputs)
-    if kind == "straight":
-        return straight
-    return PerturbedGuess(straight, _whole(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
+    linear = Straight(duration, inputs)
+    if kind == "linear":
+        return linear
+    return PerturbedGuess(linear, _integer(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
 
 
 def _solver(top: Entry) -> Ipopt | None:
     if not top.has("solver"):
         return None
     given = top.entry("solver").only("tolerance", "iterations")
-    return Ipopt(_number(given, "tolerance") if given.has("tolerance") else 1e-8, _whole(given, "iterations", 1000))
+    return Ipopt(_number(given, "tolerance") if given.has("tolerance") else 1e-8, _integer(given, "iterations", 1000))
 
 
 def _refine(top: Entry) -> Refinement | None:
@@ -192,7 +193,7 @@ def _refine(top: Entry) -> Refinement | None:
         return None
     given = top.entry("refine").only("tolerance", "rounds", "most")
     tolerance = _number(given, "tolerance") if given.has("tolerance") else 1e-6
-    return Refinement(tolerance, _whole(given, "rounds", 6), _whole(given, "most", 600))
+    return Refinement(tolerance, _integer(given, "rounds", 6), _integer(given, "most", 600))
 
 
 # -------------------------------------------------------------------------------------------------------- numbers
@@ -209,7 +210,7 @@ def _number(given: Entry, key: str) -> float:
 def _pair(given: Entry, key: str) -> tuple[float, float]:
     both = given.items(key)
     if len(both) != 2 or not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in both):
-        raise DataError(f"{key} of {given.where}: give a low and a high side, such as [-5, 5] or [0, 'inf'], got {both!r}")
+        raise DataError(f"{key} of {given.where}: give a lower and an upper bound, such as [-5, 5] or [0, 'inf'], got {both!r}")
     low, high = (_amount(v, f"{key} of {given.where}") for v in both)
     return low, high
 
@@ -226,10 +227,10 @@ def _amount(value: str | int | float, where: str) -> float:
     try:
         return evaluate_number(parse(value))
     except ValueError as problem:
-        raise DataError(f"{where}: {value!r} is no number ({problem})") from None
+        raise DataError(f"{where}: {value!r} is not a number ({problem})") from None
 
 
-def _whole(given: Entry, key: str, default: int) -> int:
+def _integer(given: Entry, key: str, default: int) -> int:
     value = given.amount(key, default)
     if not isinstance(value, int):
         raise DataError(f"{key} of {given.where}: give a whole number, got {value!r}")

@@ -1,11 +1,12 @@
-"""The words of a maneuver: everything a model names, as expressions of time, states, algebraic unknowns, inputs and parameters.
+"""Symbolic model for optimal control: all named quantities as expressions of time, states, algebraic unknowns, inputs and
+parameters.
 
-Every kind of dynamics takes one form here, ẏ = f and 0 = g in (t, y, z, u, p):
+All kinds of dynamics take the semi-explicit form ẏ = f, 0 = g in (t, y, z, u, p):
 
 - explicit ẋ = f(t, x, u, p): y = x, no z;
-- `LinearSolveProgram`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a few of them
-  can be `eliminated`, for those who need ẏ = f alone;
-- `DaeResidual`, 0 = F(t, x, ẋ, u, p): y are the unknowns whose derivative enters, z = (ẏ, all others), f = ẏ, g = F.
+- `LinearSolveProgram`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a small z can be
+  `eliminated` where ẏ = f is needed;
+- `DaeResidual`, 0 = F(t, x, ẋ, u, p): y are the unknowns with a derivative in F, z = (ẏ, all others), f = ẏ, g = F.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
-    """The names of a system of equations with the controls that are to be found."""
+class SymbolicModel:
+    """The named quantities of a system of equations with the given controls."""
 
     equations: Equations
     controls: tuple[str, ...]
-    eliminated: bool = False  # what `LinearSolveProgram` dynamics solves for is solved for in symbols
+    eliminated: bool = False  # z of `LinearSolveProgram` dynamics is solved for symbolically
 
     @cached_property
     def plant(self) -> Plant:
@@ -66,34 +67,34 @@ class Vocabulary:
         return dynamics.differential if isinstance(dynamics, DaeResidual) else (True,) * len(self.equations.states)
 
     @cached_property
-    def state_places(self) -> list[int]:
-        """Which of the system's states are y."""
+    def state_indices(self) -> list[int]:
+        """Indices of the system's states that are y."""
         return [i for i, moving in enumerate(self._differential) if moving]
 
     @cached_property
-    def other_places(self) -> list[int]:
-        """Which of the system's states are algebraic."""
+    def algebraic_indices(self) -> list[int]:
+        """Indices of the system's states that are algebraic."""
         return [i for i, moving in enumerate(self._differential) if not moving]
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        return tuple(self.equations.states[i].name for i in self.state_places)
+        return tuple(self.equations.states[i].name for i in self.state_indices)
 
     @cached_property
     def y(self) -> ca.SX:
-        return stacked([self.plant.x[i] for i in self.state_places])
+        return stacked([self.plant.x[i] for i in self.state_indices])
 
     @cached_property
     def _solved_for(self) -> ca.SX:
-        """What is solved for by `LinearSolveProgram` dynamics, or the rates ẏ of `DaeResidual` ones."""
+        """z of `LinearSolveProgram` dynamics, or the rates ẏ of `DaeResidual` dynamics."""
         dynamics = self.equations.dynamics
         if isinstance(dynamics, LinearSolveProgram):
             return ca.SX.sym("z", dynamics.size)
-        return ca.SX.sym("rate", len(self.state_places) if isinstance(dynamics, DaeResidual) else 0)
+        return ca.SX.sym("rate", len(self.state_indices) if isinstance(dynamics, DaeResidual) else 0)
 
     @cached_property
     def _solution(self) -> ca.SX:
-        """What `LinearSolveProgram` dynamics solves for, as an unknown or in symbols."""
+        """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution."""
         dynamics = self.equations.dynamics
         if not self.eliminated:
             return self._solved_for
@@ -105,7 +106,7 @@ class Vocabulary:
     def z(self) -> ca.SX:
         if self.eliminated:
             return ca.SX(0, 1)
-        return ca.vertcat(self._solved_for, *[self.plant.x[i] for i in self.other_places])
+        return ca.vertcat(self._solved_for, *[self.plant.x[i] for i in self.algebraic_indices])
 
     @cached_property
     def rates(self) -> ca.SX:
@@ -128,28 +129,28 @@ class Vocabulary:
             return matrix @ self._solved_for - side
         if isinstance(dynamics, DaeResidual):
             rates = ca.SX.zeros(len(self._differential))
-            for i, place in enumerate(self.state_places):
+            for i, place in enumerate(self.state_indices):
                 rates[place] = self._solved_for[i]
             return dynamics.residual.function.call([plant.t, plant.x, rates, plant.inputs, plant.p])[0]
         return ca.SX(0, 1)
 
     def along(self, expression: ca.SX, where: str) -> ca.SX:
         """The time derivative along the motion."""
-        for held, what in ((self.plant.u, "a control"), (self.z, "an acceleration, a force or an algebraic unknown")):
-            if held.numel() and ca.depends_on(expression, held):
-                raise ArgumentError(f"{where}: its rate would need the derivative of {what}, which the equations do not have")
+        for excluded, what in ((self.plant.u, "a control"), (self.z, "an acceleration, a force or an algebraic unknown")):
+            if excluded.numel() and ca.depends_on(expression, excluded):
+                raise ArgumentError(f"{where}: its rate would need the derivative of {what}, which the equations do not define")
         return ca.jtimes(expression, ca.vertcat(self.plant.t, self.y), ca.vertcat(1, self.rates))
 
     @cached_property
     def coordinates(self) -> dict[str, ca.SX]:
-        """Quantities that tell a state, in the order in which they are preferred: angles stand in place of quaternions."""
+        """Quantities that determine a state, in order of preference; angles replace quaternions."""
         turned = {name for quaternion in self.equations.quaternions for name in quaternion}
         at = dict(zip(self.state_names, ca.vertsplit(self.y), strict=True)) if self.state_names else {}
         found: dict[str, ca.SX] = {}
         for quaternion in self.equations.quaternions:
             angles = attitude([at[name] for name in quaternion])
             stem = quaternion[0].removesuffix("_qw")
-            found |= {f"{stem}_{word}": angle for word, angle in zip(("heading", "lean", "pitch"), angles, strict=True)}
+            found |= {f"{stem}_{name}": angle for name, angle in zip(("heading", "lean", "pitch"), angles, strict=True)}
         return {name: symbol for name, symbol in at.items() if name not in turned} | found
 
     # ---------------------------------------------------------------- names
@@ -174,21 +175,21 @@ class Vocabulary:
             found |= {name: reported["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
         return found
 
-    def named(self, word: str, where: str) -> ca.SX:
-        """What a name stands for."""
-        if word in self.plant.values:
-            return self.plant.values[word]
-        if word not in self._forces:
+    def named(self, name: str, where: str) -> ca.SX:
+        """The expression of a name."""
+        if name in self.plant.values:
+            return self.plant.values[name]
+        if name not in self._forces:
             known = [*self.plant.values, *self._forces]
-            raise ArgumentError(f"{self.equations.name}: {where}: nothing is called {word!r}{did_you_mean(word, known)}")
-        return self._forces[word]
+            raise ArgumentError(f"{self.equations.name}: {where}: unknown name {name!r}{did_you_mean(name, known)}")
+        return self._forces[name]
 
     def value(self, text: Amount, where: str) -> ca.SX:
-        """An expression of names; text is parsed as data."""
+        """An expression of named quantities; text is parsed, not evaluated as Python."""
         return self._evaluated(amount_in(text, None, f"{self.equations.name}: {where}"), where)
 
     def _evaluated(self, expression: Expr, where: str) -> ca.SX:
-        return ca.SX(evaluate(expression, lambda word: self.named(word, where), SX_FUNCTIONS))
+        return ca.SX(evaluate(expression, lambda name: self.named(name, where), SX_FUNCTIONS))
 
     def condition(self, name: str, text: Amount, where: str) -> Condition:
         """`left <= right`, `left >= right` or `left = right`."""
@@ -196,12 +197,12 @@ class Vocabulary:
             sides = text.replace("==", "=").split("=")
             if len(sides) != 2 or "<" in text or ">" in text:
                 raise ArgumentError(
-                    f"{where}: {text!r} is no condition; write one relation, left <= right, left >= right or left = right"
+                    f"{where}: {text!r} is not a condition; write one relation, left <= right, left >= right or left = right"
                 )
             return Condition(name, self.value(sides[0].strip(), where) - self.value(sides[1].strip(), where), 0.0, 0.0)
         expression = amount_in(text, None, f"{self.equations.name}: {where}")
         if not isinstance(expression, Call) or expression.function not in ("lt", "le", "gt", "ge"):
-            raise ArgumentError(f"{where}: {text!r} is no condition; write left <= right, left >= right or left = right")
+            raise ArgumentError(f"{where}: {text!r} is not a condition; write left <= right, left >= right or left = right")
         left, right = (self._evaluated(side, where) for side in expression.arguments)
         below = expression.function in ("lt", "le")
         return Condition(name, left - right, -math.inf if below else 0.0, 0.0 if below else math.inf)

@@ -1,12 +1,12 @@
-"""A controller that keeps a mechanism on a found motion: linear, its gains changing in time.
+"""Tracking control: the time-varying linear-quadratic regulator about an optimal motion.
 
-Deviations ζ from the motion are told by names and keep the constraints (`stability.deviations`); along the motion
-δζ̇ = A(t) δζ + B(t) δu exactly. The law δu = −K(t) δζ that makes ∫ δζᵀQ δζ + δuᵀR δu least has K = R⁻¹BᵀP with
+Deviations ζ from the motion are named quantities that keep the constraints (`stability.deviations`); the linearization
+δζ̇ = A(t) δζ + B(t) δu along the motion is exact. The law δu = −K(t) δζ that minimizes ∫ δζᵀQ δζ + δuᵀR δu has K = R⁻¹BᵀP with
 
     −Ṗ = AᵀP + PA − PBR⁻¹BᵀP + Q,
 
-solved backwards by P = Y X⁻¹ with the exponential of [A, −BR⁻¹Bᵀ; −Q, −Aᵀ] from sample to sample. Beyond the end the motion is
-taken to go on for `beyond` seconds as it is there, which gives P a value to begin with.
+solved backward by P = Y X⁻¹ with the exponential of [A, −BR⁻¹Bᵀ; −Q, −Aᵀ] from sample to sample. P at the end follows from the
+same equation with the final A and B over `beyond` further seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TrackingLaw:
-    """u = u₀(t) − K(t) (ζ − ζ₀(t)); after the end, its last values. `states` name ζ, `gains` is (times, inputs, states)."""
+    """u = u₀(t) − K(t) (ζ − ζ₀(t)), with the last values after the end. `states` name ζ, `gains` is (times, inputs, states)."""
 
     model: Model | System | Equations
     states: tuple[str, ...]
@@ -50,7 +50,7 @@ class TrackingLaw:
     gains: Reals
     feedforward: Feedforward
     formulas: Mapping[str, Expr]
-    turning: frozenset[str]  # angles told between −π and π
+    wrapped_angles: frozenset[str]  # angles reported between −π and π
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- in the loop, compiled
@@ -64,13 +64,13 @@ class TrackingLaw:
         return ()
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
-        """The controls in symbols of the plant; gains and reference are tables of t."""
+        """The controls as expressions of the plant; gains and reference are tables of t."""
         named = NamedSymbols(plant)
         apart = []
         for j, name in enumerate(self.states):
             reported = self._table(f"reference_{j}", self.reference[:, j])(plant.t)
             gap = named.value(self.formulas.get(name, Name(name)), f"deviation of {name!r}") - reported
-            apart.append(ca.atan2(ca.sin(gap), ca.cos(gap)) if name in self.turning else gap)
+            apart.append(ca.atan2(ca.sin(gap), ca.cos(gap)) if name in self.wrapped_angles else gap)
         found = []
         for i, name in enumerate(self.controls):
             total = named.value(self.feedforward[name], f"law of input {name!r}")
@@ -88,37 +88,37 @@ class TrackingLaw:
         return Table(name, self.times, values, outside="hold")
 
     def on(self, model: Model | System | Equations | None = None, inputs: Mapping[str, Amount] | None = None) -> Equations:
-        """The nonlinear equations with this law compiled in, of the maneuver's model or of another one with the same names;
-        `inputs` are laws of inputs that the law does not set."""
+        """The nonlinear equations closed by this law, of the maneuver's model or of another model with the same names;
+        `inputs` are laws of the other inputs."""
         return close_loop(self.model if model is None else model, self, inputs)
 
     # ---------------------------------------------------------------- in the loop, sampled
 
     def sampled(self, rate: float) -> Sampled:
-        """The same law asked `rate` times per second and held in between, for `simulate(…, control=…)`."""
+        """The same law sampled `rate` times per second with zero-order hold, for `simulate(…, control=…)`."""
         formulas = [self.formulas.get(name, Name(name)) for name in self.states]
         used = [tuple(names(f)) for f in formulas]
 
         def command(t: float, x: State) -> dict[str, float]:
-            at = [evaluate_number(f, {n: x[n] for n in words}) for f, words in zip(formulas, used, strict=True)]
+            at = [evaluate_number(f, {n: x[n] for n in used_names}) for f, used_names in zip(formulas, used, strict=True)]
             return self.command(t, np.array(at))
 
         return Sampled(command, rate)
 
     def command(self, t: float, at: Reals) -> dict[str, float]:
         """Inputs at a time, from the values of the `states`."""
-        gap = at - self._held(t, self.reference)
+        gap = at - self._interpolated(t, self.reference)
         for j, name in enumerate(self.states):
-            if name in self.turning:
+            if name in self.wrapped_angles:
                 gap[j] = np.arctan2(np.sin(gap[j]), np.cos(gap[j]))
-        u = self.feedforward.at([t])[0] - self._held(t, self.gains) @ gap
+        u = self.feedforward.at([t])[0] - self._interpolated(t, self.gains) @ gap
         sides = [self.limits.get(name, (-np.inf, np.inf)) for name in self.controls]
         return {n: float(np.clip(value, *pair)) for n, value, pair in zip(self.controls, u, sides, strict=True)}
 
-    def _held(self, t: float, values: Reals) -> Reals:
-        place = float(np.clip(np.interp(t, self.times, np.arange(len(self.times))), 0, len(self.times) - 1))
-        k = min(int(place), len(self.times) - 2)
-        return np.asarray(values[k] + (place - k) * (values[k + 1] - values[k]))
+    def _interpolated(self, t: float, values: Reals) -> Reals:
+        chosen = float(np.clip(np.interp(t, self.times, np.arange(len(self.times))), 0, len(self.times) - 1))
+        k = min(int(chosen), len(self.times) - 2)
+        return np.asarray(values[k] + (chosen - k) * (values[k + 1] - values[k]))
 
     def __repr__(self) -> str:
         end = self.times[-1]
@@ -133,13 +133,13 @@ def tracking(
     limits: Limits | None = None,
     beyond: float | None = None,
 ) -> TrackingLaw:
-    """The time-varying linear-quadratic regulator about a solution's motion: ∫ Σ w (deviation)² + Σ r (change of input)² least.
+    """The time-varying linear-quadratic regulator about a solution, which minimizes ∫ Σ w (deviation)² + Σ r (change of input)².
 
-    - `weights`: w by name of states or outputs of motion; what they depend on is fed back too, the rest is left alone.
-    - `input_weights`: r by name of the controls, all of them.
-    - `limits`: greatest amounts of inputs, or pairs; leave some room beyond the bounds of the maneuver, since a control at its
-      bound has nothing to answer with on that side.
-    - `beyond`: seconds for which the motion is thought to go on after its end (default: its duration again).
+    - `weights`: w by name of states or outputs; deviations that these depend on are fed back too, others are not.
+    - `input_weights`: r by name, for all controls.
+    - `limits`: largest magnitudes of inputs, or pairs; choose them wider than the bounds of the maneuver, since a control at its
+      bound cannot correct in that direction.
+    - `beyond`: seconds for which the final state is assumed to continue, to initialize P (default: the duration).
 
         law = dr.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
         run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
@@ -148,15 +148,17 @@ def tracking(
     e, controls = phase.equations, phase.controls
     _check(e, controls, weights, input_weights)
     deviations = deviations_of(e, tuple(weights))
-    along = _Along(deviations, run)
+    along = _DerivativesAlong(deviations, run)
     naming = deviations.choose(along.jacobian)
     kept = _needed(naming, along.matrices(naming)[0], tuple(weights))
-    place = [naming.names.index(name) for name in kept]
+    chosen = [naming.names.index(name) for name in kept]
     a, b = along.matrices(naming)
     into = [[q.name for q in e.inputs].index(name) for name in controls]
-    a, b = a[:, place][:, :, place], b[:, place][:, :, into]
+    a, b = a[:, chosen][:, :, chosen], b[:, chosen][:, :, into]
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ArgumentError(f"{e.name}: {', '.join(kept)} do not tell deviations all along this motion; weigh other quantities")
+        raise ArgumentError(
+            f"{e.name}: {', '.join(kept)} do not determine deviations along the whole motion; weight other quantities"
+        )
     q = np.diag([float(weights.get(name, 0.0)) for name in kept])
     r = np.diag([float(input_weights[name]) for name in controls])
     gains = _riccati(along.times, a, b, q, r, solution.duration if beyond is None else float(beyond))
@@ -164,16 +166,18 @@ def tracking(
     states = {s.name for s in e.states}
     reported = {s.name for s in e.outputs if s.unit == "rad" and s.name not in states}
     sides = limit_pairs(e.name, limits or {}, controls)
-    reference = along.jacobian.values[:, [naming.chosen[i] for i in place]]
-    turning = frozenset(name for name in kept if name in reported or name in turned)
+    reference = along.jacobian.values[:, [naming.chosen[i] for i in chosen]]
+    wrapped_angles = frozenset(name for name in kept if name in reported or name in turned)
     for j, name in enumerate(kept):
-        if name in turning:
+        if name in wrapped_angles:
             reference[:, j] = np.unwrap(reference[:, j])
-    return TrackingLaw(solution.maneuver.model, kept, along.times, reference, gains, solution.feedforward, turned, turning, sides)
+    return TrackingLaw(
+        solution.maneuver.model, kept, along.times, reference, gains, solution.feedforward, turned, wrapped_angles, sides
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Along:
+class _DerivativesAlong:
     """Derivatives along a run."""
 
     deviations: Deviations
@@ -181,7 +185,7 @@ class _Along:
 
     @cached_property
     def _rows(self) -> NDArray[np.int64]:
-        """Samples, of an instant that occurs twice the later one."""
+        """Indices of samples; of a repeated time the later one."""
         later = np.append(np.diff(self.run.time) > 0, True)
         return np.flatnonzero(later)
 
@@ -202,27 +206,27 @@ class _Along:
             return naming.matrices(self.jacobian)
         except np.linalg.LinAlgError:
             name = self.deviations.equations.name
-            raise ArgumentError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
+            raise ArgumentError(f"{name}: {', '.join(naming.names)} do not determine deviations along the whole motion") from None
 
 
 def _needed(naming: Naming, a: Reals, weighed: tuple[str, ...]) -> tuple[str, ...]:
-    """What the weighed deviations depend on, now or later."""
+    """Deviations on which the weighted ones depend, directly or through their rates."""
     size = np.abs(a).max(axis=0)
     linked = size > 1e-9 * max(float(size.max()), 1e-300)
-    wanted = {naming.names.index(name) for name in weighed}
+    needed = {naming.names.index(name) for name in weighed}
     while True:
-        more = wanted | {int(j) for i in wanted for j in np.flatnonzero(linked[i])}
-        if more == wanted:
-            return tuple(name for i, name in enumerate(naming.names) if i in wanted)
-        wanted = more
+        more = needed | {int(j) for i in needed for j in np.flatnonzero(linked[i])}
+        if more == needed:
+            return tuple(name for i, name in enumerate(naming.names) if i in needed)
+        needed = more
 
 
 def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float) -> Reals:
-    """K at every time, from the end backwards."""
+    """K at all times, by backward integration."""
     from scipy.linalg import expm
 
     n, inverse = a.shape[1], np.linalg.inv(r)
-    # the last step is the one after the end, as often as it fits
+    # the last step is repeated after the end
     steps = np.append(np.diff(times), np.median(np.diff(times)))
     mean_a = 0.5 * (a + np.concatenate([a[1:], a[-1:]]))
     mean_b = 0.5 * (b + np.concatenate([b[1:], b[-1:]]))
@@ -250,8 +254,8 @@ def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float
 
 def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], input_weights: Mapping[str, float]) -> None:
     if not weights:
-        raise ArgumentError(f"{e.name}: nothing has a weight; give weights={{name: w}} for what shall be held")
-    for what, given in (("weight", weights), ("input_weights", input_weights)):
+        raise ArgumentError(f"{e.name}: no weights; give weights={{name: w}} for the quantities to track")
+    for what, given in (("weight", weights), ("input weight", input_weights)):
         for name, value in given.items():
             if not (np.isfinite(value) and value > 0):
                 raise ArgumentError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
@@ -260,4 +264,4 @@ def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], 
             raise ArgumentError(f"{e.name}: {name!r} is not among the controls of the maneuver{did_you_mean(name, controls)}")
     missing = [name for name in controls if name not in input_weights]
     if missing:
-        raise ArgumentError(f"{e.name}: give the input_weights of {missing[0]!r} too: input_weights={{…, {missing[0]!r}: r}}")
+        raise ArgumentError(f"{e.name}: the input weight of {missing[0]!r} is missing: input_weights={{…, {missing[0]!r}: r}}")

@@ -1,9 +1,13 @@
-"""A maneuver in symbols becomes a large problem in numbers: unknowns, rows and clusters of every phase, joined."""
+"""Direct transcription: unknowns, rows and clusters of every phase form one sparse nonlinear program; mesh refinement.
+
+Between its points a solution is a polynomial, and its derivative should equal the rate. The difference, integrated over an
+interval and relative to the sizes of the states, is the interval's error (Betts 2010, section 4.7). For multiple shooting it is
+the change with twice as many steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -11,21 +15,22 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
-from draisine.numerics.direct_methods import Collocation, Grid
+from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
+from draisine.numerics.runge_kutta import gauss_nodes, lagrange
 from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
-from draisine.optimal.phase import Phase, Values
-from draisine.optimal.shooting import MapCluster, MultipleShooting
+from draisine.optimal.phase import Phase, PhaseValues
+from draisine.optimal.shooting import ShootingCluster, steps_of
 from draisine.optimal.symbolic_model import Condition
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Joints = Mapping[str, ca.SX]
+LinkExpressions = Mapping[str, ca.SX]
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
-    """Where a phase's numbers are among the unknowns and rows."""
+class PhaseIndices:
+    """Indices of a phase's quantities among the unknowns and rows."""
 
     begin: int
     length: int
@@ -33,40 +38,40 @@ class Placed:
     algebraic: Indices  # (nodes, z)
     controls: Indices  # (controls, u)
     defects: Indices  # (rows of the grid, states)
-    watched: Indices  # (nodes, or points when shooting; path conditions)
+    path_rows: Indices  # (nodes, or points when shooting; path conditions)
     cluster: CompiledCluster | None  # of nodes; none when shooting
 
 
 @dataclass(frozen=True, eq=False)
-class Transcribed:
-    """The large problem, its guess, and where everything is."""
+class TranscribedProblem:
+    """The nonlinear program, its initial guess, and the indices of all quantities."""
 
-    large: SparseNLP
+    nlp: SparseNLP
     guess: Reals
-    placed: tuple[Placed, ...]
+    indices: tuple[PhaseIndices, ...]
     parameters: Indices
 
 
 def transcribe(
     phases: Sequence[Phase],
     schemes: Sequence[Collocation | MultipleShooting],
-    values: Sequence[Values],
+    values: Sequence[PhaseValues],
     ranges: Mapping[str, tuple[float, float]],
-    joints: Sequence[Joints],
-) -> Transcribed:
-    """Write down all phases; `joints` gives, for each phase but the first, its first states by those before."""
+    link_expressions: Sequence[LinkExpressions],
+) -> TranscribedProblem:
+    """Transcribe all phases; `link_expressions` gives the initial states of all phases but the first by the phase before."""
     b = Builder()
     names = phases[0].unknown_parameters
     first = [_parameter(phases, name) for name in names]
-    sides = np.array([ranges[name] for name in names]).reshape(-1, 2)
-    theta = b.unknowns(names, np.array(first), sides[:, 0], sides[:, 1], np.abs(sides).max(axis=1, initial=1e-12)).ravel()
-    placed = [
+    bounds = np.array([ranges[name] for name in names]).reshape(-1, 2)
+    theta = b.unknowns(names, np.array(first), bounds[:, 0], bounds[:, 1], np.abs(bounds).max(axis=1, initial=1e-12)).ravel()
+    indices = [
         _phase(b, phase, scheme, v, theta, k) for k, (phase, scheme, v) in enumerate(zip(phases, schemes, values, strict=True))
     ]
     for k in range(1, len(phases)):
-        _join(b, phases[k - 1], phases[k], placed[k - 1], placed[k], theta, joints[k - 1], schemes[k - 1].grid)
-    large, guess = b.large()
-    return Transcribed(large, np.clip(guess, large.low, large.high), tuple(placed), theta)
+        _join(b, phases[k - 1], phases[k], indices[k - 1], indices[k], theta, link_expressions[k - 1], schemes[k - 1].grid)
+    nlp, guess = b.build()
+    return TranscribedProblem(nlp, np.clip(guess, nlp.low, nlp.high), tuple(indices), theta)
 
 
 def _parameter(phases: Sequence[Phase], name: str) -> float:
@@ -77,7 +82,9 @@ def _parameter(phases: Sequence[Phase], name: str) -> float:
     raise AssertionError(name)
 
 
-def _phase(b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: Values, theta: Indices, number: int) -> Placed:
+def _phase(
+    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, theta: Indices, number: int
+) -> PhaseIndices:
     grid, weight = scheme.grid, phase.time_weight
     begin = b.unknowns(["t0"], np.array([v.begin]), *((0.0, 0.0) if number == 0 else (0.0, np.inf)), max(v.duration, 1.0))[0]
     low, high = phase.times
@@ -95,29 +102,29 @@ def _phase(b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: 
     b.linear(defects[row], points[point], coefficient[:, None])
     cluster = None
     if isinstance(scheme, MultipleShooting):
-        watched = _shooting(b, phase, scheme, points, controls, shared, defects)
+        path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
-        cluster, watched = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+        cluster, path_rows = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
-    return Placed(int(begin), int(length), points, algebraic, controls, defects, watched, cluster)
+    return PhaseIndices(int(begin), int(length), points, algebraic, controls, defects, path_rows, cluster)
 
 
-def _states(b: Builder, phase: Phase, grid: Grid, v: Values) -> tuple[Indices, Reals]:
-    sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.kept]).reshape(-1, 2)
-    finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
+def _states(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> tuple[Indices, Reals]:
+    bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.kept]).reshape(-1, 2)
+    finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.states).max(axis=0, initial=0.0), np.minimum(finite, 1e3))
     scale = np.where(scale > 1e-6, scale, 1.0)
-    low, high = (np.tile(sides[:, k], (len(grid.points), 1)) for k in (0, 1))
+    low, high = (np.tile(bounds[:, k], (len(grid.points), 1)) for k in (0, 1))
     if phase.start_fixed:
         low[0] = high[0] = phase.start[phase.kept_indices]
     return b.unknowns(phase.kept, v.states, low, high, scale), scale
 
 
-def _controls(b: Builder, phase: Phase, v: Values) -> Indices:
-    sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
-    finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
+def _controls(b: Builder, phase: Phase, v: PhaseValues) -> Indices:
+    bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
+    finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.controls).max(axis=0, initial=0.0), finite)
-    return b.unknowns(phase.controls, v.controls, sides[:, 0], sides[:, 1], np.where(scale > 1e-6, scale, 1.0))
+    return b.unknowns(phase.controls, v.controls, bounds[:, 0], bounds[:, 1], np.where(scale > 1e-6, scale, 1.0))
 
 
 def _nodes(
@@ -132,10 +139,10 @@ def _nodes(
     every = np.arange(count)[:, None]
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
-    watched = _path_rows(b, c, phase.path, count, nx + nz)
+    path_rows = _path_rows(b, c, phase.path, count, nx + nz)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
-    return cluster, watched
+    return cluster, path_rows
 
 
 def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Indices:
@@ -150,15 +157,15 @@ def _shooting(
 ) -> Indices:
     grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
     where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
-    c = b.cluster(MapCluster(phase, scheme, where, grid.breaks))
+    c = b.cluster(ShootingCluster(phase, scheme, where, grid.breaks))
     b.share(c, defects, np.arange(count)[:, None], np.arange(nx), -1.0)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx, 1.0)
     if phase.path:
         control = np.append(np.arange(count), count - 1)
         place = np.hstack([points, u[control], np.tile(shared, (count + 1, 1))])
-        watched = b.cluster(CompiledCluster(phase.watched, place, phase.node_numbers(grid.breaks)))
-        return _path_rows(b, watched, phase.path, count + 1, 0)
+        path = b.cluster(CompiledCluster(phase.path_formula, place, phase.node_numbers(grid.breaks)))
+        return _path_rows(b, path, phase.path, count + 1, 0)
     return np.zeros((count + 1, 0), dtype=np.int64)
 
 
@@ -172,8 +179,8 @@ def _ends(
     if node is None:
         if phase.ends_use:
             raise ArgumentError(
-                f"{phase.equations.name}: a condition or cost at the end depends on controls or forces, which this scheme does "
-                "not have there; use Collocation('radau') or 'hermite-simpson'"
+                f"{phase.equations.name}: a condition or cost at the end depends on controls or forces, which this scheme "
+                "does not evaluate there; use Collocation('radau') or 'hermite-simpson'"
             )
         node = len(grid.node_control) - 1
     last_z = z[node] if len(z) else np.zeros(0, dtype=np.int64)
@@ -183,9 +190,9 @@ def _ends(
     names = (
         [f"start: {r.name}" for r in starts] + [f"finish: {r.name}" for r in ends] + [f"periodic: {n}" for n, _ in phase.returns]
     )
-    sides = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
+    bounds = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
     if names:
-        low, high = np.array(sides).T
+        low, high = np.array(bounds).T
         sizes = np.maximum(np.where(np.isfinite(low), np.abs(low), 1.0), 1.0)
         rows = b.rows(names, 1, low, high, sizes)
         b.share(c, rows[0], 0, np.arange(len(names)), 1.0)
@@ -194,23 +201,88 @@ def _ends(
 
 
 def _join(
-    b: Builder, one: Phase, other: Phase, first: Placed, second: Placed, theta: Indices, joints: Joints, grid: Grid
+    b: Builder,
+    one: Phase,
+    other: Phase,
+    first: PhaseIndices,
+    second: PhaseIndices,
+    theta: Indices,
+    link_expressions: LinkExpressions,
+    grid: Grid,
 ) -> None:
-    """t₀ of a phase is the end of the one before, and so are its states, but for jumps."""
+    """Continuity between two phases: initial time and states follow from the end of the phase before, except for jumps."""
     row = b.rows(["time between phases"], 1, 0.0, 0.0, 1.0)[0, 0]
     b.linear([row, row, row], [second.begin, first.begin, first.length], [1.0, -1.0, -1.0])
-    if not joints:
+    if not link_expressions:
         return
-    inner = ca.vertcat(one.vocabulary.z, one.vocabulary.plant.u)
-    if inner.numel() and ca.depends_on(stacked(list(joints.values())), inner):
+    inner = ca.vertcat(one.symbols.z, one.symbols.plant.u)
+    if inner.numel() and ca.depends_on(stacked(list(link_expressions.values())), inner):
         raise ArgumentError(
-            f"{other.equations.name}: a jump depends on controls or forces; write it in states and outputs of motion"
+            f"{other.equations.name}: a jump depends on controls or forces; write it in terms of states and kinematic outputs"
         )
-    places = {name: i for i, name in enumerate(other.kept)}
-    value = ca.substitute(stacked(list(joints.values())), one.vocabulary.plant.t, one.shared[0] + one.shared[1])
+    index = {name: i for i, name in enumerate(other.kept)}
+    value = ca.substitute(stacked(list(link_expressions.values())), one.symbols.plant.t, one.shared[0] + one.shared[1])
     formula = Formula.build(f"{one.equations.name}_joint", ca.vertcat(one.y, one.shared), one._rest[0], value)
     where = np.concatenate([first.points[-1], [first.begin, first.length], theta])
     c = b.cluster(SingleCluster(formula, where, one.numbers()))
-    rows = b.rows([f"joint: {name}" for name in joints], 1, 0.0, 0.0, 1.0)[0]
-    b.share(c, rows, 0, np.arange(len(joints)), -1.0)
-    b.linear(rows, second.points[0][[places[name] for name in joints]], 1.0)
+    rows = b.rows([f"joint: {name}" for name in link_expressions], 1, 0.0, 0.0, 1.0)[0]
+    b.share(c, rows, 0, np.arange(len(link_expressions)), -1.0)
+    b.linear(rows, second.points[0][[index[name] for name in link_expressions]], 1.0)
+
+
+# ---------------------------------------------------------------- mesh refinement
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Mesh refinement: solve again on finer meshes until every interval's error is below `tolerance`, at most `rounds` times and
+    with at most `most` intervals. Where a control jumps inside an interval, the error is proportional to its length."""
+
+    tolerance: float = 1e-6
+    rounds: int = 6
+    most: int = 600
+
+    def finer(self, scheme: Collocation | MultipleShooting, errors: Reals) -> Collocation | MultipleShooting | None:
+        """The next mesh, or None if the errors are small enough or the limit of intervals is reached."""
+        bad = errors > self.tolerance
+        if not bad.any():
+            return None
+        parts = np.ones(len(errors), dtype=int)
+        parts[bad] = np.clip(np.ceil((errors[bad] / self.tolerance) ** (1.0 / (scheme.order + 1))), 2, 4).astype(int)
+        if parts.sum() > self.most:
+            return None
+        breaks = scheme.grid.breaks
+        pieces = [np.linspace(a, b, n + 1)[:-1] for a, b, n in zip(breaks[:-1], breaks[1:], parts, strict=True)]
+        return scheme.on(np.concatenate([*pieces, [1.0]]))
+
+
+def interval_errors(
+    phase: Phase, scheme: Collocation | MultipleShooting, indices: PhaseIndices, w: Reals, rates: Reals, shared: Reals
+) -> Reals:
+    """Error of each interval, the largest over the states."""
+    points, controls = w[indices.points], w[indices.controls]
+    size = np.maximum(np.abs(points).max(axis=0, initial=0.0), 1e-3)
+    grid = scheme.grid
+    if isinstance(scheme, MultipleShooting):
+        local = np.hstack([points[:-1], controls, np.tile(shared, (len(points) - 1, 1))])
+        two = [
+            ShootingCluster(phase, s, np.zeros(local.shape, dtype=np.int64), grid.breaks).values(local)[:, : len(phase.kept)]
+            for s in (scheme, replace(scheme, steps=2 * steps_of(scheme)))
+        ]
+        return np.asarray((np.abs(two[0] - two[1]) / size).max(axis=1, initial=0.0))
+    positions = gauss_nodes(len(grid.point_local) + 1)
+    h = np.diff(grid.breaks)
+    tau = (grid.breaks[:-1, None] + h[:, None] * positions).ravel()
+    y, slope = grid.states_at(tau, points, rates)
+    u = grid.controls_at(tau, controls)
+    k, s = grid.locate(tau)
+    z = np.einsum("ij,ijn->in", lagrange(grid.node_local, s), w[indices.algebraic][grid.node_of[k]])
+    local = np.hstack([y, z, u, np.tile(shared, (len(tau), 1))])
+    cluster = CompiledCluster(phase.node, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(tau))
+    reported, nx = cluster.values(local), len(phase.kept)
+    if phase.implicit:  # rates are unknowns: with the polynomial's own derivative, the error is the residual of 0 = F
+        local[:, nx : 2 * nx] = slope / shared[1]
+        missing = np.abs(cluster.values(local)[:, nx : nx + phase.algebraic_size]) * shared[1]
+    else:
+        missing = np.abs(slope - reported[:, :nx]) / size
+    return np.asarray((missing.reshape(len(h), len(positions), -1).mean(axis=1) * h[:, None]).max(axis=1, initial=0.0))

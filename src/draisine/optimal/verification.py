@@ -1,6 +1,6 @@
-"""The found control put to the test: the motion is simulated with it by the adaptive integrator, and compared.
+"""Verification of solutions: the optimal control is simulated with the adaptive integrator and compared with the nodes.
 
-Controls are polynomials in each interval, and no step crosses a corner of a control (`program.driven`).
+Controls are polynomials in each interval; no integration step crosses a discontinuity (`program.piecewise_inputs`).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ SAMPLES = 300  # about, of a phase
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """A phase simulated from its start with the found control."""
+    """A phase simulated from its start with the optimal control."""
 
     piece: Piece
-    final: Reals  # all states of the equations, where it ended
-    breaks: Reals  # (intervals + 1, states) between intervals, NaN where it did not come
+    final: Reals  # all states of the equations at the end
+    breaks: Reals  # (intervals + 1, states) at mesh points, NaN where the run ended earlier
     status: Status
     statistics: Statistics
 
 
 def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: Reals, controls: Reals, p: Reals) -> Simulated:
-    """From the state x; controls are those at the grid's control points."""
+    """Simulate from the state x; controls are values at the grid's control points."""
     degree = len(grid.control_local) - 1
     choices = _prepared(phase.equations, phase.controls, degree)
-    # coefficients in the place within an interval, from values at its control points
+    # coefficients in the position within an interval, from values at its control points
     powers = monomial_coefficients(grid.control_local)
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
     method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
@@ -56,7 +56,7 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
     states, breaks = x, np.full((len(edges), len(x)), np.nan)
     breaks[0] = x
     for k in range(len(edges) - 1):
-        given = np.concatenate([_held(phase), coefficients[k].T.ravel(), [edges[k], edges[k + 1] - edges[k]]])
+        given = np.concatenate([_constant_inputs(phase), coefficients[k].T.ravel(), [edges[k], edges[k + 1] - edges[k]]])
         times = np.linspace(edges[k], edges[k + 1], inside + 1)
         run = integrate(
             choices, states, float(edges[k + 1]), start=float(edges[k]), parameters=p, inputs=given, method=method, samples=times
@@ -70,19 +70,19 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
     return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count)
 
 
-def _held(phase: Phase) -> Reals:
+def _constant_inputs(phase: Phase) -> Reals:
     kept = [i for i, q in enumerate(phase.equations.inputs) if q.name not in phase.controls]
     return phase.inputs[kept]
 
 
 def _reported(phase: Phase, grid: Grid, runs: list[Run], coefficients: Reals, edges: Reals, p: Reals) -> Piece:
-    """All that the equations say along the runs."""
+    """All reported quantities along the runs."""
     names = [q.name for q in phase.equations.inputs]
     place = [names.index(name) for name in phase.controls]
     jumps = len(grid.control_local) == 1
     times, states, inputs = [], [], []
     for k, run in enumerate(runs):
-        first = 0 if k == 0 or jumps else 1  # where controls jump, both values are told
+        first = 0 if k == 0 or jumps else 1  # where controls jump, both values are reported
         t = run.times[first:]
         s = (t - edges[k]) / (edges[k + 1] - edges[k])
         u = np.tile(phase.inputs, (len(t), 1))
@@ -115,6 +115,6 @@ def trajectory(
 
 @lru_cache(maxsize=32)
 def _prepared(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
-    """Compiled, without what would end or divert the run."""
+    """Compiled equations without events and without changes of velocity coordinates."""
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
     return prepare(with_piecewise_inputs(plain, controls, degree))

@@ -1,5 +1,5 @@
-"""States from data: Kalman filters and smoothers that stay on the constraints.
+"""Kalman filters and smoothers on the constraint manifold.
 
-`chart` has the geometry, `noise` where noise enters, `passage` what happens between samples, `methods` the filters, `smoothing`
-the way back, `filtered` and `consistency` what comes out; `filtering` is the verb.
+`chart`: geometry; `process_noise`: where noise enters; `prediction`: between samples; `methods`: filters and smoother;
+`filter_result` and `consistency`: results; `filter`: the interface.
 """

@@ -1,15 +1,15 @@
-"""States that keep the constraints, in coordinates about one of them.
+"""Charts of the constraint manifold: coordinates about a state that satisfies the constraints.
 
 About a state x on the constraints c = 0 let T be an orthonormal basis of the tangent space, ∂c/∂x T = 0, and N one of the normal
 space. The state with coordinates ξ is
 
     y = x + T ξ + N μ,    c(y) = 0,    and so    ξ = Tᵀ(y − x),
 
-one the exact inverse of the other; a unit quaternion is met on its sphere, and no angle is singular anywhere. Where another
-state x' takes over as origin, small changes are mapped by dξ = (Tᵀ T') dξ'. Without constraints T = 1.
+exact inverses of each other; unit quaternions stay on their sphere, and no attitude is singular. With another state x' as origin,
+small changes are mapped by dξ = (Tᵀ T') dξ'. Without constraints T = 1.
 
-Of 0 = F(t, x, ẋ) some unknowns are algebraic, and have units of their own. With D those that are not, T is chosen such that D T
-is orthonormal, ξ = (D T)ᵀ D (y − x) = Lᵀ(y − x), and N spans all with Lᵀ N = 0: algebraic unknowns follow the others.
+In 0 = F(t, x, ẋ) some unknowns are algebraic. With D the selection of the differential ones, T is chosen such that D T is
+orthonormal, ξ = (D T)ᵀ D (y − x) = Lᵀ(y − x), and N spans the kernel of Lᵀ: algebraic unknowns follow.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import SolverError
 from draisine.estimation.tangent_coordinates import named_deviations
-from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
 from draisine.numerics.rank import decompose
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-# back to the constraints; residuals in units of their gradients
+# projection onto the constraints; residuals relative to the norms of their gradients
 NEWTON = BatchNewton(tolerance=1e-13, acceptable=1e-11, max_iterations=20)
-DEPENDENT = 1e-7  # share below which a constraint's gradient says nothing that others do not
+DEPENDENT = 1e-7  # relative size below which a constraint's gradient counts as dependent
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Chart:
     x: Reals  # (states,)
     tangent: Reals  # T, (states, coordinates)
     normal: Reals  # N, (states, constraints)
-    reading: Reals  # L, (states, coordinates); T itself unless unknowns are algebraic
+    reading: Reals  # L, (states, coordinates); equals T unless unknowns are algebraic
 
     def coordinates(self, y: Reals) -> Reals:
         """ξ of a state, or of states (points, states)."""
@@ -56,7 +57,7 @@ class Chart:
         return np.asarray(np.linalg.inv(self.reading.T @ other.tangent))
 
     def carried(self, covariance: Reals, other: Chart) -> Reals:
-        """A covariance told in the coordinates of the other chart."""
+        """A covariance transformed to the coordinates of the other chart."""
         if other is self:
             return covariance
         map_ = self.onto(other)
@@ -64,7 +65,7 @@ class Chart:
 
 
 @lru_cache(maxsize=32)
-def _keeping(equations: Equations) -> Kernel | None:
+def _constraint_kernel(equations: Equations) -> Kernel | None:
     """(t, x, u, p) → residuals of the constraints and their gradient by coordinates and independent velocities."""
     if not equations.constraints:
         return None
@@ -77,25 +78,25 @@ def _keeping(equations: Equations) -> Kernel | None:
 
 @dataclass(frozen=True, eq=False)
 class Manifold:
-    """All states that keep the constraints, for given parameters."""
+    """All states that satisfy the constraints, for given parameters."""
 
     equations: Equations
     p: Reals
 
     @cached_property
     def _own(self) -> int:
-        """States that count: bookkeeping such as the work done so far has no deviations."""
+        """Number of states with deviations: without bookkeeping such as accumulated work."""
         return len(self.equations.coordinates) + len(self.equations.independent)
 
     def _constraints(self, t: float, x: Reals, u: Reals) -> tuple[Reals, Reals]:
-        """Residuals (points, rows) and gradients (points, rows, own states), in units of the gradients' lengths."""
-        kernel = _keeping(self.equations)
+        """Residuals (points, rows) and gradients (points, rows, own states), relative to the norms of the gradients."""
+        kernel = _constraint_kernel(self.equations)
         if kernel is None:
             return np.zeros((len(x), 0)), np.zeros((len(x), 0, self._own))
         r, g = kernel.map([t], x, u, self.p)
         residuals, gradient = r.reshape(len(x), -1), np.asarray(g).reshape(len(x), -1, self._own)
         lengths = np.linalg.norm(gradient, axis=2)
-        counts = lengths > 1e-9  # rates of eliminated velocities have round-off alone
+        counts = lengths > 1e-9  # rates of eliminated velocities have only rounding
         scale = np.where(counts, 1.0 / np.where(counts, lengths, 1.0), 0.0)
         return residuals * scale, gradient * scale[..., None]
 
@@ -114,17 +115,17 @@ class Manifold:
         wide = np.zeros((states, own))
         wide[:own] = rows.T
         if isinstance(self.equations.dynamics, DaeResidual):
-            return self._reported_by_rates(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
+            return self._chart_of_differential(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
         return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank], wide[:, rank:])
 
-    def _reported_by_rates(self, dynamics: DaeResidual, t: float, x: Reals, tangent: Reals) -> Chart:
-        """The chart in which unknowns with a rate tell the algebraic ones."""
+    def _chart_of_differential(self, dynamics: DaeResidual, t: float, x: Reals, tangent: Reals) -> Chart:
+        """The chart in which differential unknowns determine the algebraic ones."""
         counts = np.array(dynamics.differential)
         reported, factor = np.linalg.qr(tangent * counts[:, None])
         if np.abs(np.diag(factor)).min(initial=1.0) < DEPENDENT:
             free = ", ".join(q.name for q, c in zip(self.equations.coordinates, counts, strict=True) if not c)
             raise SolverError(
-                f"{self.equations.name}: at t = {t:g} s the other unknowns do not tell {free}; the motion is singular there, or "
+                f"{self.equations.name}: at t = {t:g} s the other unknowns do not determine {free}; the motion is singular, or "
                 "not all of its constraints are known"
             )
         normal = np.linalg.qr(reported, mode="complete")[0][:, reported.shape[1] :]
@@ -136,17 +137,17 @@ class Manifold:
         if not chart.normal.shape[1]:
             return base
 
-        def evaluate(across: Reals, places: Indices) -> tuple[Reals, Reals]:
-            residuals, gradients = self._constraints(chart.t, base[places] + across[places] @ chart.normal.T, u)
+        def evaluate(across: Reals, indices: Indices) -> tuple[Reals, Reals]:
+            residuals, gradients = self._constraints(chart.t, base[indices] + across[indices] @ chart.normal.T, u)
             return residuals, gradients @ chart.normal[: self._own]
 
-        # rows may repeat each other: least squares on what is consistent
+        # rows may be dependent: least-norm steps
         found = NEWTON.solve(evaluate, np.zeros((len(base), chart.normal.shape[1])), LeastNormSteps(DEPENDENT))
         if found.converged.all():
             return np.asarray(base + found.x @ chart.normal.T)
         raise SolverError(
             f"{self.equations.name}: at t = {chart.t:g} s the estimate is so uncertain that states within its spread cannot "
-            "keep the constraints; give a smaller spread at the start, or less process noise"
+            "satisfy the constraints; give a smaller spread at the start, or less process noise"
         )
 
     def point(self, chart: Chart, change: Reals, u: Reals) -> Reals:
@@ -155,5 +156,5 @@ class Manifold:
 
 
 def symmetric(matrix: Reals) -> Reals:
-    """Without the asymmetry of rounding."""
+    """The symmetric part, without the asymmetry of rounding."""
     return np.asarray(0.5 * (matrix + np.swapaxes(matrix, -1, -2)))

@@ -1,7 +1,7 @@
-"""Whether a filter is as good as it says: innovations and errors in units of their covariances.
+"""Consistency of filters: normalized innovations and errors, and whiteness of innovations.
 
-The normalized innovation squared νᵀS⁻¹ν of m measurements follows χ² with m degrees of freedom if model and noise are right, and
-innovations follow each other by chance (Bar-Shalom, Li & Kirubarajan 2001, section 5.4).
+With correct model and noise, the normalized innovation squared νᵀS⁻¹ν of m measurements follows χ² with m degrees of freedom, and
+innovations are white (Bar-Shalom, Li & Kirubarajan 2001, section 5.4).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from draisine.estimation.measurement import Whiteness, whiteness
 
 Reals = NDArray[np.float64]
 
-LEVEL = 0.99  # of the interval in which the sum of squares is expected
+LEVEL = 0.99  # of the interval for the sum of squares
 
 
 class Verdict(StrEnum):
-    """What the sum of squares says."""
+    """Result of the χ² test."""
 
     CONSISTENT = "consistent"
-    CONFIDENT = "too confident"  # errors are larger than the filter says
+    CONFIDENT = "too confident"  # errors are larger than predicted
     CAUTIOUS = "too cautious"  # errors are smaller
 
 
 @dataclass(frozen=True)
 class Squares:
-    """The mean of normalized squares per degree of freedom, how many of these there are, and where the mean is expected."""
+    """The mean of normalized squares per degree of freedom, the degrees of freedom, and the interval expected for the mean."""
 
     mean: float
     freedoms: int
@@ -39,7 +39,7 @@ class Squares:
 
     @staticmethod
     def of(squares: Reals, freedoms: Reals, level: float = LEVEL) -> Squares:
-        """From squares at samples. An interval at `level` holds the mean of a consistent filter that often.
+        """From squares at samples. The interval contains the mean of a consistent filter with probability `level`.
 
         >>> import numpy as np
         >>> Squares.of(np.full(100, 2.0), np.full(100, 2)).verdict
@@ -66,7 +66,7 @@ class Squares:
 
 @dataclass(frozen=True)
 class Consistency:
-    """The verdict on a filter by its innovations: all together, and each channel."""
+    """Consistency of a filter by its innovations: in total, and by channel."""
 
     together: Squares
     channels: dict[str, Squares]
@@ -78,7 +78,7 @@ class Consistency:
 
     @property
     def white(self) -> bool:
-        """Innovations follow each other by chance."""
+        """Whether the innovations of all channels are white."""
         return all(w.white for w in self.whiteness.values())
 
     def __str__(self) -> str:
@@ -88,19 +88,19 @@ class Consistency:
             reported = "white" if w.white else f"not white, correlated by {w.correlations[0]:.2f} from sample to sample"
             lines.append(f"  {name}: {squares.mean:.3f} ({squares.verdict}), {reported}")
         if self.verdict is Verdict.CONFIDENT:
-            lines.append("  the model explains less than it promises: raise process noise, or the noise of channels above 1")
+            lines.append("  errors are larger than predicted: raise process noise, or the noise of channels above 1")
         if self.verdict is Verdict.CAUTIOUS:
-            lines.append("  the noise is smaller than was said: lower process noise, or the noise of channels below 1")
+            lines.append("  errors are smaller than predicted: lower process noise, or the noise of channels below 1")
         return "\n".join(lines)
 
 
-def judged(names: Sequence[str], normalized: Reals, squares: Reals) -> Consistency:
-    """From innovations in units of their own deviations (samples, channels), NaN where missing, and squares at samples."""
-    there = np.isfinite(normalized)
-    together = Squares.of(squares, there.sum(axis=1))
+def assess(names: Sequence[str], normalized: Reals, squares: Reals) -> Consistency:
+    """From innovations divided by their standard deviations (samples, channels), NaN where missing, and squares at samples."""
+    present = np.isfinite(normalized)
+    together = Squares.of(squares, present.sum(axis=1))
     channels, orders = {}, {}
     for i, name in enumerate(names):
-        column = normalized[there[:, i], i]
+        column = normalized[present[:, i], i]
         channels[name] = Squares.of(column**2, np.ones(len(column)))
         orders[name] = whiteness("", name, column)
     return Consistency(together, channels, orders)

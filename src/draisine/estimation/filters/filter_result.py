@@ -1,4 +1,4 @@
-"""What a filter gives back: estimates by name with their uncertainty, innovations, and a verdict."""
+"""Results of a filter: estimates by name with their uncertainty, innovations, and a consistency test."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.estimation.data import Experiment
-from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, judged
+from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, assess
 from draisine.estimation.filters.methods import Belief
-from draisine.estimation.measurement import measurable, observer
+from draisine.estimation.measurement import measurable, measurement_function
 from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
@@ -57,7 +57,7 @@ class Estimates:
 
     @cached_property
     def _roots(self) -> Reals:
-        """Root of the covariance of the state, (samples, states, coordinates)."""
+        """Square root of the covariance of the state, (samples, states, coordinates)."""
         found = []
         for belief in self.beliefs:
             values, vectors = np.linalg.eigh(belief.covariance)
@@ -69,7 +69,7 @@ class Estimates:
         for name in names:
             if name not in known:
                 raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{did_you_mean(name, list(known))}")
-        _, by_state, _ = observer(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
+        _, by_state, _ = measurement_function(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
         return by_state @ self._roots
 
     def covariance(self, names: Sequence[str]) -> Reals:
@@ -82,7 +82,7 @@ class Estimates:
         return np.sqrt(self.covariance([name])[:, 0, 0])
 
     def errors(self, truth: Any, names: Sequence[str]) -> Reals:
-        """Estimate less truth, (samples, names); truth is a trajectory or a table, linear between its samples."""
+        """Estimate − truth, (samples, names); truth is a trajectory or a table, with linear interpolation."""
         if isinstance(truth, Trajectory):
             time, columns = truth.time, {n: truth[n] for n in names}
         else:
@@ -90,8 +90,7 @@ class Estimates:
             time, columns = table.time, {n: table.column(n) for n in names}
         if time[0] > self.time[0] + 1e-9 or time[-1] < self.time[-1] - 1e-9:
             raise DataError(
-                f"the truth goes from {time[0]:g} s to {time[-1]:g} s, the estimates from {self.time[0]:g} s to "
-                f"{self.time[-1]:g} s"
+                f"the truth covers {time[0]:g} s to {time[-1]:g} s, the estimates {self.time[0]:g} s to {self.time[-1]:g} s"
             )
         return np.column_stack([self.run[n] - np.interp(self.time, time, columns[n]) for n in names])
 
@@ -102,7 +101,7 @@ class Estimates:
         if weak.any():
             k = int(np.argmax(weak))
             raise ArgumentError(
-                f"nees: at t = {self.time[k]:g} s {', '.join(names)} are not uncertain independently of each other; name fewer"
+                f"nees: at t = {self.time[k]:g} s {', '.join(names)} have a singular covariance; name fewer quantities"
             )
         return np.asarray(np.einsum("ki,ki->k", errors, np.linalg.solve(covariance, errors[..., None])[..., 0]))
 
@@ -120,15 +119,15 @@ def _correlations(covariance: Reals) -> Reals:
 class FilterResult(Result):
     """The result of `filter`.
 
-    `filtered` knows samples up to each instant, `smoothed` all of them (None if not asked for); `result["lean"]` and
-    `result.deviation("lean")` are of the better of the two. Innovations are what was measured less what was predicted.
+    `filtered` uses samples up to each time, `smoothed` all of them (None if not requested); `result["lean"]` and
+    `result.deviation("lean")` are smoothed if available. Innovations are measured − predicted values.
     """
 
     filtered: Estimates
     smoothed: Estimates | None
     channels: tuple[str, ...]  # columns measured
-    quantities: tuple[str, ...]  # what they measure
-    measured: Reals  # (samples, channels), NaN where nothing was
+    quantities: tuple[str, ...]  # measured quantities
+    measured: Reals  # (samples, channels), NaN where missing
     innovations: Reals  # (samples, channels), likewise
     innovation_covariances: Reals  # (samples, channels, channels), likewise
 
@@ -156,22 +155,22 @@ class FilterResult(Result):
         """Normalized innovation squared at every sample."""
         found = np.zeros(len(self.time))
         for k, (innovation, covariance) in enumerate(zip(self.innovations, self.innovation_covariances, strict=True)):
-            there = np.isfinite(innovation)
-            v = innovation[there]
-            found[k] = v @ np.linalg.solve(covariance[np.ix_(there, there)], v)
+            present = np.isfinite(innovation)
+            v = innovation[present]
+            found[k] = v @ np.linalg.solve(covariance[np.ix_(present, present)], v)
         return found
 
     @cached_property
     def consistency(self) -> Consistency:
-        """Whether innovations are as large as the filter says, and follow each other by chance."""
+        """Consistency of the innovations with their covariance, and their whiteness."""
         sizes = np.sqrt(np.diagonal(self.innovation_covariances, axis1=1, axis2=2))
-        return judged(self.channels, self.innovations / sizes, self.nis)
+        return assess(self.channels, self.innovations / sizes, self.nis)
 
     def accuracy(self, truth: Any, names: Sequence[str], level: float = LEVEL) -> Squares:
-        """Errors of these quantities against a known truth, in units of their covariances, at all samples together.
+        """Normalized squared errors of these quantities against a known truth, over all samples.
 
-        Errors at neighboring samples are alike, so that the interval given for their mean is narrower than chance; compare means
-        over independent runs for a test.
+        Errors at neighboring samples are correlated, so that the interval for their mean is too narrow; for a test, compare
+        means over independent runs.
         """
         squares = self.best.nees(truth, names)
         return Squares.of(squares, np.full(len(squares), len(names)), level)
@@ -183,7 +182,7 @@ class FilterResult(Result):
         return columns
 
     def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any:
-        """Estimates of named quantities with 95 % bands, filtered and smoothed; see `draisine.view.plots.estimation`."""
+        """Plot estimates with 95 % bands, filtered and smoothed; see `draisine.view.plots.estimation`."""
         known = measurable(self.filtered.equations)
         kinds = [e for e in (self.filtered, self.smoothed) if e is not None]
         columns = dict(zip(self.quantities, self.measured.T, strict=True))
@@ -195,7 +194,7 @@ class FilterResult(Result):
         return figure("plots.estimation.bands", panels, **options)
 
     def to_dict(self) -> Mapping[str, Any]:
-        """The verdict in numbers, as JSON takes it."""
+        """The consistency test as plain data for JSON."""
         c = self.consistency
         return {
             "model": self.filtered.equations.name,
@@ -206,7 +205,7 @@ class FilterResult(Result):
         }
 
     def summary(self) -> str:
-        """What was measured, how well it was explained."""
+        """The consistency test as text."""
         kind = "filtered and smoothed" if self.smoothed is not None else "filtered"
         return f"{self.filtered.equations.name}: {kind} at {len(self.time)} samples\n{self.consistency}"
 

@@ -1,12 +1,20 @@
-"""Two Kalman filters: what becomes of a mean and a covariance, from sample to sample and at a sample.
+"""Extended and unscented Kalman filters, and the smoother.
 
-Both tell errors in the coordinates of a chart (`chart`), so that every estimate keeps the constraints. `ExtendedKalmanFilter` carries the
-covariance by the exact derivative of the motion; `UnscentedKalmanFilter` (Julier & Uhlmann 1997) by the motion of points about the mean.
+Errors are coordinates of a chart (`chart`), so that every estimate satisfies the constraints. `ExtendedKalmanFilter` propagates
+the covariance by the exact derivative of the motion, `UnscentedKalmanFilter` (Julier & Uhlmann 1997) by sigma points.
+
+The smoother is that of Rauch, Tung & Striebel (1965) in the form of Bryson and Frazier, which inverts no state covariance: these
+are singular where parts of a state are known exactly. From the last sample to the first, with gain K, innovation ν of covariance
+S, Jacobian H of a sample and transition matrix Φ between samples,
+
+    λ ← (1 − KH)ᵀ λ − HᵀS⁻¹ν,    Λ ← (1 − KH)ᵀ Λ (1 − KH) + HᵀS⁻¹H,    then λ ← Φᵀλ,  Λ ← ΦᵀΛΦ,
+
+and the smoothed state has the coordinates −Pλ about the filtered one, and the covariance P − PΛP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +23,12 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.estimation.filters.chart import Chart, symmetric
-from draisine.estimation.filters.prediction import Mover
+from draisine.estimation.filters.prediction import Propagator
 
 Reals = NDArray[np.float64]
 
-MEANS = 3  # rounds in which the mean of points on the constraints is found
-CERTAIN = 1e-14  # share of the largest variance below which an axis has no points
+MEANS = 3  # iterations for the mean of points on the constraints
+CERTAIN = 1e-14  # share of the largest variance below which an axis has no sigma points
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +41,7 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """A belief carried to the next sample, and the linear map of errors that did it."""
+    """A belief propagated to the next sample, and the transition matrix of its errors."""
 
     belief: Belief
     matrix: Reals
@@ -41,7 +49,7 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What was measured at an instant, and what the model says: states (points, states) → y and ∂y/∂x."""
+    """Measured values at a time, and the measurement function: states (points, states) → y and ∂y/∂x."""
 
     values: Reals
     covariance: Reals
@@ -49,8 +57,8 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """The linear problem by which a belief was corrected: errors ξ are seen as slope·ξ, and it was moved by gain·residual."""
+class LinearUpdate:
+    """The linear measurement update of a belief: errors ξ are measured as slope·ξ, and the correction is gain·residual."""
 
     slope: Reals
     gain: Reals
@@ -68,23 +76,23 @@ class Corrected:
     belief: Belief
     innovation: Reals
     covariance: Reals
-    lesson: Lesson
+    update: LinearUpdate
     onto: Reals
 
 
 class Filter(Protocol):
-    """What a filter has to do."""
+    """Interface of a filter."""
 
-    def predict(self, belief: Belief, until: float, mover: Mover) -> Predicted: ...
+    def predict(self, belief: Belief, until: float, propagator: Propagator) -> Predicted: ...
 
-    def correct(self, belief: Belief, sample: Sample, mover: Mover) -> Corrected: ...
+    def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected: ...
 
 
 @dataclass(frozen=True)
 class ExtendedKalmanFilter:
-    """The extended Kalman filter: covariances by exact first derivatives, of the motion and of what is measured.
+    """The extended Kalman filter: covariances by exact first derivatives of the motion and of the measurements.
 
-    - `rounds`: how often what is measured is linearized, anew about the corrected state (iterated filter); once by default.
+    - `rounds`: number of linearizations of the measurements, each about the corrected state (iterated filter).
     """
 
     rounds: int = 1
@@ -93,38 +101,38 @@ class ExtendedKalmanFilter:
         if self.rounds < 1:
             raise ArgumentError(f"Extended: rounds must be 1 or more, got {self.rounds}")
 
-    def predict(self, belief: Belief, until: float, mover: Mover) -> Predicted:
-        passed = mover.passage(belief.chart, until)
+    def predict(self, belief: Belief, until: float, propagator: Propagator) -> Predicted:
+        passed = propagator.transition(belief.chart, until)
         after = symmetric(passed.matrix @ belief.covariance @ passed.matrix.T + passed.added)
         return Predicted(Belief(passed.end, after), passed.matrix)
 
-    def correct(self, belief: Belief, sample: Sample, mover: Mover) -> Corrected:
+    def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected:
         chart, before = belief.chart, belief.covariance
-        change, there = np.zeros(len(before)), chart
+        change, linearized = np.zeros(len(before)), chart
         for k in range(self.rounds):
             if k > 0:
-                there = mover.chart(chart.t, mover.point(chart, change))
-            (y,), (by_state,) = sample.model(there.x[None])
-            slope = by_state @ there.tangent @ chart.onto(there)
+                linearized = propagator.chart(chart.t, propagator.point(chart, change))
+            (y,), (by_state,) = sample.model(linearized.x[None])
+            slope = by_state @ linearized.tangent @ chart.onto(linearized)
             spread = symmetric(slope @ before @ slope.T + sample.covariance)
             gain = np.linalg.solve(spread, slope @ before).T
             residual = sample.values - y + slope @ change
             if k == 0:
                 innovation, promised = residual, spread
             change = gain @ residual
-        left = np.eye(len(before)) - gain @ slope  # Joseph's form: no rounding makes it indefinite
+        left = np.eye(len(before)) - gain @ slope  # Joseph form: stays positive semidefinite under rounding
         after = left @ before @ left.T + gain @ sample.covariance @ gain.T
-        new = mover.chart(chart.t, mover.point(chart, change))
+        new = propagator.chart(chart.t, propagator.point(chart, change))
         belief = Belief(new, chart.carried(after, new))
-        return Corrected(belief, innovation, promised, Lesson(slope, gain, residual, spread), chart.onto(new))
+        return Corrected(belief, innovation, promised, LinearUpdate(slope, gain, residual, spread), chart.onto(new))
 
 
 @dataclass(frozen=True)
 class UnscentedKalmanFilter:
-    """The unscented Kalman filter: covariances by the motion of points ±√(α²(n + κ)) standard deviations from the mean.
+    """The unscented Kalman filter: covariances by sigma points at ±√(α²(n + κ)) standard deviations from the mean.
 
     `alpha`, `beta`, `kappa` are those of Wan and van der Merwe (2000): distance of the points, weight of the mean in covariances
-    (2 for normal distributions), and a further parameter of the distance. Noise is added as in `ExtendedKalmanFilter`.
+    (2 for normal distributions), and a second parameter of the distance. Noise is added as in `ExtendedKalmanFilter`.
     """
 
     alpha: float = 0.5
@@ -149,47 +157,73 @@ class UnscentedKalmanFilter:
         spread[0] += 1.0 - self.alpha**2 + self.beta
         return _Points(np.vstack([np.zeros((1, len(covariance))), far, -far]), mean, spread, axes / (np.sqrt(square) * sizes))
 
-    def predict(self, belief: Belief, until: float, mover: Mover) -> Predicted:
+    def predict(self, belief: Belief, until: float, propagator: Propagator) -> Predicted:
         points = self._points(belief.covariance)
-        passed = mover.passage(belief.chart, until)  # of the mean: it adds the noise
-        starts = mover.points(belief.chart, points.places[1:])
-        ends = np.vstack([passed.end.x[None], *(mover.moved(belief.chart.t, x, until)[None] for x in starts)])
+        passed = propagator.transition(belief.chart, until)  # of the mean, with the noise
+        starts = propagator.points(belief.chart, points.indices[1:])
+        ends = np.vstack([passed.end.x[None], *(propagator.propagate(belief.chart.t, x, until)[None] for x in starts)])
         center = passed.end
         for _ in range(MEANS if center.normal.shape[1] else 1):
-            center = mover.chart(until, mover.point(center, points.mean @ center.coordinates(ends)))
+            center = propagator.chart(until, propagator.point(center, points.mean @ center.coordinates(ends)))
         errors = center.coordinates(ends)
         after = points.covariance(errors) + passed.end.carried(passed.added, center)
         return Predicted(Belief(center, after), points.slope(errors))
 
-    def correct(self, belief: Belief, sample: Sample, mover: Mover) -> Corrected:
+    def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected:
         chart, before = belief.chart, belief.covariance
         points = self._points(before)
-        y, _ = sample.model(mover.points(chart, points.places))
+        y, _ = sample.model(propagator.points(chart, points.indices))
         spread = points.covariance(y) + sample.covariance
         slope = points.slope(y)
         gain: Reals = np.asarray(np.linalg.solve(spread, slope @ before).T, dtype=float)
         innovation = sample.values - points.mean @ y
         after = symmetric(before - gain @ spread @ gain.T)
-        new = mover.chart(chart.t, mover.point(chart, gain @ innovation))
+        new = propagator.chart(chart.t, propagator.point(chart, gain @ innovation))
         belief = Belief(new, chart.carried(after, new))
-        return Corrected(belief, innovation, spread, Lesson(slope, gain, innovation, spread), chart.onto(new))
+        return Corrected(belief, innovation, spread, LinearUpdate(slope, gain, innovation, spread), chart.onto(new))
 
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """The mean, then points on both sides of it along axes of the covariance, with their weights in means and covariances."""
+    """Sigma points: the mean, then points on both sides along the axes of the covariance, with their weights."""
 
-    places: Reals  # (1 + 2 axes, coordinates)
+    indices: Reals  # (1 + 2 axes, coordinates)
     mean: Reals
     spread: Reals
     axes: Reals  # (coordinates, axes), such that the difference quotient along an axis is half the difference times it
 
     def covariance(self, values: Reals) -> Reals:
-        """Of what the points became."""
+        """Covariance of the transformed points."""
         errors = values - self.mean @ values
         return symmetric((self.spread * errors.T) @ errors)
 
     def slope(self, values: Reals) -> Reals:
-        """The linear map of errors that the points suggest."""
+        """The linear map of errors fitted to the points."""
         count = self.axes.shape[1]
         return np.asarray(0.5 * (values[1 : count + 1] - values[count + 1 :]).T @ self.axes.T)
+
+
+# ------------------------------------------------------------ smoother
+
+
+def smoothed(predicted: Sequence[Predicted], corrected: Sequence[Corrected], propagator: Propagator) -> list[Belief]:
+    """Beliefs given all samples; `predicted[k]` precedes `corrected[k]`."""
+    count = len(corrected[-1].belief.covariance)
+    pull, weight = np.zeros(count), np.zeros((count, count))
+    found = []
+    for ahead, sample in zip(reversed(predicted), reversed(corrected), strict=True):
+        found.append(_corrected_backwards(sample.belief, pull, weight, propagator))
+        # before the sample, coordinates are those of the predicted state
+        update = sample.update
+        left = sample.onto @ (np.eye(count) - update.gain @ update.slope)
+        toward = np.linalg.solve(update.covariance, np.column_stack([update.residual, update.slope]))
+        pull = left.T @ pull - update.slope.T @ toward[:, 0]
+        weight = symmetric(left.T @ weight @ left + update.slope.T @ toward[:, 1:])
+        pull, weight = ahead.matrix.T @ pull, symmetric(ahead.matrix.T @ weight @ ahead.matrix)
+    return found[::-1]
+
+
+def _corrected_backwards(belief: Belief, pull: Reals, weight: Reals, propagator: Propagator) -> Belief:
+    chart, p = belief.chart, belief.covariance
+    new = propagator.chart(chart.t, propagator.point(chart, -p @ pull))
+    return Belief(new, chart.carried(symmetric(p - p @ weight @ p), new))

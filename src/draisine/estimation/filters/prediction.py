@@ -1,13 +1,12 @@
-"""From sample to sample: where a state goes, where its deviations go, and what noise adds on the way.
+"""Prediction between samples: propagation of state, deviations and process noise.
 
-Motion and deviations are integrated together by the exact variational equations, on compiled kernels. With S(s) what the chart's
-tangent vectors have become at time s, white noise that enters through B(s) adds
+Motion and deviations are integrated together by the exact variational equations, on compiled kernels. With S(s) the chart's
+tangent vectors propagated to time s, white noise with input matrix B(s) adds
 
     Q = ∫ M(s) M(s)ᵀ ds,    M(s) = Φ S(s)⁺ B(s),    Φ = L₁ᵀ S(t₁),
 
-where S⁺ tells tangent vectors by those at the start, and L₁ reads coordinates of the chart at the end; of both only states count
-that tell the others. The integral is taken by Kronrod's seven points; where they differ from
-Gauss's three among them the interval is halved.
+where S⁺ maps tangent vectors back to the start, and L₁ gives coordinates of the chart at the end; only independent states
+enter. The integral uses Kronrod's seven points; where they differ from Gauss's three, the interval is halved.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from draisine.errors import SolverError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
-from draisine.estimation.filters.process_noise import Noise, counting
+from draisine.estimation.filters.process_noise import Noise, independent_states
 from draisine.numerics.runge_kutta import gauss_kronrod
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
@@ -39,9 +38,9 @@ Reals = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-10, atol=1e-12)
 STIFF = Radau(rtol=1e-10, atol=1e-12)  # for 0 = F(t, x, ẋ)
-ENOUGH = 1e-5  # relative difference of three and seven points; the error of the seven is about its square
-UNTOUCHED = 1e-10  # of the largest noise: what is less has come into other directions by rounding, and is judged by that size
-FADED = 1e-6  # where so little is left of a deviation, what it was cannot be told from it
+ENOUGH = 1e-5  # relative difference of three and seven points; the error of seven points is about its square
+UNTOUCHED = 1e-10  # of the largest noise: smaller components are rounding, and are compared with that size
+FADED = 1e-6  # decay of a deviation beyond which it cannot be inverted
 HALVINGS = 12
 
 
@@ -49,8 +48,8 @@ NODES, KRONROD, GAUSS = gauss_kronrod()
 
 
 @lru_cache(maxsize=32)
-def held(equations: Equations) -> Equations:
-    """The equations with their choice of velocities for good, and nothing that ends a run."""
+def without_events(equations: Equations) -> Equations:
+    """The equations with fixed velocity coordinates and without events."""
     return replace(equations, monitor=None, alternates=(), with_independent=None, events=None, event_list=())
 
 
@@ -60,8 +59,8 @@ def _compiled(equations: Equations) -> VelocityChoices:
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
-    """Where a chart's origin has gone, ∂ξ₁/∂ξ₀, and the covariance that noise has added."""
+class Transition:
+    """The propagated chart, the transition matrix ∂ξ₁/∂ξ₀, and the covariance added by noise."""
 
     end: Chart
     matrix: Reals
@@ -69,8 +68,8 @@ class Passage:
 
 
 @dataclass(frozen=True, eq=False)
-class Mover:
-    """The model between samples: equations, the inputs that were recorded, noise."""
+class Propagator:
+    """Propagates states between samples: equations, recorded inputs, process noise."""
 
     manifold: Manifold
     recording: Recording
@@ -79,7 +78,7 @@ class Mover:
 
     @staticmethod
     def usual(equations: Equations) -> Method:
-        """A method of integration that serves these equations."""
+        """The default integration method for these equations."""
         return STIFF if isinstance(equations.dynamics, DaeResidual) else FINE
 
     @property
@@ -88,11 +87,11 @@ class Mover:
 
     @cached_property
     def _driven(self) -> Equations:
-        return self.recording.moved_by(self.equations)
+        return self.recording.with_recorded_inputs(self.equations)
 
     def u(self, t: float) -> Reals:
-        """Inputs at an instant."""
-        return np.asarray(self.recording.given(np.array([t]))[0])
+        """Inputs at a time."""
+        return np.asarray(self.recording.inputs_at(np.array([t]))[0])
 
     def chart(self, t: float, x: Reals) -> Chart:
         return self.manifold.chart(t, x, self.u(t))
@@ -103,8 +102,8 @@ class Mover:
     def points(self, chart: Chart, changes: Reals) -> Reals:
         return self.manifold.points(chart, changes, self.u(chart.t))
 
-    def moved(self, t: float, x: Reals, until: float) -> Reals:
-        """Where a state goes."""
+    def propagate(self, t: float, x: Reals, until: float) -> Reals:
+        """A state propagated to a later time."""
         run = integrate(
             _compiled(self._driven),
             x,
@@ -120,7 +119,7 @@ class Mover:
         return self._settled(until, run.final_state)
 
     def _settled(self, t: float, x: Reals) -> Reals:
-        """The state where it ends, on its constraints to rounding: integration keeps them to its tolerance."""
+        """The final state projected onto the constraints to rounding: integration satisfies them to its tolerance."""
         chart = self.chart(t, x)
         return self.point(chart, np.zeros(chart.tangent.shape[1]))
 
@@ -128,11 +127,11 @@ class Mover:
         if run.status.kind != Ending.FINISHED:
             raise SolverError(
                 f"{self.equations.name}: from the estimate at t = {t:g} s the motion does not reach the sample at "
-                f"t = {until:g} s: {run.status}; start closer to the truth, or say how uncertain the start is (spread=…)"
+                f"t = {until:g} s: {run.status}; improve the start, or give its uncertainty (spread=…)"
             )
 
-    def passage(self, chart: Chart, until: float, depth: int = 0) -> Passage:
-        """Move on with the deviations and the noise."""
+    def transition(self, chart: Chart, until: float, depth: int = 0) -> Transition:
+        """Propagate state, deviations and noise."""
         t, count = chart.t, chart.tangent.shape[1]
         times = 0.5 * (t + until + (until - t) * NODES) if self.noise else np.zeros(0)
         run = integrate_varied(
@@ -153,14 +152,14 @@ class Mover:
         end = self.chart(until, self._settled(until, x[-1]))
         matrix = end.reading.T @ s[-1]
         added = self._added(chart, times, x[:-1], s, matrix) if self.noise else np.zeros((count, count))
-        return self._halved(chart, until, depth) if added is None else Passage(end, matrix, added)
+        return self._halved(chart, until, depth) if added is None else Transition(end, matrix, added)
 
     def _added(self, chart: Chart, times: Reals, x: Reals, s: Reals, matrix: Reals) -> Reals | None:
-        """Q, or None where the interval is too long for it."""
+        """Q, or None if the interval is too long for its quadrature."""
         if np.abs(np.linalg.eigvals(chart.reading.T @ s[-1])).min() < FADED:
             return None
-        entering = self.noise.enters(times, x, self.recording.given(times), self.manifold.p)
-        counts = counting(self.equations)
+        entering = self.noise.input_matrix(times, x, self.recording.inputs_at(times), self.manifold.p)
+        counts = independent_states(self.equations)
         through = matrix @ np.linalg.pinv(s[:-1, counts]) @ entering[:, counts]
         half = (times[-1] - times[0]) / (NODES[-1] - NODES[0])
         terms = half * through @ np.swapaxes(through, 1, 2)
@@ -169,16 +168,16 @@ class Mover:
         scale = np.outer(sizes, sizes) + UNTOUCHED * max(float(sizes.max()) ** 2, 1e-300)
         return symmetric(added) if np.abs((added - rough) / scale).max() <= ENOUGH else None
 
-    def _halved(self, chart: Chart, until: float, depth: int) -> Passage:
+    def _halved(self, chart: Chart, until: float, depth: int) -> Transition:
         if depth == HALVINGS:
             raise SolverError(
-                f"{self.equations.name}: between t = {chart.t:g} s and {until:g} s deviations change too fast to add up noise; "
-                "keep noise away from stiff parts of the model"
+                f"{self.equations.name}: between t = {chart.t:g} s and {until:g} s deviations change too fast for noise; "
+                "do not put noise on stiff parts of the model"
             )
-        first = self.passage(chart, 0.5 * (chart.t + until), depth + 1)
-        second = self.passage(first.end, until, depth + 1)
+        first = self.transition(chart, 0.5 * (chart.t + until), depth + 1)
+        second = self.transition(first.end, until, depth + 1)
         onward = second.matrix
-        return Passage(second.end, onward @ first.matrix, symmetric(onward @ first.added @ onward.T + second.added))
+        return Transition(second.end, onward @ first.matrix, symmetric(onward @ first.added @ onward.T + second.added))
 
 
 def _parts(run: Run, count: int, directions: int) -> list[tuple[Reals, Reals]]:

@@ -1,13 +1,12 @@
-"""White noise on the way: on inputs, and on states themselves; where it enters the motion.
+"""Process noise: white noise on inputs and on states, and its input matrix B.
 
-Of ẋ = f it enters through B = ∂f/∂u. Where only 0 = F(t, x, ẋ, u, p) is known, with E = ∂F/∂ẋ and all constraints c(t, x, u) = 0
-that it implies, a short pulse of an input moves what has no inertia at once, algebraic unknowns such as multipliers, and by the
-time it is over it has pushed the others:
+For ẋ = f, B = ∂f/∂u. For 0 = F(t, x, ẋ, u, p), with E = ∂F/∂ẋ and all implied constraints c(t, x, u) = 0, a short pulse of an
+input changes the algebraic unknowns (such as multipliers) instantaneously by J, and the differential ones by B:
 
-    E J = 0,  c_x J + c_u = 0    (how unknowns jump with the input; what E tells of them does not),
+    E J = 0,  c_x J + c_u = 0    (the jump of the unknowns with the input; E x does not jump),
     E B = −(F_x J + F_u),  c_x B = 0.
 
-Where no such J is, states themselves would follow the noise at once, and their variance would be infinite: that is refused.
+If no such J exists, states would follow the noise directly with infinite variance: this is refused.
 """
 
 from __future__ import annotations
@@ -24,21 +23,22 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError, ModelError
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
-from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split, vary
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 NEWTON = BatchNewton(step_tolerance=1e-12, max_iterations=12)  # for rates
-FITS = 1e-7  # of what is asked: a miss above it is none of rounding
-DEPENDENT = 1e-9  # share of a matrix that counts as nothing
+FITS = 1e-7  # relative residual above which a linear system counts as inconsistent
+DEPENDENT = 1e-9  # relative singular value that counts as zero
 
 
-def counting(equations: Equations) -> NDArray[np.bool_]:
-    """Which states tell the others: no bookkeeping such as the work done so far, and no algebraic unknowns."""
+def independent_states(equations: Equations) -> NDArray[np.bool_]:
+    """Mask of the states that determine the others: without bookkeeping (accumulated work) and algebraic unknowns."""
     own = len(equations.coordinates) + len(equations.independent)
     found = np.arange(len(equations.states)) < own
     if isinstance(equations.dynamics, DaeResidual):
@@ -48,7 +48,7 @@ def counting(equations: Equations) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """White noise by name: on inputs, and on states themselves. Its sizes are roots of spectral densities."""
+    """White noise on inputs and states, by name. Its sizes are square roots of spectral densities."""
 
     equations: Equations
     inputs: tuple[str, ...]
@@ -57,9 +57,9 @@ class Noise:
 
     @staticmethod
     def of(equations: Equations, process: Mapping[str, float]) -> Noise:
-        """Noise as it was asked for, checked."""
+        """Process noise from the user's arguments, checked."""
         inputs, states = [q.name for q in equations.inputs], [q.name for q in equations.states]
-        counts = dict(zip(states, counting(equations).tolist(), strict=True))
+        counts = dict(zip(states, independent_states(equations).tolist(), strict=True))
         for name, size in process.items():
             if name not in (*inputs, *states):
                 raise ArgumentError(
@@ -80,12 +80,12 @@ class Noise:
     def __bool__(self) -> bool:
         return bool(np.any(self.sizes > 0.0))
 
-    def enters(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        """B at instants, (instants, states, sources)."""
+    def input_matrix(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        """B at given times, (times, states, sources)."""
         count = len(self.equations.states)
         found = np.zeros((len(t), count, len(self.sizes)))
         if self.inputs and isinstance(self.equations.dynamics, DaeResidual):
-            found[:, :, : len(self.inputs)] = _Pushed(self.equations, self.inputs).at(t, x, u, p)
+            found[:, :, : len(self.inputs)] = _ImplicitNoise(self.equations, self.inputs).at(t, x, u, p)
         elif self.inputs:
             kernel = _by_inputs(self.equations, self.inputs)
             wide = np.hstack([x, np.zeros((len(t), count * len(self.inputs)))])
@@ -99,21 +99,21 @@ class Noise:
 @lru_cache(maxsize=32)
 def _by_inputs(equations: Equations, names: tuple[str, ...]) -> Kernel:
     """(t, (x, 0), u, p) → f and ∂f/∂u of the inputs named."""
-    places = [q.name for q in equations.inputs]
-    return compile(vary(equations.explicit, [Direction(n, "u", places.index(n)) for n in names], {"xdot"}))
+    indices = [q.name for q in equations.inputs]
+    return compile(vary(equations.explicit, [Direction(n, "u", indices.index(n)) for n in names], {"xdot"}))
 
 
 # ------------------------------------------------------------------------------------------------------------- 0 = F
 
 
 @lru_cache(maxsize=32)
-def _posed(equations: Equations, names: tuple[str, ...]) -> BatchProgram:
+def _implicit_programs(equations: Equations, names: tuple[str, ...]) -> BatchProgram:
     """(t, x, ẋ, u, p) → F, E, F_x, F_u, and of the constraints c_x, c_t, c_u."""
     assert isinstance(equations.dynamics, DaeResidual)
-    d, places = named_deviations(equations, ()), [q.name for q in equations.inputs]
+    d, indices = named_deviations(equations, ()), [q.name for q in equations.inputs]
     rate, c = ca.SX.sym("xdot", d._x.numel()), d._motion[0]
     (residual,) = equations.dynamics.residual.function.call([d._t, d._x, rate, d._u, d._p])
-    pushed = ca.vertcat(*[d._u[places.index(n)] for n in names])
+    pushed = ca.vertcat(*[d._u[indices.index(n)] for n in names])
     results = {
         "residual": residual,
         "by_rate": ca.jacobian(residual, rate),
@@ -129,14 +129,14 @@ def _posed(equations: Equations, names: tuple[str, ...]) -> BatchProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pushed:
-    """How noise on inputs pushes the unknowns of 0 = F."""
+class _ImplicitNoise:
+    """Input matrix of noise for 0 = F."""
 
     equations: Equations
     names: tuple[str, ...]
 
     def at(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        """B at instants, (instants, unknowns, inputs)."""
+        """B at given times, (times, unknowns, inputs)."""
         given = np.broadcast_to(p, (len(t), len(p)))
         _, e, by_state, by_input, along, _, with_input = self._at_rates(t, x, u, given)
         nothing = np.zeros((len(t), e.shape[1], len(self.names)))
@@ -146,25 +146,25 @@ class _Pushed:
         return self._solved(np.concatenate([e, along], axis=1), np.concatenate([push, still], axis=1))
 
     def _at_rates(self, t: Reals, x: Reals, u: Reals, p: Reals) -> list[Reals]:
-        """All derivatives at the rates of the motion: what F and the constraints that no such input moves say of them."""
-        program, latest = _posed(self.equations, self.names), list[Reals]()
+        """All derivatives at the rates of the motion, from F and the constraints that do not depend on these inputs."""
+        program, latest = _implicit_programs(self.equations, self.names), list[Reals]()
 
-        def evaluate(rate: Reals, places: Indices) -> tuple[Reals, Reals]:
+        def evaluate(rate: Reals, indices: Indices) -> tuple[Reals, Reals]:
             latest[:] = program(t[:, None], x, rate, u, p)
             residual, e, _, _, along, in_time, with_input = latest
             fixed = ~(np.abs(with_input).max(axis=2, initial=0.0) > 0.0)[..., None]
             miss = np.concatenate([residual, (in_time + along @ rate[..., None]) * fixed], axis=1)
-            return miss[places, :, 0], np.concatenate([e, along * fixed], axis=1)[places]
+            return miss[indices, :, 0], np.concatenate([e, along * fixed], axis=1)[indices]
 
         if NEWTON.solve(evaluate, np.zeros_like(x), LeastNormSteps(DEPENDENT)).converged.all():
             return latest
         raise ModelError(
-            f"{self.equations.name}: its rates are not found from 0 = F at t = {t[0]:g} s, so that noise on "
-            f"{', '.join(self.names)} cannot be followed; reduce its index (reduce_index), or put noise on states"
+            f"{self.equations.name}: its rates could not be solved from 0 = F at t = {t[0]:g} s, so that noise on "
+            f"{', '.join(self.names)} is not supported; reduce its index (reduce_index), or put noise on states"
         )
 
     def _solved(self, matrix: Reals, side: Reals) -> Reals:
-        """The solution of equations that are more than the unknowns, and that have one."""
+        """The solution of a consistent overdetermined system."""
         scale = np.linalg.norm(matrix, axis=2, keepdims=True)
         scale = np.where(scale > 0.0, scale, 1.0)
         matrix, side = matrix / scale, side / scale

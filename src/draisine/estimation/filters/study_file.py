@@ -1,14 +1,14 @@
-"""Filters written in a file (TOML): model, what is measured, what is uncertain, what drives it.
+"""Filter studies in TOML files: model, measurements, uncertainty, inputs.
 
     model = "bicycle"
-    smooth = true               # look back as well; left out: not
+    smooth = true               # add a smoother; default: false
     method = "extended"         # or "unscented"
-    show = ["lean", "steer"]    # what is told and drawn; left out: what is measured
+    show = ["lean", "steer"]    # reported and plotted quantities; default: the measured ones
 
     [measured]
-    gyro_x = ["roll_rate", "0.1 rad/s"]   # column = quantity and noise, or noise alone where both have one name
+    gyro_x = ["roll_rate", "0.1 rad/s"]   # column = quantity and noise, or noise alone if the names are equal
     [spread]
-    lean = "3 deg"              # of the start; what is not named is known
+    lean = "3 deg"              # of the start; other quantities are known exactly
     [process]
     steer_torque = 0.2          # white noise on inputs or states
     [start]
@@ -28,7 +28,7 @@ from draisine.errors import DataError
 from draisine.estimation.filters.filter import filter
 from draisine.estimation.filters.filter_result import FilterResult
 from draisine.estimation.filters.methods import ExtendedKalmanFilter, Filter, UnscentedKalmanFilter
-from draisine.estimation.study_file import check_words, from_file, input_of, number_of
+from draisine.estimation.study_file import check_keys, from_file, input_of, number_of
 from draisine.expr.units import quantity
 
 METHODS: Mapping[str, type[ExtendedKalmanFilter] | type[UnscentedKalmanFilter]] = {
@@ -36,12 +36,12 @@ METHODS: Mapping[str, type[ExtendedKalmanFilter] | type[UnscentedKalmanFilter]] 
     "unscented": UnscentedKalmanFilter,
 }
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
-WORDS = ("model", "smooth", "method", "show", *TABLES)
+KEYS = ("model", "smooth", "method", "show", *TABLES)
 
 
 @dataclass(frozen=True)
 class FilterStudy:
-    """A filter but for its data."""
+    """A filter without its data."""
 
     model: str
     measured: Mapping[str, Any] = field(default_factory=dict)
@@ -51,22 +51,22 @@ class FilterStudy:
     show: tuple[str, ...] = ()
 
     def run(self, model: Any, data: Any, **options: Any) -> FilterResult:
-        """The filter with a model and data."""
+        """Run the filter with a model and data."""
         given: dict[str, Any] = {**self.given, **options}
         return filter(model, data, measured=dict(self.measured), method=self.method, smooth=self.smooth, **given)
 
     def with_more(self, **tables: Mapping[str, Any]) -> FilterStudy:
-        """With entries added to tables, or in place of what stands there."""
+        """With entries of tables added or replaced."""
         measured = {**self.measured, **{k: measured_by(k, v) for k, v in tables.pop("measured", {}).items()}}
         given = {name: {**self.given.get(name, {}), **_read(name, tables.get(name, {}))} for name in TABLES[1:]}
         return replace(self, measured=measured, given={name: table for name, table in given.items() if table})
 
 
 def measured_by(column: str, value: Any) -> Any:
-    """What a column measures: noise alone, where the quantity has its name, a quantity, or both."""
+    """What a column measures: noise alone if the quantity has its name, a quantity, or both."""
     if isinstance(value, list):
         if not value:
-            raise DataError(f"{column!r}: write what it measures, [quantity, noise], got []")
+            raise DataError(f"{column!r}: write its quantity and noise, [quantity, noise], got []")
         return (str(value[0]), value[1]) if len(value) > 1 else str(value[0])
     return (column, value) if isinstance(value, str) and quantity(value) is not None else value
 
@@ -80,14 +80,14 @@ def read_filter(path: str | Path) -> FilterStudy:
     return from_file(path, _filter)
 
 
-def _filter(said: dict[str, Any]) -> FilterStudy:
-    check_words(said, "a filter", WORDS, TABLES, ("measured",))
-    method, show, smooth = said.get("method", "extended"), said.get("show", []), said.get("smooth", False)
+def _filter(content: dict[str, Any]) -> FilterStudy:
+    check_keys(content, "a filter", KEYS, TABLES, ("measured",))
+    method, show, smooth = content.get("method", "extended"), content.get("show", []), content.get("smooth", False)
     if method not in tuple(METHODS):
         raise DataError(f"method {method!r} is none of {', '.join(METHODS)}")
     if not isinstance(show, list) or not all(isinstance(name, str) for name in show):
         raise DataError(f"show must be a list of names, got {show!r}")
     if not isinstance(smooth, bool):
         raise DataError(f"smooth is true or false, got {smooth!r}")
-    made = FilterStudy(said["model"], {}, {}, METHODS[method](), smooth, tuple(show))
-    return made.with_more(**{name: said[name] for name in TABLES if name in said})
+    made = FilterStudy(content["model"], {}, {}, METHODS[method](), smooth, tuple(show))
+    return made.with_more(**{name: content[name] for name in TABLES if name in content})

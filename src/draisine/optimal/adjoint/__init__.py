@@ -1,1 +1,1 @@
-"""Gradients of costs by the adjoint system, and controls by descent along them (Delebecque & Nikoukhah 1992, section 3.3)."""
+"""Adjoint method: gradients by the adjoint system, and optimal controls by descent (Delebecque & Nikoukhah 1992, section 3.3)."""

@@ -1,10 +1,10 @@
-"""The motion with the integral of its cost, and the adjoint of its rates, as programs that compile to kernels.
+"""Programs of the adjoint method: rates with the integrand of the cost, and their adjoint, compiled to kernels.
 
-Forward: (t, x, u, p) → (f, c), c being the integrand. Backward, for a load κ on these rates: derivatives of κᵀ(f, c) by x, u, p
-and t in one sweep of reverse differentiation, whose cost does not depend on how many there are.
+Forward: (t, x, u, p) → (f, c), c being the integrand. Backward, for weights κ of these rates: derivatives of
+κᵀ(f, c) by x, u, p and t by reverse differentiation, whose cost does not depend on their number.
 
-Where accelerations and multipliers z are solved for, K z = r, the forward kernel tells z and the backward one solves one
-transposed system on it,
+Where accelerations and multipliers z are solved for, K z = r, the forward kernel returns z, and the backward kernel solves one
+transposed system,
 
     Kᵀ w = (∂(f, c)/∂z)ᵀ κ,        κᵀ d(f, c) = κᵀ ∂(f, c) + wᵀ ∂(r − K z)        (∂: z fixed).
 
@@ -21,7 +21,7 @@ import casadi as ca
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ModelError
-from draisine.optimal.symbolic_model import Vocabulary
+from draisine.optimal.symbolic_model import SymbolicModel
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -29,45 +29,45 @@ from draisine.program.program import Program
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Explicit equations with an integrand, and the parameters by which one differentiates."""
+    """Explicit equations with an integrand, and the parameters to differentiate by."""
 
-    vocabulary: Vocabulary
+    symbols: SymbolicModel
     integrand: ca.SX | None
     varied: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        e = self.vocabulary.equations
+        e = self.symbols.equations
         if isinstance(e.dynamics, DaeResidual):
             raise ModelError(
-                f"{e.name}: the adjoint road steps explicit equations, and these are implicit, 0 = F(t, x, ẋ); use Collocation, "
-                "or reduce_index"
+                f"{e.name}: the adjoint method needs explicit equations, and these are implicit, 0 = F(t, x, ẋ); use "
+                "Collocation, or reduce_index"
             )
 
     @cached_property
     def rates(self) -> ca.SX:
         """(f, c)."""
-        return ca.vertcat(self.vocabulary.rates, ca.SX(0) if self.integrand is None else self.integrand)
+        return ca.vertcat(self.symbols.rates, ca.SX(0) if self.integrand is None else self.integrand)
 
     @property
     def _slots(self) -> dict[str, ca.SX]:
-        t, x, u, p = self.vocabulary.plant.arguments
+        t, x, u, p = self.symbols.plant.arguments
         return {"t": t, "x": x, "u": u, "p": p}
 
     @cached_property
-    def varied_places(self) -> list[int]:
-        place = {q.name: i for i, q in enumerate(self.vocabulary.equations.parameters)}
+    def varied_indices(self) -> list[int]:
+        place = {q.name: i for i, q in enumerate(self.symbols.equations.parameters)}
         return [place[name] for name in self.varied]
 
     @cached_property
     def _by(self) -> list[ca.SX]:
         """x, u, the varied parameters and t."""
-        t, x, u, p = self.vocabulary.plant.arguments
-        return [x, u, ca.vertcat(*[p[i] for i in self.varied_places]) if self.varied else ca.SX(0, 1), t]
+        t, x, u, p = self.symbols.plant.arguments
+        return [x, u, ca.vertcat(*[p[i] for i in self.varied_indices]) if self.varied else ca.SX(0, 1), t]
 
     @property
     def forward(self) -> Program | LinearSolveProgram:
-        """(t, x, u, p) → rates, and what is solved for."""
-        v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
+        """(t, x, u, p) → rates, and z."""
+        v, dynamics = self.symbols, self.symbols.equations.dynamics
         name = f"{v.equations.name}_with_cost"
         outs = {"rates": self.rates, "told": v.z}
         if isinstance(dynamics, Program):
@@ -79,18 +79,18 @@ class Motion:
     @property
     def backward(self) -> Program | LinearSolveProgram:
         """(t, x, u, p, told, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
-        v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
+        v, dynamics = self.symbols, self.symbols.equations.dynamics
         name, load = f"{v.equations.name}_adjoint", ca.SX.sym("load", self.rates.numel())
         slots = {**self._slots, "told": v.z, "load": load}
         if isinstance(dynamics, Program):
-            return Program.build(name, slots, self._outs(_pulled(self.rates, self._by, load)))
+            return Program.build(name, slots, self._outs(_vjp(self.rates, self._by, load)))
         assert isinstance(dynamics, LinearSolveProgram)
         matrix, side = dynamics.linear(v.plant.arguments, v.z)
         w = ca.SX.sym("w", dynamics.size)
-        direct = _pulled(self.rates, self._by, load)
-        through = _pulled(side - matrix @ v.z, self._by, w)
+        direct = _vjp(self.rates, self._by, load)
+        through = _vjp(side - matrix @ v.z, self._by, w)
         results = [one + other for one, other in zip(direct, through, strict=True)]
-        (pulled,) = _pulled(self.rates, [v.z], load)
+        (pulled,) = _vjp(self.rates, [v.z], load)
         return LinearSolveProgram.build(name, slots, matrix.T, pulled, w, self._outs(results), dynamics.solver)
 
     def _outs(self, results: list[ca.SX]) -> dict[str, ca.SX]:
@@ -101,7 +101,7 @@ class Motion:
         return compile(self.forward), compile(self.backward)
 
 
-def _pulled(values: ca.SX, by: list[ca.SX], weights: ca.SX) -> list[ca.SX]:
+def _vjp(values: ca.SX, by: list[ca.SX], weights: ca.SX) -> list[ca.SX]:
     """(∂values/∂by)ᵀ weights, by reverse differentiation, split as `by` is."""
     whole = ca.vertcat(*by)
     column = ca.densify(ca.jtimes(values, whole, weights, True))

@@ -1,13 +1,13 @@
-"""Descent along adjoint gradients: L-BFGS-B between bounds, conditions at the end by an augmented Lagrangian.
+"""Descent with adjoint gradients: L-BFGS-B with bounds, conditions at the end by an augmented Lagrangian.
 
-Unknowns are the controls of all pieces, the duration and parameters, each divided by its size. Conditions c are taken in
-combinations e = R c whose gradients are orthonormal, unknowns at bounds counting little, so that the penalty is equally steep in
-every direction that it acts in; one backward sweep per condition tells R, once in a round. With low ≤ e ≤ high, multipliers λ
-and the penalty ρ, the function made small is
+Unknowns are the controls of all pieces, the duration and parameters, each divided by its size. Conditions c enter as
+combinations e = R c with orthonormal gradients (unknowns at bounds have a small weight), so that the penalty is equally steep in
+all its directions; R takes one backward sweep per condition in each round. With low ≤ e ≤ high, multipliers λ and penalty ρ,
+the minimized function is
 
     J + Σ ρ/2 d²,        d = (e + λ/ρ) − clip(e + λ/ρ, low, high),
 
-and ρ d are the multipliers of the next round. Its value and gradient take one forward and one backward sweep.
+and ρ d are the multipliers of the next round. Value and gradient take one forward and one backward sweep.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.adjoint.functional import Functional, Jacobian, Outcome
+from draisine.optimal.adjoint.functional import DiscreteGradient, DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
-from draisine.optimal.ipopt import Outcome as Ending
-from draisine.optimal.ipopt import Progress, interruptible, watching
+from draisine.optimal.ipopt import Outcome, Progress, effective_progress, interruptible
 
 Reals = NDArray[np.float64]
 
-FALLEN = 1e12  # the value of a motion that does not stay finite
+DIVERGED = 1e12  # value of a motion that does not stay finite
 FIRST_ALLOWED = 0.1
 GROWTH = 4.0
 MOST_PENALTY = 1e8
-HELD = 0.1  # weight of an unknown at a bound: where all are, conditions still have gradients
-LEAST_STEEP = 1e-6  # of a condition's gradient, relative to the steepest, that is still made as steep as the others
+BOUND_WEIGHT = 0.1  # weight of an unknown at a bound: conditions keep a gradient if all unknowns are at bounds
+LEAST_STEEP = 1e-6  # smallest relative norm of a condition's gradient that is scaled to one
 
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Controls, duration and parameters as one vector of numbers near one, and back."""
+    """Scaled vector of controls, duration and parameters, and its inverse mapping."""
 
     pieces: int
     controls: int
@@ -63,30 +62,30 @@ class Unknowns:
         values, n = w * self.sizes, self.pieces * self.controls
         return values[:n].reshape(self.pieces, self.controls), float(values[n]), values[n + 1 :]
 
-    def jacobian(self, found: Jacobian) -> Reals:
+    def jacobian(self, found: DiscreteGradient) -> Reals:
         return np.concatenate([found.inputs.ravel(), [found.duration], found.parameters]) * self.sizes
 
     def free(self, w: Reals, slope: Reals) -> NDArray[np.bool_]:
-        """Unknowns that no bound holds against the way down."""
-        held = ((w <= self.low) & (slope > 0.0)) | ((w >= self.high) & (slope < 0.0))
-        return np.asarray(~held)
+        """Unknowns without an active bound in the direction of descent."""
+        blocked = ((w <= self.low) & (slope > 0.0)) | ((w >= self.high) & (slope < 0.0))
+        return np.asarray(~blocked)
 
     def flatness(self, w: Reals, slope: Reals) -> float:
-        """The largest entry of the gradient that bounds do not hold back."""
+        """The largest entry of the projected gradient."""
         return float(np.abs(np.clip(w - slope, self.low, self.high) - w).max())
 
 
 @dataclass(frozen=True, eq=False)
-class Combined:
-    """Combinations R c of conditions between sides; conditions between different sides are only scaled."""
+class ConditionCombinations:
+    """Combinations R c of equality conditions, with bounds; inequality conditions are only scaled."""
 
     matrix: Reals  # R
     low: Reals
     high: Reals
 
     @staticmethod
-    def of(low: Reals, high: Reals, jacobian: Reals) -> Combined:
-        """From the conditions' gradients (conditions, unknowns), weighted by how free the unknowns are."""
+    def of(low: Reals, high: Reals, jacobian: Reals) -> ConditionCombinations:
+        """From the conditions' gradients (conditions, unknowns), weighted by whether unknowns are at bounds."""
         equal = np.flatnonzero(low == high)
         sizes = np.linalg.norm(jacobian, axis=1)
         sizes = np.maximum(sizes, max(LEAST_STEEP * float(sizes.max(initial=0.0)), 1e-12))
@@ -98,46 +97,51 @@ class Combined:
             matrix[np.ix_(equal, equal)] = root / sizes[equal]
         level = np.where(low == high, low, 0.0)
         shift = matrix @ level
-        return Combined(matrix, *(np.where(low == high, shift, side / sizes) for side in (low, high)))
+        return ConditionCombinations(matrix, *(np.where(low == high, shift, side / sizes) for side in (low, high)))
 
     def beyond(self, combined: Reals) -> Reals:
-        """By how much combinations leave their sides."""
+        """Violation of the bounds of combinations."""
         return np.asarray(combined - np.clip(combined, self.low, self.high))
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The best point of a search."""
+class DescentResult:
+    """The best point found."""
 
     w: Reals
-    multipliers: Reals  # of the conditions as they stand
+    multipliers: Reals  # of the original conditions
     cost: float
     violation: float  # relative to the conditions' sizes
     stationarity: float
-    ending: Ending
-    said: str
+    ending: Outcome
+    solver_status: str
     iterations: int
     evaluations: int
     seconds: Mapping[str, float]
 
 
 class _Stopped(Exception):
-    """Somebody asked the search to end."""
+    """The search was stopped by the user."""
 
 
 class Search:
-    """An augmented Lagrangian of one phase."""
+    """Minimization of the augmented Lagrangian of one phase."""
 
     def __init__(
         self, functional: Functional, unknowns: Unknowns, p: Reals, settings: Descent, progress: Progress | None
     ) -> None:
-        self._functional, self.unknowns, self._settings, self._progress = functional, unknowns, settings, watching(progress)
-        self._p, self._varied = p, functional.motion.varied_places
+        self._functional, self.unknowns, self._settings, self._progress = (
+            functional,
+            unknowns,
+            settings,
+            effective_progress(progress),
+        )
+        self._p, self._varied = p, functional.motion.varied_indices
         ends = functional.phase.ends
         self._low, self._high = np.array([(c.low, c.high) for c in ends]).reshape(-1, 2).T
         self._sizes = np.maximum(np.where(np.isfinite(self._low), np.abs(self._low), 1.0), 1.0)
-        self._multipliers: Reals = np.zeros(len(ends))  # of the conditions as they stand
-        self._combined = Combined(np.eye(len(ends)), self._low, self._high)
+        self._multipliers: Reals = np.zeros(len(ends))  # of the original conditions
+        self._combined = ConditionCombinations(np.eye(len(ends)), self._low, self._high)
         self._penalty = settings.penalty
         self._iterations = self._evaluations = 0
         self._spent = 0.0
@@ -147,26 +151,26 @@ class Search:
     # ---------------------------------------------------------------- values
 
     def parameters(self, values: Reals) -> Reals:
-        """All parameters, from those that are searched for."""
+        """All parameters, given the optimized ones."""
         p = self._p.copy()
         p[self._varied] = values
         return p
 
-    def _motion(self, w: Reals) -> Outcome | None:
+    def _motion(self, w: Reals) -> DiscreteMotion | None:
         controls, duration, values = self.unknowns.unpacked(w)
         return self._functional.run(duration, controls, self.parameters(values))
 
-    def _jacobian_entries(self, w: Reals, motion: Outcome, weights: Reals, cost: float = 1.0) -> Reals:
+    def _jacobian_entries(self, w: Reals, motion: DiscreteMotion, weights: Reals, cost: float = 1.0) -> Reals:
         controls, duration, values = self.unknowns.unpacked(w)
         p = self.parameters(values)
-        return self.unknowns.jacobian(self._functional.jacobian(motion, duration, controls, p, weights, cost))
+        return self.unknowns.jacobian(self._functional.gradient(motion, duration, controls, p, weights, cost))
 
-    def _violation(self, motion: Outcome) -> float:
+    def _violation(self, motion: DiscreteMotion) -> float:
         c = motion.conditions
         return float((np.abs(c - np.clip(c, self._low, self._high)) / self._sizes).max(initial=0.0))
 
     def broken(self, w: Reals) -> tuple[str, ...]:
-        """Conditions at the end that are not met, in words."""
+        """Descriptions of the violated conditions at the end."""
         motion, ends = self._motion(w), self._functional.phase.ends
         if motion is None:
             return ()
@@ -174,7 +178,7 @@ class Search:
         over = misses > self._settings.tolerance * self._sizes
         return tuple(f"finish: {c.name} (misses by {gap:.3g})" for c, gap, out in zip(ends, misses, over, strict=True) if out)
 
-    def _shifted(self, motion: Outcome) -> Reals:
+    def _shifted(self, motion: DiscreteMotion) -> Reals:
         """d."""
         r = self._combined
         inner = np.linalg.solve(r.matrix.T, self._multipliers) if len(self._multipliers) else self._multipliers
@@ -188,7 +192,7 @@ class Search:
         self._evaluations += 1
         motion = self._motion(w)
         if motion is None:
-            return FALLEN, np.zeros_like(w)
+            return DIVERGED, np.zeros_like(w)
         d = self._shifted(motion)
         slope = self._jacobian_entries(w, motion, self._penalty * (self._combined.matrix.T @ d))
         rank = (max(self._violation(motion), self._settings.tolerance), motion.cost)
@@ -199,20 +203,20 @@ class Search:
 
     # ---------------------------------------------------------------- rounds
 
-    def run(self, w: Reals) -> Found:
-        """From a point to the nearest minimum."""
+    def run(self, w: Reals) -> DescentResult:
+        """Find a local minimum from an initial point."""
         began = time.perf_counter()
         with interruptible(self.stop):
             try:
-                w, ending, said = self._rounds(w)
+                w, ending, solver_status = self._rounds(w)
             except _Stopped:
-                ending, said = Ending.INTERRUPTED, "stopped on demand"
-        if ending not in (Ending.SOLVED, Ending.INFEASIBLE) and self._best is not None:
+                ending, solver_status = Outcome.INTERRUPTED, "stopped by the user"
+        if ending not in (Outcome.SOLVED, Outcome.INFEASIBLE) and self._best is not None:
             w = self._best[2]
-        return self._reported(w, ending, said, time.perf_counter() - began)
+        return self._reported(w, ending, solver_status, time.perf_counter() - began)
 
-    def _rounds(self, w: Reals) -> tuple[Reals, Ending, str]:
-        """Conn, Gould & Toint's rounds: multipliers follow where conditions are met well enough, otherwise the penalty grows."""
+    def _rounds(self, w: Reals) -> tuple[Reals, Outcome, str]:
+        """Conn, Gould & Toint: update the multipliers if conditions are satisfied well enough, else raise the penalty."""
         settings, accuracy = self._settings, 1e-2
         self._begin(w)
         allowed = self._allowance()
@@ -221,29 +225,29 @@ class Search:
             w = self._descend(w, accuracy)
             motion = self._motion(w)
             if motion is None:
-                return w, Ending.FAILED, "the motion does not stay finite"
+                return w, Outcome.FAILED, "the motion does not stay finite"
             new = self._penalty * (self._combined.matrix.T @ self._shifted(motion))
             beyond = float(np.abs(self._combined.beyond(self._combined.matrix @ motion.conditions)).max(initial=0.0))
             flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, new))
             if beyond > allowed and self._penalty >= MOST_PENALTY:
-                return w, Ending.INFEASIBLE, "conditions at the end are not met, at whatever price"
+                return w, Outcome.INFEASIBLE, "conditions at the end are violated at the largest penalty"
             if beyond <= allowed:
                 self._multipliers = new
                 if self._violation(motion) < settings.tolerance and flat < settings.tolerance:
-                    return w, Ending.SOLVED, "conditions met and gradient flat"
+                    return w, Outcome.SOLVED, "conditions satisfied and projected gradient small"
                 allowed /= self._penalty**0.9
                 accuracy = max(0.1 * accuracy, 0.3 * settings.tolerance)
             else:
                 self._penalty *= GROWTH
                 allowed = self._allowance()
-        return w, Ending.TOO_MANY_ITERATIONS, f"not settled after {settings.rounds} rounds of multipliers"
+        return w, Outcome.TOO_MANY_ITERATIONS, f"not converged after {settings.rounds} rounds of multipliers"
 
     def _allowance(self) -> float:
-        """By how much combined conditions may be broken after a round."""
+        """Allowed violation of combined conditions after a round."""
         return FIRST_ALLOWED / self._penalty**0.1
 
     def _begin(self, w: Reals) -> None:
-        """First multipliers: those that leave the least gradient among the unknowns that no bound holds."""
+        """Initial multipliers: those that minimize the gradient of the unknowns away from bounds."""
         motion, count = self._motion(w), len(self._multipliers)
         if motion is None or not count:
             return
@@ -253,18 +257,18 @@ class Search:
             self._multipliers = np.asarray(np.linalg.lstsq(jacobian[:, free].T, -cost[free], rcond=1e-9)[0], dtype=np.float64)
             free = self.unknowns.free(w, cost + jacobian.T @ self._multipliers)
 
-    def _condition_jacobian(self, w: Reals, motion: Outcome) -> Reals:
+    def _condition_jacobian(self, w: Reals, motion: DiscreteMotion) -> Reals:
         """The conditions' gradients (conditions, unknowns)."""
         return np.array([self._jacobian_entries(w, motion, unit, 0.0) for unit in np.eye(len(self._multipliers))])
 
     def _combine(self, w: Reals) -> None:
-        """Choose combinations of conditions by their gradients at a point."""
+        """Update the combinations of conditions from their gradients at a point."""
         motion, count = self._motion(w), len(self._multipliers)
         if motion is None or not count:
             return
         free = self.unknowns.free(w, self._jacobian_entries(w, motion, self._multipliers))
-        weights = np.where(free, 1.0, HELD)
-        self._combined = Combined.of(self._low, self._high, self._condition_jacobian(w, motion) * weights)
+        weights = np.where(free, 1.0, BOUND_WEIGHT)
+        self._combined = ConditionCombinations.of(self._low, self._high, self._condition_jacobian(w, motion) * weights)
 
     def _descend(self, w: Reals, accuracy: float) -> Reals:
         from scipy.optimize import Bounds, minimize
@@ -275,7 +279,7 @@ class Search:
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(self.unknowns.low, self.unknowns.high),
-            callback=self._look,
+            callback=self._on_iteration,
             options={
                 "maxiter": self._settings.iterations,
                 "maxfun": 4 * self._settings.iterations,
@@ -286,7 +290,7 @@ class Search:
         )
         return np.asarray(found.x)
 
-    def _look(self, w: Reals) -> None:
+    def _on_iteration(self, w: Reals) -> None:
         self._iterations += 1
         if self._progress is None or self._best is None:
             return
@@ -295,15 +299,17 @@ class Search:
         except KeyboardInterrupt:
             self._stop = True
 
-    def _reported(self, w: Reals, ending: Ending, said: str, seconds: float) -> Found:
+    def _reported(self, w: Reals, ending: Outcome, solver_status: str, seconds: float) -> DescentResult:
         motion = self._motion(w)
         spent = {"prepare": 0.0, "solve": seconds, "evaluate": self._spent}
         count = (self._iterations, self._evaluations)
         if motion is None:
-            return Found(w, self._multipliers, np.inf, np.inf, np.inf, Ending.FAILED, said, *count, spent)
+            return DescentResult(w, self._multipliers, np.inf, np.inf, np.inf, Outcome.FAILED, solver_status, *count, spent)
         flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, self._multipliers))
-        return Found(w, self._multipliers, motion.cost, self._violation(motion), flat, ending, said, *count, spent)
+        return DescentResult(
+            w, self._multipliers, motion.cost, self._violation(motion), flat, ending, solver_status, *count, spent
+        )
 
     def stop(self) -> None:
-        """End the search at the next evaluation."""
+        """Stop at the next evaluation."""
         self._stop = True

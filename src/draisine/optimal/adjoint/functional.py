@@ -1,27 +1,110 @@
-"""Cost and conditions of a phase as functions of its controls on a grid, its duration and its parameters, with their gradient."""
+"""Cost and end conditions of a phase as functions of controls, duration and parameters; gradients by compiled sweeps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.restricted.entry import Code, Entry
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
 from draisine.optimal.adjoint.adjoint_programs import Motion
-from draisine.optimal.adjoint.functional import Jacobian, Runner
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
+from draisine.optimal.adjoint.sweep import Sweep
 from draisine.optimal.phase import Phase
+from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@cache
+def compiled_sweep() -> Code:
+    """Machine code of `sweep.sweep`, cached on disk."""
+    return Entry("draisine.optimal.adjoint.sweep", "sweep", ()).load()
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
-    """Final cost and conditions at the end, one below the other, and weighted sums of their derivatives."""
+class DiscreteGradient:
+    """Gradient of a cost of the discrete motion."""
+
+    costates: Reals  # (steps + 1, states) by the state at each end of a step
+    inputs: Reals  # (pieces, inputs)
+    parameters: Reals
+    duration: float
+
+
+class Runner:
+    """Forward and backward sweeps over given fractions τ of the duration; `piece` is the index of the inputs in each step."""
+
+    def __init__(self, forward: Kernel, backward: Kernel, scheme: Scheme, fractions: Reals, piece: Indices) -> None:
+        self._kernels, self.fractions = (forward, backward), np.asarray(fractions, dtype=float)
+        self.sweep = s = Sweep()
+        s.steps, s.stages = len(fractions) - 1, scheme.stages
+        s.width, s.states, s.inputs = forward.outputs[0].size, forward.inputs[1].size, forward.inputs[2].size
+        s.varied, reported = backward.outputs[2].size, forward.outputs[1].size
+        s.forward_kernel, s.backward_kernel = forward.address, backward.address
+        s.piece = np.ascontiguousarray(piece, dtype=np.int64)
+        s.nodes = np.ascontiguousarray(scheme.nodes[: s.stages])
+        s.weights = np.ascontiguousarray(scheme.weights[: s.stages + 1, : s.stages])
+        pieces, width, stages = int(piece.max()) + 1, s.width, s.stages
+        s.allocate(
+            {
+                **dict.fromkeys(("time", "by_time"), (1,)),
+                "times": (s.steps + 1,),
+                **dict.fromkeys(("input", "input_gradient"), (pieces, s.inputs)),
+                "parameter": (forward.inputs[3].size,),
+                **dict.fromkeys(("state", "costate"), (s.steps + 1, width)),
+                **dict.fromkeys(("point", "rate", "pull"), (stages, width)),
+                "told": (stages, reported),
+                "load": (width,),
+                "by_x": (s.states,),
+                "by_input": (s.inputs,),
+                **dict.fromkeys(("by_parameter", "parameter_gradient"), (s.varied,)),
+                "length_gradient": (s.steps,),
+                "time_gradient": (2, s.steps),
+            }
+        )
+        self._run: Callable[[Sweep], int] = compiled_sweep()
+
+    # ---------------------------------------------------------------- sweeps
+
+    def forward(self, begin: float, duration: float, x: Reals, inputs: Reals, p: Reals) -> Reals | None:
+        """States and the integral of the cost (steps + 1, w), or None where the motion does not stay finite."""
+        s = self.sweep
+        s.times[:] = begin + duration * self.fractions
+        s.input[...] = inputs.reshape(s.input.shape)
+        s.parameter[: p.size] = p
+        s.state[0] = 0.0
+        s.state[0, : s.states] = x
+        s.backward = 0
+        return s.state if self._run(s) == s.steps else None
+
+    def backward(self, seed: Reals, integral: float = 1.0) -> DiscreteGradient:
+        """Derivatives of seedᵀx(end) + integral × ∫ cost, for the last motion of `forward`."""
+        s = self.sweep
+        s.input_gradient[:], s.parameter_gradient[:] = 0.0, 0.0
+        s.costate[-1] = [*seed, integral]
+        s.backward = 1
+        self._run(s)
+        at, spans = self.fractions[:-1], np.diff(self.fractions)
+        moved, shifted = s.time_gradient
+        # the length T Δτ of a step and its initial time T τ both depend on the duration T
+        by_duration = float(spans @ (s.length_gradient + shifted) + at @ moved)
+        return DiscreteGradient(
+            s.costate[:, : s.states].copy(), s.input_gradient.copy(), s.parameter_gradient.copy(), by_duration
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EndFunctions:
+    """Final cost and conditions at the end, stacked, and their vector–Jacobian products."""
 
     phase: Phase
     motion: Motion
@@ -30,7 +113,7 @@ class Ends:
         if self.phase.ends_use:
             raise ArgumentError(
                 f"{self.phase.equations.name}: a condition or cost at the end depends on controls or forces, which jump there; "
-                "write it in states, or use Collocation('radau')"
+                "write it in terms of states, or use Collocation('radau')"
             )
 
     @cached_property
@@ -40,27 +123,27 @@ class Ends:
 
     @cached_property
     def _value(self) -> ca.Function:
-        return ca.Function("ends", self.phase.vocabulary.plant.arguments, [ca.densify(self._values)])
+        return ca.Function("ends", self.phase.symbols.plant.arguments, [ca.densify(self._values)])
 
     @cached_property
-    def _pulled(self) -> ca.Function:
-        plant, weights = self.phase.vocabulary.plant, ca.SX.sym("weights", self._values.numel())
-        by = ca.vertcat(plant.x, *[plant.p[i] for i in self.motion.varied_places], plant.t)
-        jacobian = ca.jtimes(self._values, by, weights, True)
-        return ca.Function("ends_pulled", [*plant.arguments, weights], [ca.densify(jacobian)])
+    def _vjp(self) -> ca.Function:
+        plant, weights = self.phase.symbols.plant, ca.SX.sym("weights", self._values.numel())
+        by = ca.vertcat(plant.x, *[plant.p[i] for i in self.motion.varied_indices], plant.t)
+        gradient = ca.jtimes(self._values, by, weights, True)
+        return ca.Function("ends_pulled", [*plant.arguments, weights], [ca.densify(gradient)])
 
     def values(self, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
         """Final cost, conditions."""
         return np.array(self._value(t, x, u, p).full()).ravel()
 
-    def pulled(self, t: float, x: Reals, u: Reals, p: Reals, weights: Reals) -> Reals:
+    def vjp(self, t: float, x: Reals, u: Reals, p: Reals, weights: Reals) -> Reals:
         """Derivatives by x, varied parameters, t."""
-        return np.array(self._pulled(t, x, u, p, weights).full()).ravel()
+        return np.array(self._vjp(t, x, u, p, weights).full()).ravel()
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """A motion: states at the ends of all steps, what it costs, and its conditions at the end."""
+class DiscreteMotion:
+    """A discrete motion: states at the ends of all steps, cost, and values of the conditions at the end."""
 
     states: Reals  # (steps + 1, states)
     cost: float
@@ -69,23 +152,23 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Functional:
-    """A phase from the state `start` with `steps` in each piece of the method's grid."""
+    """A phase from the state `start` with `steps` in each piece of the grid."""
 
     phase: Phase
     start: Reals
     method: Adjoint
     motion: Motion
-    ends: Ends
+    ends: EndFunctions
     steps: int
 
     @staticmethod
     def of(phase: Phase, start: Reals, method: Adjoint, varied: tuple[str, ...]) -> Functional:
-        """With derivatives by the parameters `varied`."""
-        motion = Motion(phase.vocabulary, phase.integrand, varied)
-        return Functional(phase, start, method, motion, Ends(phase, motion), method.steps or 1)
+        """The functional with derivatives by the parameters `varied`."""
+        motion = Motion(phase.symbols, phase.integrand, varied)
+        return Functional(phase, start, method, motion, EndFunctions(phase, motion), method.steps or 1)
 
-    def settled(self, duration: float, controls: Reals, p: Reals) -> Functional:
-        """With so many steps that twice as many change the motion by less than the accuracy asked for."""
+    def with_settled_steps(self, duration: float, controls: Reals, p: Reals) -> Functional:
+        """With enough steps that doubling them changes the motion by less than the requested accuracy."""
         if self.method.steps is not None:
             return self
         coarse = self
@@ -93,7 +176,7 @@ class Functional:
         while coarse.steps < MOST_STEPS:
             fine = coarse.finer
             after = fine.run(duration, controls, p)
-            if before is not None and after is not None and apart(before, after).max() < self.method.accuracy:
+            if before is not None and after is not None and step_error(before, after).max() < self.method.accuracy:
                 break
             coarse, before = fine, after
         return coarse
@@ -104,7 +187,7 @@ class Functional:
         return replace(self, steps=2 * self.steps)
 
     @cached_property
-    def _places(self) -> list[int]:
+    def _control_indices(self) -> list[int]:
         names = [q.name for q in self.phase.equations.inputs]
         return [names.index(name) for name in self.phase.controls]
 
@@ -117,10 +200,10 @@ class Functional:
     def inputs(self, controls: Reals) -> Reals:
         """All inputs (pieces, inputs) for controls (pieces, controls)."""
         u = np.tile(self.phase.inputs, (len(controls), 1))
-        u[:, self._places] = controls
+        u[:, self._control_indices] = controls
         return u
 
-    def run(self, duration: float, controls: Reals, p: Reals) -> Outcome | None:
+    def run(self, duration: float, controls: Reals, p: Reals) -> DiscreteMotion | None:
         """The motion with controls (pieces, controls); None if it does not stay finite."""
         u = self.inputs(controls)
         found = self._runner.forward(0.0, duration, self.start, u, p)
@@ -129,28 +212,30 @@ class Functional:
         states = found[:, :-1].copy()
         values = self.ends.values(duration, states[-1], u[-1], p)
         cost = float(found[-1, -1] + values[0] + self.phase.time_weight * duration)
-        return Outcome(states, cost, values[1:]) if np.isfinite(values).all() and np.isfinite(cost) else None
+        return DiscreteMotion(states, cost, values[1:]) if np.isfinite(values).all() and np.isfinite(cost) else None
 
-    def jacobian(self, last: Outcome, duration: float, controls: Reals, p: Reals, weights: Reals, cost: float = 1.0) -> Jacobian:
-        """Derivatives of the cost, times a factor, and of weighted conditions, about the motion that was run last."""
+    def gradient(
+        self, last: DiscreteMotion, duration: float, controls: Reals, p: Reals, weights: Reals, cost: float = 1.0
+    ) -> DiscreteGradient:
+        """Gradient of `cost` times the cost plus the weighted conditions, for the last motion."""
         weighted = np.concatenate([[cost], weights])
-        at_end = self.ends.pulled(duration, last.states[-1], self.inputs(controls)[-1], p, weighted)
+        at_end = self.ends.vjp(duration, last.states[-1], self.inputs(controls)[-1], p, weighted)
         n = last.states.shape[1]
         found = self._runner.backward(at_end[:n], cost)
-        return Jacobian(
+        return DiscreteGradient(
             found.costates,
-            found.inputs[:, self._places],
+            found.inputs[:, self._control_indices],
             found.parameters + at_end[n:-1],
             found.duration + float(at_end[-1]) + cost * self.phase.time_weight,
         )
 
     def at_breaks(self, of_steps: Reals) -> Reals:
-        """Of values at the ends of all steps, those at the ends of pieces."""
+        """Values at the ends of pieces, from values at the ends of all steps."""
         return of_steps[:: self.steps]
 
 
-def apart(coarse: Outcome, fine: Outcome) -> Reals:
-    """By how much a motion changes with twice as many steps: at the ends of steps, relative to the states' sizes."""
+def step_error(coarse: DiscreteMotion, fine: DiscreteMotion) -> Reals:
+    """Change of a motion with twice as many steps: at the ends of steps, relative to the sizes of the states."""
     sizes = np.maximum(np.abs(fine.states).max(axis=0), 1e-3)
     gap: Reals = (np.abs(fine.states[::2] - coarse.states) / sizes).max(axis=1)
     return gap

@@ -1,4 +1,4 @@
-"""The gradient of a cost by everything it depends on, at a small multiple of the price of one simulation.
+"""Adjoint gradient of a cost by controls, duration, parameters and start, at a small multiple of the cost of one simulation.
 
 >>> import sympy as sp
 >>> import draisine as dr
@@ -27,7 +27,7 @@ from draisine.model.model import Model
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.maneuver import OptimalControlProblem
-from draisine.optimal.phase_builder import PhaseBuilder, posed
+from draisine.optimal.phase_builder import PhaseBuilder, build_phases
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -39,11 +39,11 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CostGradient:
-    """A cost and its derivatives, by name.
+    """A cost and its derivatives by name.
 
-    `controls` by the value in each piece; `duration`; `parameters`, with what they do to the start; `start` by each state at the
-    start, the others held, and `wishes` by each quantity that the start was asked for. `costates` are derivatives by the states
-    at `times`, the ends of pieces.
+    `controls` by the value in each piece; `duration`; `parameters`, including their effect on the start; `start` by each initial
+    state with the others fixed; `wishes` by each target of the start. `costates` are derivatives by the states at `times`, the
+    ends of pieces.
     """
 
     value: float
@@ -57,7 +57,7 @@ class CostGradient:
     steps: int  # of integration in each piece
 
     def switching(self, name: str) -> Reals:
-        """∂H/∂u of a control, averaged over each piece: its gradient by the length of the piece."""
+        """∂H/∂u of a control, averaged over each piece: its gradient divided by the length of the piece."""
         return self.controls[name] / np.diff(self.times)
 
 
@@ -69,28 +69,30 @@ def gradient(
     breaks: Sequence[float] | None = None,
     method: Adjoint | None = None,
 ) -> CostGradient:
-    """The gradient of what a maneuver minimizes, along the motion that given controls make.
+    """The gradient of the cost of a maneuver, for given controls.
 
-    - `controls`: for each input to be varied its values, one for each of equally long pieces, or one number for all.
-    - `duration` in seconds; not needed where the maneuver has a fixed one.
-    - `breaks`: points between pieces from 0 to 1, if they are not equally long.
+    - `controls`: for each varied input its values in pieces of equal length, or one number for all.
+    - `duration` in seconds; not needed if that of the maneuver is fixed.
+    - `breaks`: ends of pieces from 0 to 1, if they are not of equal length.
     - `method`: `Adjoint(steps=…, order=…, accuracy=…)`.
 
-    The steps made forward are differentiated exactly, backward; all derivatives together take a few times as long as the motion,
-    however many there are. Conditions at the end and bounds of the maneuver play no part. The first call makes and compiles the
-    programs; later calls with the same maneuver and as many pieces go straight to the sweeps.
+    The forward integration steps are differentiated exactly by a backward sweep; all derivatives together take a few times as
+    long as the motion, whatever their number. Conditions at the end and bounds of the maneuver are ignored. The first call
+    compiles the programs; later calls with the same maneuver and number of pieces reuse them.
     """
     ready = _prepared(cost, _snapshot(cost.model), tuple(controls), _on_pieces(cost, controls, breaks, method))
-    poser, p = ready.poser, ready.poser.p
-    functional = replace(ready.functional)  # with memory of its own: several threads may ask
+    builder, p = ready.builder, ready.builder.p
+    functional = replace(ready.functional)  # with its own memory, for calls from several threads
     values = _values(controls, functional)
-    lasts = _duration(cost, duration)
-    functional = functional.settled(lasts, values, p)
-    motion = functional.run(lasts, values, p)
+    seconds = _duration(cost, duration)
+    functional = functional.with_settled_steps(seconds, values, p)
+    motion = functional.run(seconds, values, p)
     if motion is None:
-        raise SolverError(f"{poser.equations.name}: with these controls the motion does not stay finite until t = {lasts:g} s")
-    found = functional.jacobian(motion, lasts, values, p, np.zeros(0))
-    states, parameters = [q.name for q in poser.equations.states], [q.name for q in poser.equations.parameters]
+        raise SolverError(
+            f"{builder.equations.name}: with these controls the motion does not stay finite until t = {seconds:g} s"
+        )
+    found = functional.gradient(motion, seconds, values, p, np.zeros(0))
+    states, parameters = [q.name for q in builder.equations.states], [q.name for q in builder.equations.parameters]
     at_start = found.costates[0]
     through_start = at_start @ ready.start_jacobian
     costates = functional.at_breaks(found.costates)
@@ -100,8 +102,8 @@ def gradient(
         found.duration,
         dict(zip(parameters, (found.parameters + through_start[: len(parameters)]).tolist(), strict=True)),
         dict(zip(states, at_start.tolist(), strict=True)),
-        dict(zip(poser.stated.targets, through_start[len(parameters) :].tolist(), strict=True)),
-        lasts * functional.method.breaks,
+        dict(zip(builder.problem.targets, through_start[len(parameters) :].tolist(), strict=True)),
+        seconds * functional.method.breaks,
         dict(zip(states, costates.T, strict=True)),
         functional.steps,
     )
@@ -109,24 +111,24 @@ def gradient(
 
 @dataclass(frozen=True, eq=False)
 class _Prepared:
-    """A maneuver looked up, its programs compiled: the same for all values of the controls."""
+    """A prepared maneuver with compiled programs, for all values of the controls."""
 
-    poser: PhaseBuilder
+    builder: PhaseBuilder
     functional: Functional
 
     @cached_property
     def start_jacobian(self) -> Reals:
-        """∂(states at the start)/∂(all parameters, all wishes)."""
-        e, inputs = self.poser.equations, self.poser.inputs
-        targets: dict[str, float | InitialGuess] = dict(self.poser.stated.targets)
+        """∂(initial states)/∂(all parameters, all targets)."""
+        e, inputs = self.builder.equations, self.builder.inputs
+        targets: dict[str, float | InitialGuess] = dict(self.builder.problem.targets)
         directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in targets]
         problem = StartProblem(e)
-        begin = consistent_start(problem, targets, self.poser.p, inputs=inputs)
+        begin = consistent_start(problem, targets, self.builder.p, inputs=inputs)
         return initial_jacobian(problem, targets, begin, e, directions)
 
 
 def _snapshot(model: Model | System | Equations) -> System | Equations:
-    """A model as it is now."""
+    """A frozen copy of a model."""
     return model.freeze() if isinstance(model, Model) else model
 
 
@@ -134,7 +136,7 @@ def _on_pieces(
     cost: OptimalControlProblem, controls: Mapping[str, ArrayLike], breaks: Sequence[float] | None, method: Adjoint | None
 ) -> Adjoint:
     if len(cost.phases) > 1:
-        raise ArgumentError(f"gradient: the maneuver has {len(cost.phases)} phases; take one of them")
+        raise ArgumentError(f"gradient: the maneuver has {len(cost.phases)} phases; only one is supported")
     if not controls:
         raise ArgumentError("gradient: give at least one control with its values")
     count = max(np.size(value) for value in controls.values())
@@ -143,12 +145,12 @@ def _on_pieces(
 
 @lru_cache(maxsize=8)
 def _prepared(cost: OptimalControlProblem, model: System | Equations, controls: tuple[str, ...], method: Adjoint) -> _Prepared:
-    held = {name: value for name, value in cost.held_inputs.items() if name not in controls}
+    constants = {name: value for name, value in cost.constant_inputs.items() if name not in controls}
     alone = replace(
         cost,
         model=model,
         chosen_controls=controls,
-        held_inputs=held,
+        constant_inputs=constants,
         ends=(),
         end_rates=(),
         limits=(),
@@ -157,8 +159,8 @@ def _prepared(cost: OptimalControlProblem, model: System | Equations, controls: 
         period=None,
         start_free=(),
     )
-    (poser,), (phase,) = posed(alone, [method])
-    return _Prepared(poser, Functional.of(phase, poser.start, method, tuple(q.name for q in poser.equations.parameters)))
+    (builder,), (phase,) = build_phases(alone, [method])
+    return _Prepared(builder, Functional.of(phase, builder.start, method, tuple(q.name for q in builder.equations.parameters)))
 
 
 def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
@@ -175,8 +177,8 @@ def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
 def _duration(cost: OptimalControlProblem, given: float | None) -> float:
     low, high = cost.times
     if given is None and low < high:
-        raise ArgumentError("gradient: say how long it lasts, duration=…; the maneuver leaves it free")
-    lasts = low if given is None else float(given)
-    if not 0.0 < lasts < np.inf:
+        raise ArgumentError("gradient: the maneuver leaves its duration free; give duration=…")
+    seconds = low if given is None else float(given)
+    if not 0.0 < seconds < np.inf:
         raise ArgumentError(f"gradient: duration is a positive number of seconds, got {given!r}")
-    return lasts
+    return seconds

@@ -1,4 +1,4 @@
-"""How the adjoint road works: the grid of controls, the steps in between, and the search."""
+"""Settings of the adjoint method: pieces of controls, integration steps, and descent."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.direct_methods import Grid, breaks_of, check_breaks
-from draisine.optimal.shooting import MultipleShooting
+from draisine.numerics.direct_methods import Grid, MultipleShooting, breaks_of, check_breaks
 from draisine.simulation.methods import dop853, rk4
 from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
 
-MOST_STEPS = 64  # in a piece, when their number is found
+MOST_STEPS = 64  # in a piece, if chosen automatically
 SCHEMES: dict[int, Scheme] = {4: rk4.SCHEME, 8: dop853.SCHEME}
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Settings of the search: a bounded quasi-Newton method (L-BFGS-B) inside, an augmented Lagrangian around it.
+    """Settings of the descent: a bounded quasi-Newton method (L-BFGS-B) inside an augmented Lagrangian.
 
     `tolerance` of the conditions at the end, relative to their sizes, and of the projected gradient; `rounds` of multipliers,
     each of `iterations` at most; `memory` pairs of the quasi-Newton method.
@@ -33,7 +32,7 @@ class Descent:
     rounds: int = 40
     iterations: int = 1000
     memory: int = 20
-    penalty: float = 100.0  # to begin with
+    penalty: float = 100.0  # initial value
 
     def __post_init__(self) -> None:
         if not (0.0 < self.tolerance < 1.0):
@@ -45,10 +44,10 @@ class Descent:
 
 @dataclass(frozen=True)
 class Adjoint:
-    """Controls constant in each of the `pieces` (their number, or the points between them from 0 to 1).
+    """Descent with adjoint gradients; controls are constant in each of the `pieces` (their number, or their ends from 0 to 1).
 
-    In each piece `steps` of a Runge–Kutta method of `order` 8 or 4 are made; without a number, as many as keep the error of the
-    motion below `accuracy`.
+    Each piece takes `steps` of a Runge–Kutta method of `order` 8 or 4; by default as many as keep the error of the motion below
+    `accuracy`.
 
     >>> Adjoint(pieces=4).breaks.tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]

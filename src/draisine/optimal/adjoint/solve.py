@@ -1,4 +1,4 @@
-"""A maneuver solved by the adjoint road: pose, guess, descend, tell, simulate."""
+"""Solution by the adjoint method: build the phase, guess, descend, verify by simulation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, SolverError
-from draisine.optimal.adjoint.descent import Found, Search, Unknowns
-from draisine.optimal.adjoint.functional import Functional, apart
-from draisine.optimal.first_order_conditions import Kkt, Necessary
+from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
+from draisine.optimal.adjoint.functional import Functional, step_error
+from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
-from draisine.optimal.ipopt import Answer, Outcome, Progress
-from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges, posed
+from draisine.optimal.ipopt import NlpSolution, Outcome, Progress
+from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.solve import doubts
+from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
 
 if TYPE_CHECKING:
@@ -30,68 +30,76 @@ Reals = NDArray[np.float64]
 def solve_by_adjoint(
     maneuver: OptimalControlProblem, method: Adjoint, *, guess: Guess | None = None, progress: Progress | None = None
 ) -> Solution:
-    """See `Maneuver.solve`. The guess gives controls and duration; the motion always is that of the equations."""
+    """See `Maneuver.solve`. The guess gives controls and duration; states follow from the equations."""
     began = time.perf_counter()
     if len(maneuver.phases) > 1:
-        raise ArgumentError(f"Adjoint: the maneuver has {len(maneuver.phases)} phases, and it knows one; use Collocation")
-    (poser,), (phase,) = posed(maneuver, [method])
-    _check(poser, phase)
+        raise ArgumentError(f"Adjoint: the maneuver has {len(maneuver.phases)} phases, only one is supported; use Collocation")
+    (builder,), (phase,) = build_phases(maneuver, [method])
+    _check(builder, phase)
     seconds = {"pose": time.perf_counter() - began}
     (values,) = guesses(guess, (phase,), [method.grid])
-    functional = Functional.of(phase, poser.start, method, phase.unknown_parameters)
+    functional = Functional.of(phase, builder.start, method, phase.unknown_parameters)
     compiling = time.perf_counter()
     _ = functional.motion.kernels
     seconds["compile"] = time.perf_counter() - compiling
-    functional = functional.settled(values.duration, values.controls, phase.p)
+    functional = functional.with_settled_steps(values.duration, values.controls, phase.p)
     unknowns = Unknowns.of(functional, values.duration, parameter_ranges(maneuver))
     search = Search(functional, unknowns, phase.p, method.descent, progress)
-    first = [phase.p[i] for i in functional.motion.varied_places]
+    first = [phase.p[i] for i in functional.motion.varied_indices]
     found = search.run(unknowns.packed(values.controls, values.duration, np.array(first)))
-    return _Identifiability(maneuver, poser, functional, search, found).solution(seconds, began)
+    return _SolutionBuilder(maneuver, builder, functional, search, found).solution(seconds, began)
 
 
-def restored_by_adjoint(maneuver: OptimalControlProblem, method: Adjoint, answer: Answer) -> Solution:
-    """The solution that an answer to this maneuver was, run and simulated again; nothing is searched for."""
+def restored_by_adjoint(maneuver: OptimalControlProblem, method: Adjoint, answer: NlpSolution) -> Solution:
+    """The solution of this maneuver from a stored result, simulated again without a search."""
     began = time.perf_counter()
-    (poser,), (phase,) = posed(maneuver, [method])
-    _check(poser, phase)
-    functional = Functional.of(phase, poser.start, method, phase.unknown_parameters)
+    (builder,), (phase,) = build_phases(maneuver, [method])
+    _check(builder, phase)
+    functional = Functional.of(phase, builder.start, method, phase.unknown_parameters)
     count = (len(method.breaks) - 1) * len(phase.controls)
     given, own = (len(answer.w), len(answer.row_multipliers)), (count + 1 + len(phase.unknown_parameters), len(phase.ends))
     if given != own:
         raise DataError(
-            f"{phase.equations.name}: the stored answer has {given[0]} unknowns and {given[1]} conditions, this maneuver "
+            f"{phase.equations.name}: the stored result has {given[0]} unknowns and {given[1]} conditions, this maneuver "
             f"{own[0]} and {own[1]}; state the maneuver that was solved"
         )
     unknowns = Unknowns.of(functional, float(answer.w[count]), parameter_ranges(maneuver))
     w = answer.w / unknowns.sizes
     controls, duration, values = unknowns.unpacked(w)
     search = Search(functional, unknowns, phase.p, method.descent, None)
-    functional = functional.settled(duration, controls, search.parameters(values))
-    reported = answer.objective, answer.violation, answer.stationarity, answer.outcome, answer.said, answer.iterations
-    found = Found(w, answer.row_multipliers, *reported, 0, {})
-    return _Identifiability(maneuver, poser, functional, search, found).solution({}, began)
+    functional = functional.with_settled_steps(duration, controls, search.parameters(values))
+    reported = answer.objective, answer.violation, answer.stationarity, answer.outcome, answer.solver_status, answer.iterations
+    found = DescentResult(w, answer.row_multipliers, *reported, 0, {})
+    return _SolutionBuilder(maneuver, builder, functional, search, found).solution({}, began)
 
 
-def _check(poser: PhaseBuilder, phase: Phase) -> None:
-    """Refuse what only a transcription of states can hold."""
-    name, why = phase.equations.name, "the adjoint road knows bounds of controls and conditions at the end; use Collocation"
-    if not poser.start_fixed:
-        raise ArgumentError(f"{name}: the start is partly free, or depends on parameters to be found; {why}")
+def _check(builder: PhaseBuilder, phase: Phase) -> None:
+    """Refuse conditions that only direct transcription supports."""
+    name, why = (
+        phase.equations.name,
+        "the adjoint method supports bounds of controls and conditions at the end only; use Collocation",
+    )
+    if not builder.start_fixed:
+        raise ArgumentError(f"{name}: the start is partly free, or depends on optimized parameters; {why}")
     if phase.returns:
-        raise ArgumentError(f"{name}: the motion is to be periodic; {why}")
-    held = [c.name for c in phase.path] + [n for n in phase.limits if n not in phase.controls]
-    if held:
-        raise ArgumentError(f"{name}: {', '.join(held)} must hold all the way; {why}")
+        raise ArgumentError(f"{name}: the motion is periodic; {why}")
+    along = [c.name for c in phase.path] + [n for n in phase.limits if n not in phase.controls]
+    if along:
+        raise ArgumentError(f"{name}: {', '.join(along)} must hold along the path; {why}")
 
 
-class _Identifiability:
-    """What was found, as a solution."""
+class _SolutionBuilder:
+    """Builds the solution from the result of the descent."""
 
     def __init__(
-        self, maneuver: OptimalControlProblem, poser: PhaseBuilder, functional: Functional, search: Search, found: Found
+        self,
+        maneuver: OptimalControlProblem,
+        builder: PhaseBuilder,
+        functional: Functional,
+        search: Search,
+        found: DescentResult,
     ) -> None:
-        self._maneuver, self._poser, self._functional, self._found = maneuver, poser, functional, found
+        self._maneuver, self._poser, self._functional, self._found = maneuver, builder, functional, found
         self._phase, self._unknowns = functional.phase, search.unknowns
         self._fighting = search.broken(found.w) if found.ending is Outcome.INFEASIBLE else ()
         self._controls, self._duration, values = search.unknowns.unpacked(found.w)
@@ -106,22 +114,22 @@ class _Identifiability:
         simulated = simulate_phase(phase, solved.grid, 0.0, self._duration, self._poser.start, self._controls, self._p)
         seconds["simulate"] = time.perf_counter() - started
         seconds["total"] = time.perf_counter() - began
-        notes = (*phase.notes, *doubts(solved, self._p), *self._steps_note(solved))
+        notes = (*phase.notes, *check_dropped(solved, self._p), *self._steps_note(solved))
         bounds = -self._slope
-        answer = Answer(
+        answer = NlpSolution(
             found.w * self._unknowns.sizes,
             found.multipliers,
             np.where(self._unknowns.free(found.w, self._slope), 0.0, bounds) / self._unknowns.sizes,
             found.cost,
             found.ending,
-            found.said,
+            found.solver_status,
             found.iterations,
             found.violation,
             found.stationarity,
             found.seconds,
         )
-        held = (simulated,), notes, self._fighting, seconds
-        return Solution(self._maneuver, (solved,), answer, self._parameters, *held, kkt=self._kkt())
+        verified = (simulated,), notes, self._fighting, seconds
+        return Solution(self._maneuver, (solved,), answer, self._parameters, *verified, kkt=self._kkt())
 
     def _at_pieces(self) -> PhaseSolution:
         """States, costates and controls at the ends of pieces."""
@@ -131,18 +139,18 @@ class _Identifiability:
             raise SolverError(
                 f"{phase.equations.name}: the motion does not stay finite; give another guess of controls and duration"
             )
-        jacobian = f.jacobian(motion, self._duration, self._controls, self._p, self._found.multipliers)
+        jacobian = f.gradient(motion, self._duration, self._controls, self._p, self._found.multipliers)
         self._slope = self._unknowns.jacobian(jacobian)
         states, costates = f.at_breaks(motion.states), f.at_breaks(jacobian.costates)
         inputs = f.inputs(self._controls)
         times = self._duration * method.breaks
         ends = np.vstack([inputs, inputs[-1:]])
         rates, reported = f.motion.kernels[0].map(times[:, None], states, ends, self._p)
-        lasting = self._duration * np.diff(method.breaks)[:, None]
-        watched = np.zeros((len(times), 0))
+        durations = self._duration * np.diff(method.breaks)[:, None]
+        no_path = np.zeros((len(times), 0))
         hamiltonian = (costates * rates[:, :-1]).sum(axis=1) + rates[:, -1]
-        necessary = Necessary(hamiltonian, jacobian.inputs / lasting, watched, watched, method.breaks)
-        kept = [phase.vocabulary.state_places[i] for i in phase.kept_indices]
+        pontryagin = PontryaginConditions(hamiltonian, jacobian.inputs / durations, no_path, no_path, method.breaks)
+        kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         return PhaseSolution(
             phase,
             method,
@@ -155,23 +163,23 @@ class _Identifiability:
             costates[:, kept],
             method.breaks,
             self._errors(),
-            necessary,
+            pontryagin,
         )
 
     def _errors(self) -> Reals:
-        """Of the pieces: by how much twice as many steps change the motion."""
+        """Errors of the pieces: change of the motion with twice as many steps."""
         f = self._functional
         coarse, fine = (g.run(self._duration, self._controls, self._p) for g in (f, f.finer))
         if coarse is None or fine is None:
             return np.full(len(self._controls), np.inf)
-        return apart(coarse, fine)[1:].reshape(len(self._controls), -1).max(axis=1)
+        return step_error(coarse, fine)[1:].reshape(len(self._controls), -1).max(axis=1)
 
     def _steps_note(self, solved: PhaseSolution) -> list[str]:
-        worst, asked = float(solved.errors.max()), self._functional.method.accuracy
-        if self._functional.method.steps is not None or worst < 100 * asked:
+        worst, requested = float(solved.errors.max()), self._functional.method.accuracy
+        if self._functional.method.steps is not None or worst < 100 * requested:
             return []
         return [
-            f"{self._functional.steps} steps in a piece, chosen at the guess, leave errors of {worst:.1e} here; "
+            f"{self._functional.steps} steps per piece, chosen at the guess, leave errors of {worst:.1e} at the solution; "
             f"give Adjoint(steps={2 * self._functional.steps})"
         ]
 
@@ -179,5 +187,5 @@ class _Identifiability:
         found, phase = self._found, self._phase
         pulls = np.abs(np.clip(found.w - self._slope, self._unknowns.low, self._unknowns.high) - found.w)
         names = [*phase.controls] * len(self._controls) + ["duration", *self._parameters]
-        moving = names[int(pulls.argmax())]
-        return Kkt(found.violation, "conditions at the end" if phase.ends else "", found.stationarity, moving, 0.0, "")
+        stationarity_name = names[int(pulls.argmax())]
+        return Kkt(found.violation, "conditions at the end" if phase.ends else "", found.stationarity, stationarity_name, 0.0, "")

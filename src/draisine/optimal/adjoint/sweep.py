@@ -1,14 +1,14 @@
-"""The loops of the adjoint road: explicit Runge–Kutta steps forward, and their exact derivative backward.
+"""Sweeps of the adjoint method: explicit Runge–Kutta steps forward, and their exact derivative backward.
 
-A step with rates K_s = f(t + c_s h, X_s, u, p) at the points X_s = x + h Σ_j a_sj K_j leads to x⁺ = x + h Σ_s b_s K_s. From the
-derivative λ⁺ of a cost by x⁺ that by x follows, stage by stage from the last,
+A step with rates K_s = f(t + c_s h, X_s, u, p) at the points X_s = x + h Σ_j a_sj K_j gives x⁺ = x + h Σ_s b_s K_s. The
+derivative λ of a cost by x follows from that by x⁺, stage by stage from the last,
 
     κ_s = h (b_s λ⁺ + Σ_{r>s} a_rs ξ_r),        ξ_s = (∂f/∂x)ᵀ κ_s,        λ = λ⁺ + Σ_s ξ_s,
 
 and with it derivatives by u and p, Σ_s (∂f/∂u)ᵀ κ_s and Σ_s (∂f/∂p)ᵀ κ_s, by the step's length, Σ_s κ_s·K_s / h, and by the times
-of the stages, ∂f/∂t·κ_s. States are kept at the ends of steps; points and rates inside a step are computed again.
+of the stages, ∂f/∂t·κ_s. States are stored at the ends of steps; points and rates inside a step are recomputed.
 
-Restricted Python (`kernels.restricted`); `runner` compiles it and gives it memory.
+Restricted Python (`codegen.restricted`); `functional.Runner` compiles it and allocates its memory.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from draisine.codegen.restricted.types import Integers, Matrix, Vector
 class Sweep(Record):
     """Steps through a motion; w numbers are integrated: n states and the cost."""
 
-    backward: int  # whether to go backward
+    backward: int  # whether the sweep is backward
     width: int  # w
     states: int  # n
     stages: int  # s
     steps: int
     inputs: int  # m
-    varied: int  # parameters by which derivatives are asked for
+    varied: int  # number of varied parameters
     forward_kernel: int  # (t, x, u, p) → rates (w), told
     backward_kernel: int  # (t, x, u, p, told, κ (w)) → derivatives by x, u, p, t
     time: Vector  # (1)
     times: Vector  # (steps + 1)
-    piece: Integers  # (steps) which row of inputs holds in a step
+    piece: Integers  # (steps) row of inputs in each step
     input: Matrix  # (pieces, m)
     parameter: Vector
     state: Matrix  # (steps + 1, w)
@@ -41,18 +41,18 @@ class Sweep(Record):
     weights: Matrix  # (s + 1, s)
     point: Matrix  # (s, w)
     rate: Matrix  # (s, w)
-    reported: Matrix  # (s, told) numbers of the solution that the forward kernel tells and the backward one takes
+    reported: Matrix  # (s, told) solution z, from the forward to the backward kernel
     costate: Matrix  # (steps + 1, w)
     pull: Matrix  # (s, w) ξ
     load: Vector  # (w) κ
-    by_x: Vector  # what the backward kernel gives
+    by_x: Vector  # results of the backward kernel
     by_input: Vector
     by_parameter: Vector
     by_time: Vector
-    input_slope: Matrix  # (pieces, m)
-    parameter_slope: Vector
-    length_slope: Vector  # (steps) by the length of each step
-    time_slope: Matrix  # (2, steps) by the beginning of each step, and by its length through the stages' times
+    input_gradient: Matrix  # (pieces, m)
+    parameter_gradient: Vector
+    length_gradient: Vector  # (steps) by the length of each step
+    time_gradient: Matrix  # (2, steps) by the beginning of each step, and by its length through the stages' times
 
 
 def sweep(s: Sweep) -> int:
@@ -78,7 +78,7 @@ def forward(s: Sweep) -> int:
 
 
 def attempt(s: Sweep, step: int) -> None:
-    """Points, rates and what else the kernel tells, of all stages of a step."""
+    """Points, rates and z of all stages of a step."""
     times, weights, x, points, k = s.times, s.weights, s.state, s.point, s.rate
     inputs = s.input[s.piece[step]]
     h = times[step + 1] - times[step]
@@ -93,7 +93,7 @@ def attempt(s: Sweep, step: int) -> None:
 
 
 def backward(s: Sweep) -> int:
-    """From the costate behind the last step to all derivatives."""
+    """From the costate after the last step to all derivatives."""
     for step in range(s.steps - 1, -1, -1):
         attempt(s, step)
         pull_step(s, step)
@@ -123,12 +123,12 @@ def pull_step(s: Sweep, step: int) -> None:
             costate[step, i] += by_x[i]
         for i in range(states, width):
             pull[stage, i] = 0.0
-        add(s.by_input, s.input_slope[piece], s.inputs)
-        add(s.by_parameter, s.parameter_slope, s.varied)
+        add(s.by_input, s.input_gradient[piece], s.inputs)
+        add(s.by_parameter, s.parameter_gradient, s.varied)
         moved += s.by_time[0]
         shifted += nodes[stage] * s.by_time[0]
-    s.length_slope[step] = stretched
-    s.time_slope[0, step], s.time_slope[1, step] = moved, shifted
+    s.length_gradient[step] = stretched
+    s.time_gradient[0, step], s.time_gradient[1, step] = moved, shifted
 
 
 def add(source: Vector, target: Vector, length: int) -> None:

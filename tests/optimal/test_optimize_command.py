@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
-from draisine.optimal.study_file import read_study, statement_of
+from draisine.optimal.study_file import read_study, study_of
 
 SWING = """
 model = "cart_pole"
@@ -89,7 +89,7 @@ def test_infeasible_names_what_fights(capsys, tmp_path):
     code, out, _ = run(capsys, str(path), "--json")
     reported = json.loads(out)
     assert (code, reported["outcome"]) == (3, "INFEASIBLE")
-    assert any("finish: x" in name for name in reported["fighting"])
+    assert any("finish: x" in name for name in reported["conflicts"])
     content["solver"] = {"iterations": 1}
     content["duration"] = 10
     path.write_text(json.dumps(content))
@@ -126,17 +126,17 @@ def test_a_study_of_the_gallery(capsys):
     ("change", "complaint"),
     [
         ({"bound": {}}, "unknown key 'bound'"),
-        ({"bounds": {"push": [5]}}, "give a low and a high side"),
-        ({"start": {"pole": "__import__('os')"}}, "is no number"),
+        ({"bounds": {"push": [5]}}, "give a lower and an upper bound"),
+        ({"start": {"pole": "__import__('os')"}}, "is not a number"),
         ({"method": {"intervals": 2.5}}, "give a whole number"),
         ({"method": {"kind": "magic"}}, "'magic' is unknown"),
-        ({"minimize": {}}, "say what"),
+        ({"minimize": {}}, "a cost is missing"),
     ],
 )
 def test_wrong_files_are_refused_by_name(change, complaint):
     content = {"model": "cart_pole", "finish": {"pole": 0}, "minimize": {"time": 1}} | change
     with pytest.raises(dr.errors.DraisineError, match=complaint):
-        statement_of(content, dr.gallery.model)
+        study_of(content, dr.gallery.model)
 
 
 def test_phases_and_guesses_in_data():
@@ -147,10 +147,10 @@ def test_phases_and_guesses_in_data():
         "duration": [0.1, 5],
         "minimize": {"time": 1},
         "then": [{"finish": {"x": 1, "v": 0}, "bounds": {"force": [-2, 0]}, "duration": [0.1, 5], "minimize": {"time": 1}}],
-        "method": {"scheme": "gauss", "degree": 2, "intervals": 4, "held": True},
-        "guess": {"kind": "straight", "duration": 1.0},
+        "method": {"scheme": "gauss", "degree": 2, "intervals": 4, "constant_controls": True},
+        "guess": {"kind": "linear", "duration": 1.0},
     }
-    found = statement_of(content, dr.gallery.model).solve()
+    found = study_of(content, dr.gallery.model).solve()
     # pushed by 1 up to the speed v, then braked by 2: v²/2 + v²/4 = 1, T = v + v/2
     v = math.sqrt(4 / 3)
     assert found.duration == pytest.approx(1.5 * v, rel=1e-5)

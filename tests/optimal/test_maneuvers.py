@@ -292,7 +292,7 @@ def test_conditions_that_fight_are_named(mass):
     assert not found.solved
     assert found.conflicts[0].startswith("finish: x (misses by")
     assert "bounds of force" in found.conflicts
-    assert "cannot be met together" in str(found.status)
+    assert "cannot be satisfied together" in str(found.status)
 
 
 @pytest.mark.parametrize("by_signal", [False, True])
@@ -317,16 +317,16 @@ def test_interruption_keeps_the_best_so_far(mass, by_signal):
         (lambda m: m.finish(xx=1).minimize("time"), "did you mean 'x'"),
         (lambda m: m.bounds(forc=(-1, 1)).minimize("time"), "did you mean 'force'"),
         (lambda m: m.minimize(integral="forse**2"), "did you mean 'force'"),
-        (lambda m: m.along("v + 1").minimize("time"), "no condition"),
+        (lambda m: m.along("v + 1").minimize("time"), "not a condition"),
         (lambda m: m.along("v = 1 = 2").minimize("time"), "one relation"),
-        (lambda m: m.minimize("effort"), "say minimize"),
+        (lambda m: m.minimize("effort"), "use minimize"),
         (lambda m: m.duration(-1).minimize("time"), "positive"),
         (lambda m: m.bounds(force=3).minimize("time"), "pair"),
-        (lambda m: m.bounds(force=(1, -1)).minimize("time"), "low side above"),
+        (lambda m: m.bounds(force=(1, -1)).minimize("time"), "lower bound above"),
         (lambda m: m.optimize(mas=(1, 2)).minimize("time"), "no parameter 'mas'"),
         (lambda m: m.controls("push").minimize("time"), "no input 'push'"),
-        (lambda m: m.controls("force").inputs(force=1).minimize("time"), "'force' is to be found, .* and held at 1"),
-        (lambda m: m.finish(x=1), "say what shall be small"),
+        (lambda m: m.controls("force").inputs(force=1).minimize("time"), "'force' is a control, .* and constant at 1"),
+        (lambda m: m.finish(x=1), "the cost is missing"),
         (lambda m: m.start(x=2).bounds(x=(-1, 1)).minimize("time"), "outside its bounds"),
     ],
 )
