@@ -186,7 +186,7 @@ def test_command_draw(capsys, tmp_path, monkeypatch):
     assert main(["draw", "bicycle", "--views", "top", "--out", "above.png"]) == 0
     assert (tmp_path / "above.png").read_bytes().startswith(b"\x89PNG")
     assert main(["draw", "bicycle", "--views", "under", "--out", "x.svg"]) == 2
-    assert "there is no view 'under'" in capsys.readouterr().err
+    assert "unknown view 'under'" in capsys.readouterr().err
     assert main(["draw", "double_pendulum"]) == 2
     assert "has no bodies to draw" in capsys.readouterr().err
 

@@ -37,7 +37,7 @@ def test_the_road_holds_it_back_and_is_never_overdrawn(ride):
             continue
         sign = 1.0 if math.isfinite(condition.high) else -1.0
         assert (sign * reported.path_multipliers[:, i]).min() > -1e-6
-    shares = entry.held_back(found)
+    shares = entry.active_shares(found)
     assert shares["front_wheel_grip"] > 0.03
     if name == "lane":
         assert shares["front_wheel_normal_force"] > 0.03  # about to lift

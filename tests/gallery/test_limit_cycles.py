@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.gallery.entries.hunting import free_hunting, held_hunting
+from draisine.gallery.entries.hunting import free_hunting, suspended_hunting
 from draisine.gallery.entries.weave import WEAVE_SPEED, bicycle_weaves
 from draisine.gallery.entries.wheelset import wheelset
 from draisine.simulation.run import integrate
@@ -30,7 +30,7 @@ def test_free_hunting(wheels):
 
 def test_a_small_change_of_held_hunting_fades_as_its_multiplier_says(wheels):
     """A plain run from a slightly changed start, over two periods."""
-    cycle = held_hunting(wheels, 84.0)
+    cycle = suspended_hunting(wheels, 84.0)
     shot = cycle.shot
     values, vectors = np.linalg.eig(cycle.monodromy)
     place = int(np.argmin(np.abs(values - cycle.multipliers[0])))
@@ -47,7 +47,7 @@ def test_a_small_change_of_held_hunting_fades_as_its_multiplier_says(wheels):
 
 def test_hunting_is_supercritical(wheels):
     """The cycle shrinks into the centerd run at the critical speed, and nowhere below it."""
-    branch = dr.follow_cycle(held_hunting(wheels, 82.0), "speed", 75.0, first=0.2, largest=0.4)
+    branch = dr.follow_cycle(suspended_hunting(wheels, 82.0), "speed", 75.0, first=0.2, largest=0.4)
     assert "rest" in branch.ending
     assert branch.values[-1] == pytest.approx(79.90876, abs=0.01)
     assert np.all(np.diff(branch.values) < 0) and all(branch.stable)

@@ -13,8 +13,8 @@ METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
 
 
 def test_chain_in_relative_and_in_absolute_angles():
-    assert link_chain.apart_from_angles(12) < 1e-11
-    assert link_chain.unbalanced(dr.derive(link_chain.link_chain(32))) < 1e-11
+    assert link_chain.difference_from_angles(12) < 1e-11
+    assert link_chain.inverse_dynamics_residual(dr.derive(link_chain.link_chain(32))) < 1e-11
 
 
 def test_a_hanging_chain_swings_like_a_rope():
@@ -27,12 +27,12 @@ def test_a_hanging_chain_swings_like_a_rope():
 
 def test_trailers_in_a_steady_circle():
     model, count, radius = trailers.trailers(16), 16, 9.0
-    start = {"vehicle_vx": 2.0, "vehicle_heading_rate": 2.0 / radius, **trailers.in_a_circle(count, radius)}
-    run = dr.simulate(model, 3.0, start=start, inputs=trailers.what_holds(model, start), method=METHOD, samples=31)
+    start = {"vehicle_vx": 2.0, "vehicle_heading_rate": 2.0 / radius, **trailers.circle_hitch_angles(count, radius)}
+    run = dr.simulate(model, 3.0, start=start, inputs=trailers.steady_inputs(model, start), method=METHOD, samples=31)
     assert trailers.radii_of(run, count)[-1] == pytest.approx(np.sqrt(radius**2 - np.arange(count + 1)), abs=1e-9)
     assert trailers.against_kinematics(run, count) < 1e-12
     with pytest.raises(ValueError, match=r"need a circle of more than 4 m"):
-        trailers.in_a_circle(16, 4.0)
+        trailers.circle_hitch_angles(16, 4.0)
 
 
 def test_bent_trailers_keep_their_energy_and_follow_the_formulas():
@@ -54,7 +54,7 @@ def test_the_wheels_give_the_snake_its_momentum():
 
 
 def test_a_tree_fulfils_newton_and_euler_body_by_body():
-    assert big_tree.unbalanced_with_springs(dr.derive(big_tree.big_tree(31))) < 1e-11
+    assert big_tree.inverse_dynamics_residual_with_springs(dr.derive(big_tree.big_tree(31))) < 1e-11
 
 
 def test_sizes_that_make_no_sense():
@@ -72,7 +72,7 @@ def test_sizes_that_make_no_sense():
 def test_a_rope_hangs_as_a_catenary_of_rods():
     """tan α_k in equal steps; the nail holds (H, half of the weight); many rods become a smooth rope like 1/n²."""
     slopes, force = hanging_rope.catenary(12, 1.5)
-    still, nail = hanging_rope.reported_at_rest(dr.derive(hanging_rope.hanging_rope(12)), slopes)
+    still, nail = hanging_rope.accelerations_at_rest(dr.derive(hanging_rope.hanging_rope(12)), slopes)
     assert np.ptp(np.diff(np.tan(slopes))) < 1e-12
     assert still < 1e-10
     assert nail == pytest.approx([force, 0.5], abs=1e-11)

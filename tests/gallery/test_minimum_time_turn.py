@@ -14,7 +14,7 @@ def study():
 
 
 def test_both_derivations_agree(study):
-    adjoint, collocation = entry.both_derivations(20)
+    adjoint, collocation = entry.both_methods(20)
     assert adjoint.duration == pytest.approx(collocation.duration, rel=5e-4)
     assert adjoint.duration == pytest.approx(1.63983, abs=2e-4)
     for name, size in (("steer_torque", entry.STEER), ("pedal_torque", entry.PEDAL)):

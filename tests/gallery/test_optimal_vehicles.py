@@ -35,8 +35,8 @@ def test_unicycle_turns_right_to_go_left():
     assert run["wheel_contact_y"][-1] > 1.5
     assert np.abs(run["twist_torque"]).max() <= unicycle.TWIST * (1 + 1e-6)
     assert np.abs(run["pedal_torque"]).max() <= unicycle.PEDALS * (1 + 1e-6)
-    assert unicycle.mirrored(found, "lean", 1) < 1e-3
-    assert unicycle.mirrored(found, "lean", -1) > 0.5
+    assert unicycle.asymmetry(found, "lean", 1) < 1e-3
+    assert unicycle.asymmetry(found, "lean", -1) > 0.5
 
 
 def test_the_turn_flown_backwards_is_a_turn_too():

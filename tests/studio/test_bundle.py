@@ -15,7 +15,7 @@ from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
 from draisine.studio.bundle import RUNTIME, bundle, safe, web_file
-from draisine.studio.ranges import slider
+from draisine.studio.ranges import parameter_range
 from studio_node import run_node
 
 REFUSED = {
@@ -131,7 +131,7 @@ def test_too_stiff_a_model_is_refused():
 
 @pytest.mark.parametrize("step", [0.0, -1.0, math.nan, math.inf])
 def test_steps_that_are_none(step):
-    with pytest.raises(ValueError, match="step is the length of a step"):
+    with pytest.raises(ValueError, match="step is the step size"):
         bundle("van_der_pol", step=step)
 
 
@@ -140,10 +140,10 @@ def test_steps_that_are_none(step):
 
 def test_sliders_keep_sense():
     mass, product, angle, nothing = (
-        slider(Quantity("m", "kg", default=4.0)),
-        slider(Quantity("ixz", "kg*m^2", default=-2.4)),
-        slider(Quantity("tilt", "rad", default=0.3)),
-        slider(Quantity("offset", "m", default=0.0)),
+        parameter_range(Quantity("m", "kg", default=4.0)),
+        parameter_range(Quantity("ixz", "kg*m^2", default=-2.4)),
+        parameter_range(Quantity("tilt", "rad", default=0.3)),
+        parameter_range(Quantity("offset", "m", default=0.0)),
     )
     assert 0 < mass.low < 4 < mass.high
     assert product.low < -2.4 < product.high < 0
@@ -191,7 +191,7 @@ def test_programs_hold_no_text_of_the_model(hostile):
 
 @pytest.mark.parametrize("text", ["a </SCRIPT b", "<!-- x", "\u2028"])
 def test_unsafe_scripts_are_refused(text):
-    with pytest.raises(ModelError, match="cannot be put into a page"):
+    with pytest.raises(ModelError, match="cannot be embedded in a page"):
         safe(text)
 
 

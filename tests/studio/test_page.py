@@ -144,7 +144,7 @@ def test_by_day_and_by_night_it_looks_as_it_should(studio):
 def test_the_eigenvalue_chart_follows_the_slider(studio):
     verdict = studio.page.locator("#verdict")
     before = studio.picture("#spectrum")
-    assert verdict.text_content() == "Hands off, it rights itself from 4.29 to 6.02 m/s."
+    assert verdict.text_content() == "Without control, it is self-stable from 4.29 to 6.02 m/s."
     studio.page.locator("input[type=range][data-name=trail]").fill("0.12")
     studio.page.wait_for_function("() => !document.getElementById('verdict').textContent.includes('4.29')", timeout=PATIENCE)
     settle(studio, 3)

@@ -83,7 +83,7 @@ def test_other_runs_are_no_rides(tmp_path):
         ('"step":0.002', '"step":-1', "should say"),
         ('"step":0.002', '"step":0.004', "but after 0 s comes one of 0.002 s"),
         ('# model: "bicycle"', '# model: "tandem"', "no model 'tandem'"),
-        ('"trail":0.08,', "", "does not tell the parameter 'trail'"),
+        ('"trail":0.08,', "", "has no parameter 'trail'"),
         ('"trail":0.08,', '"trail":NaN,', "not finite"),
     ],
 )

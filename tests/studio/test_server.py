@@ -111,7 +111,7 @@ def test_it_listens_on_this_machine_only(server):
 
 
 def test_a_port_that_is_taken_is_reported(server):
-    with pytest.raises(OSError, match=rf"cannot serve at 127\.0\.0\.1:{server.port} .* name no port"):
+    with pytest.raises(OSError, match=rf"cannot serve at 127\.0\.0\.1:{server.port} .* leave out the port"):
         Server(PAGE, server.port)
     with pytest.raises(ValueError, match="port must be from 0"):
         Server(PAGE, 70_000)

@@ -17,10 +17,11 @@ import sympy as sp
 from matplotlib.colors import to_hex, to_rgb
 
 import draisine as dr
-from draisine import view
 from draisine.estimation.coverage import Coverage
 from draisine.results.base import Result, html_table
 from draisine.view.plots.style import COLORS
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import contact_angle_figure, energy_figure, friction_figure, normal_force_figure
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none
 
@@ -122,11 +123,11 @@ def results() -> dict[str, Result]:
 FIGURES = {
     "trajectory": lambda: ride().plot(),
     "residuals": lambda: ride().plot(*ride().names("residuals")),
-    "path": lambda: view.path(ride()),
-    "contact angles": lambda: view.contact_angles(ride()),
-    "normal forces": lambda: view.normal_forces(ride()),
-    "friction": lambda: view.friction_needed(ride()),
-    "energy": lambda: view.energy(ride()),
+    "path": lambda: track_figure(ride()),
+    "contact angles": lambda: contact_angle_figure(ride()),
+    "normal forces": lambda: normal_force_figure(ride()),
+    "friction": lambda: friction_figure(ride()),
+    "energy": lambda: energy_figure(ride()),
     "modes": lambda: sweep().plot(),
     "root locus": lambda: dr.root_locus(sweep()),
     "map": lambda: results()["StabilityMap"].plot(),
@@ -219,7 +220,7 @@ def test_every_class_of_results_is_here():
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("results.trajectory", "Trajectory"), ("ensembles.result", "Ensemble"), ("estimation.fit", "Fit")],
+    [("results.trajectory", "Trajectory"), ("simulation.ensemble.result", "Ensemble"), ("estimation.fit", "Fit")],
 )
 def test_methods_belong_to_the_class_itself(module, name):
     """Without any other part of the package having been imported."""

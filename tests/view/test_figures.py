@@ -15,10 +15,17 @@ from draisine.errors import UnknownNameError
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
-from draisine.view.plots.labels import set_calm_limits
+from draisine.view.plots.figure_files import save_figure
+from draisine.view.plots.labels import set_value_limits
 from draisine.view.plots.style import COLORS, COLUMN, style
-from draisine.view.plots.tracks import path
-from draisine.view.plots.trajectories import contact_angles, energy, friction_needed, normal_forces, plot, save_figure
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import (
+    channel_figure,
+    contact_angle_figure,
+    energy_figure,
+    friction_figure,
+    normal_force_figure,
+)
 from synthetic_run import bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "")
@@ -48,14 +55,15 @@ class TestStyle:
 
     def test_drawing_and_saving_leave_no_trace(self, tmp_path):
         before = dict(matplotlib.rcParams)
-        save_figure(plot(bicycle_run(), "speed"), tmp_path / "a.png")
+        save_figure(channel_figure(bicycle_run(), "speed"), tmp_path / "a.png")
         assert dict(matplotlib.rcParams) == before
 
     def test_neither_pyplot_nor_a_window_system(self):
         code = (
-            "import sys; import draisine.view as view; assert 'matplotlib' not in sys.modules; "
+            "import sys; from draisine.view.plots import tracks, trajectories as t; assert 'matplotlib' not in sys.modules; "
             f"sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from synthetic_run import bicycle_run; r = bicycle_run(); "
-            "[f(r) for f in (view.plot, view.path, view.energy, view.contact_angles, view.normal_forces)]; "
+            "figures = (t.channel_figure, tracks.track_figure, t.energy_figure, t.contact_angle_figure, t.normal_force_figure); "
+            "[f(r) for f in figures]; "
             "print('matplotlib.pyplot' in sys.modules)"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -65,7 +73,7 @@ class TestStyle:
 class TestPlot:
     def test_one_panel_per_unit(self):
         run = bicycle_run()
-        figure = plot(run, "roll_rate", "speed", "steer_rate")
+        figure = channel_figure(run, "roll_rate", "speed", "steer_rate")
         assert isinstance(figure, Figure)
         rates, speed = figure.axes
         assert rates.get_ylabel() == "rate [rad/s]"
@@ -78,25 +86,25 @@ class TestPlot:
         assert speed.get_xlim() == (0.0, 5.0)
 
     def test_a_long_name_goes_above_the_panel(self):
-        (axes,) = plot(bicycle_run(), "rear_wheel_longitudinal_force").axes
+        (axes,) = channel_figure(bicycle_run(), "rear_wheel_longitudinal_force").axes
         assert axes.get_ylabel() == "force [N]"
         assert legend_texts(axes)[0] == "rear wheel longitudinal force"
 
     def test_without_names_the_outputs_or_the_states(self):
-        shown = [label for axes in plot(bicycle_run()).axes for label in lines(axes)]
+        shown = [label for axes in channel_figure(bicycle_run()).axes for label in lines(axes)]
         assert len(shown) == 21 + 1  # all outputs but the speed, named on its axis; the event
-        assert [axes.get_ylabel() for axes in plot(pendulum_run()).axes] == ["angle [rad]", "rate [rad/s]"]
+        assert [axes.get_ylabel() for axes in channel_figure(pendulum_run()).axes] == ["angle [rad]", "rate [rad/s]"]
 
     def test_never_more_lines_than_colors(self):
         run = run_of([0.0, 1.0], **{f"c{i}": [0.0, i] for i in range(16)})
-        panels = plot(run).axes
+        panels = channel_figure(run).axes
         assert [len(lines(axes)) for axes in panels] == [7, 7, 2]
         colors = [to_hex(line.get_color()).upper() for line in panels[0].get_lines()]
         assert len(set(colors)) == 7 and "#F0E442" not in colors
 
     def test_residuals_stand_apart_from_motion(self):
         run = bicycle_run()
-        top, bottom = plot(run, "x", "rear_wheel_ground_residual").axes
+        top, bottom = channel_figure(run, "x", "rear_wheel_ground_residual").axes
         assert np.ptp(top.get_ylim()) > 20
         assert np.ptp(bottom.get_ylim()) < 1e-10
         assert bottom.get_ylabel() == "length [10⁻¹² m]"
@@ -107,21 +115,21 @@ class TestPlot:
 
     def test_events_are_lines_through_all_panels(self):
         run = run_of([0.0, 4.0], a=[0.0, 1.0], events=[("hit", 1.0), ("hit", 2.0), ("stop_now", 3.0)])
-        (axes,) = plot(run, "a").axes
+        (axes,) = channel_figure(run, "a").axes
         assert sorted(line.get_xdata()[0] for line in axes.get_lines() if len(set(line.get_xdata())) == 1) == [1.0, 2.0, 3.0]
         assert legend_texts(axes) == ["hit", "stop now"]
 
     def test_unknown_names_and_lists(self):
         with pytest.raises(UnknownNameError, match="did you mean speed"):
-            plot(bicycle_run(), "sped")
-        with pytest.raises(TypeError, match=r"one by one, plot\(run, 'speed', 'lean'\)"):
-            plot(bicycle_run(), ["speed", "lean"])
+            channel_figure(bicycle_run(), "sped")
+        with pytest.raises(TypeError, match=r"separate arguments, run.plot\('speed', 'lean'\)"):
+            channel_figure(bicycle_run(), ["speed", "lean"])
         with pytest.raises(ValueError, match="no channels to plot"):
-            plot(Trajectory("toy", [0.0], (), np.zeros((1, 0)), DONE))
+            channel_figure(Trajectory("toy", [0.0], (), np.zeros((1, 0)), DONE))
 
     def test_one_sample_and_not_a_number(self, tmp_path):
-        save_figure(plot(run_of([1.0], a=[2.0])), tmp_path / "one.png")
-        figure = plot(run_of([0.0, 1.0], a=[np.nan, np.nan]))
+        save_figure(channel_figure(run_of([1.0], a=[2.0])), tmp_path / "one.png")
+        figure = channel_figure(run_of([0.0, 1.0], a=[np.nan, np.nan]))
         assert figure.axes[0].texts[0].get_text() == "no finite values"
         save_figure(figure, tmp_path / "nan.png")
 
@@ -140,19 +148,19 @@ class TestCalmLimits:
     )
     def test_limits(self, values, low, high):
         axes = Figure().subplots()
-        set_calm_limits(axes, np.array(values))
+        set_value_limits(axes, np.array(values))
         assert axes.get_ylim() == pytest.approx((low, high), rel=1e-6)
 
     def test_what_is_rounding_by_nature_is_shown(self):
         axes = Figure().subplots()
-        set_calm_limits(axes, np.array([0.0, 1e-17]), smallest=0.0)
+        set_value_limits(axes, np.array([0.0, 1e-17]), smallest=0.0)
         assert axes.get_ylim() == pytest.approx((-6e-19, 1.06e-17), rel=1e-6, abs=0)
 
 
 class TestPath:
     def test_wheel_contacts_with_snapshots(self):
         run = bicycle_run()
-        (axes,) = path(run).axes
+        (axes,) = track_figure(run).axes
         np.testing.assert_array_equal(lines(axes)["rear wheel contact"], run["rear_wheel_contact_y"])
         np.testing.assert_array_equal(lines(axes)["front wheel contact"], run["front_wheel_contact_y"])
         assert axes.get_aspect() == 1.0
@@ -169,7 +177,7 @@ class TestPath:
 
     def test_start_is_hollow_and_end_is_full(self):
         run = bicycle_run()
-        (axes,) = path(run, ["rear_wheel"], snapshots=None).axes
+        (axes,) = track_figure(run, ["rear_wheel"], snapshots=None).axes
         marks = [line for line in axes.get_lines() if line.get_marker() == "o" and len(line.get_xdata()) == 1]
         start, end = marks
         assert (start.get_xdata()[0], end.get_xdata()[0]) == (0.0, 23.0)
@@ -178,41 +186,41 @@ class TestPath:
 
     def test_a_street_for_a_straight_path_and_meters_for_rest(self):
         straight = run_of([0.0, 1.0], p_x=[0.0, 10.0], p_y=[1e-17, 0.0])
-        (axes,) = path(straight).axes
+        (axes,) = track_figure(straight).axes
         assert np.ptp(axes.get_ylim()) == pytest.approx(2.2)
-        (axes,) = path(run_of([0.0, 1.0], p_x=[3.0, 3.0], p_y=[1e-17, 0.0])).axes
+        (axes,) = track_figure(run_of([0.0, 1.0], p_x=[3.0, 3.0], p_y=[1e-17, 0.0])).axes
         assert axes.get_xlim() == pytest.approx((2.0, 4.0))
 
     def test_other_points_and_plain_coordinates(self):
-        assert "p" in lines(path(run_of([0.0, 1.0], p_x=[0.0, 1.0], p_y=[0.0, 1.0], q_x=[0.0, 1.0])).axes[0])
-        assert "(x, y)" in lines(path(run_of([0.0, 1.0], x=[0.0, 1.0], y=[0.0, 1.0])).axes[0])
-        assert "rear wheel contact" in lines(path(bicycle_run(), "rear_wheel").axes[0])
+        assert "p" in lines(track_figure(run_of([0.0, 1.0], p_x=[0.0, 1.0], p_y=[0.0, 1.0], q_x=[0.0, 1.0])).axes[0])
+        assert "(x, y)" in lines(track_figure(run_of([0.0, 1.0], x=[0.0, 1.0], y=[0.0, 1.0])).axes[0])
+        assert "rear wheel contact" in lines(track_figure(bicycle_run(), "rear_wheel").axes[0])
 
     def test_what_is_missing_is_named(self):
         with pytest.raises(KeyError, match="points it has: rear_wheel_contact, front_wheel_contact"):
-            path(bicycle_run(), ["saddle"])
+            track_figure(bicycle_run(), ["saddle"])
         with pytest.raises(ValueError, match="no points to draw"):
-            path(pendulum_run())
+            track_figure(pendulum_run())
         with pytest.raises(ValueError, match="got 0; None for none"):
-            path(bicycle_run(), snapshots=0)
+            track_figure(bicycle_run(), snapshots=0)
         with pytest.raises(ValueError, match="'p' of 'toy' has no finite position"):
-            path(run_of([0.0], p_x=[np.nan], p_y=[0.0]))
+            track_figure(run_of([0.0], p_x=[np.nan], p_y=[0.0]))
 
     def test_a_path_with_gaps(self):
         run = run_of([0.0, 1.0, 2.0], p_x=[0.0, np.nan, 2.0], p_y=[0.0, 1.0, 2.0])
-        assert len(lines(path(run).axes[0])["p"]) == 2
+        assert len(lines(track_figure(run).axes[0])["p"]) == 2
 
 
 class TestContacts:
     def test_contact_angles_have_a_panel_per_wheel(self):
         run = bicycle_run()
-        rear, front = contact_angles(run).axes
+        rear, front = contact_angle_figure(run).axes
         np.testing.assert_array_equal(lines(front)["front wheel"], run["front_wheel_contact_angle"])
         np.testing.assert_array_equal(lines(rear)["rear wheel"], run["rear_wheel_contact_angle"])
         assert front.get_ylabel().startswith("contact angle [")
 
     def test_normal_forces_above_zero_are_plain(self):
-        rear, front = normal_forces(bicycle_run()).axes
+        rear, front = normal_force_figure(bicycle_run()).axes
         assert legend_texts(rear)[0] == "rear wheel"
         assert legend_texts(front)[0] == "front wheel"
         assert not rear.patches and not front.patches
@@ -220,7 +228,9 @@ class TestContacts:
 
     def test_a_pulling_ground_is_shaded(self):
         run = bicycle_run(lift=800.0)
-        for axes, name in zip(normal_forces(run).axes, ("rear_wheel_normal_force", "front_wheel_normal_force"), strict=True):
+        for axes, name in zip(
+            normal_force_figure(run).axes, ("rear_wheel_normal_force", "front_wheel_normal_force"), strict=True
+        ):
             if run[name].min() >= 0:
                 assert not axes.patches
                 continue
@@ -232,14 +242,14 @@ class TestContacts:
         assert min(run["rear_wheel_normal_force"].min(), run["front_wheel_normal_force"].min()) < 0
 
     def test_friction_above_one_is_shaded(self):
-        (axes,) = friction_needed(bicycle_run(weave=4.0)).axes
+        (axes,) = friction_figure(bicycle_run(weave=4.0)).axes
         assert legend_texts(axes)[-1] == "more than a tire holds"
-        (axes,) = friction_needed(bicycle_run()).axes
+        (axes,) = friction_figure(bicycle_run()).axes
         assert "more than a tire holds" not in legend_texts(axes)
         assert axes.get_ylim()[0] == 0.0
 
     def test_no_wheels(self):
-        for draw in (contact_angles, normal_forces, friction_needed):
+        for draw in (contact_angle_figure, normal_force_figure, friction_figure):
             with pytest.raises(ValueError, match="'pendulum' has no wheels to draw"):
                 draw(pendulum_run())
 
@@ -247,7 +257,7 @@ class TestContacts:
 class TestEnergy:
     def test_three_panels(self):
         run = bicycle_run()
-        top, middle, bottom = energy(run).axes
+        top, middle, bottom = energy_figure(run).axes
         np.testing.assert_array_equal(lines(top)["total"], run["total_energy"])
         np.testing.assert_array_equal(lines(middle)["kinetic"], run["kinetic_energy"] - run["kinetic_energy"][0])
         (error,) = (values for label, values in lines(bottom).items() if label.startswith("error"))
@@ -256,11 +266,11 @@ class TestEnergy:
         assert any("worst 3.0e-11" in text for text in legend_texts(bottom))
 
     def test_an_exact_run_can_be_drawn(self, tmp_path):
-        save_figure(energy(bicycle_run(drift=0.0)), tmp_path / "exact.png")
+        save_figure(energy_figure(bicycle_run(drift=0.0)), tmp_path / "exact.png")
 
     def test_no_energy(self):
         with pytest.raises(ValueError, match="not a mechanical system"):
-            energy(run_of([0.0], a=[0.0]))
+            energy_figure(run_of([0.0], a=[0.0]))
 
 
 class TestFiles:
@@ -269,13 +279,13 @@ class TestFiles:
     )
     def test_by_suffix_and_repeatable(self, tmp_path, suffix, magic):
         for name in ("a", "b"):
-            save_figure(plot(pendulum_run(), "angle"), tmp_path / f"{name}{suffix}")
+            save_figure(channel_figure(pendulum_run(), "angle"), tmp_path / f"{name}{suffix}")
         first, second = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("a", "b"))
         assert first.startswith(magic)
         assert first == second
 
     def test_refusals(self, tmp_path):
-        figure = plot(pendulum_run())
+        figure = channel_figure(pendulum_run())
         with pytest.raises(ValueError, match=r"'a\.bmp': the suffix '\.bmp' is none of \.png, \.svg and \.pdf"):
             save_figure(figure, tmp_path / "a.bmp")
         with pytest.raises(FileNotFoundError, match="create it first"):
@@ -283,11 +293,13 @@ class TestFiles:
         assert list(tmp_path.iterdir()) == []
 
     def test_notebooks_show_it(self):
-        assert plot(pendulum_run())._repr_png_().startswith(b"\x89PNG")
+        assert channel_figure(pendulum_run())._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("width", [COLUMN, 7.2])
-@pytest.mark.parametrize("draw", [plot, path, contact_angles, normal_forces, friction_needed, energy])
+@pytest.mark.parametrize(
+    "draw", [channel_figure, track_figure, contact_angle_figure, normal_force_figure, friction_figure, energy_figure]
+)
 def test_nothing_is_cut_off_or_overlaps(draw, width):
     """Every text lies in the figure, and the labels of the value axes do not run into each other."""
     figure = draw(bicycle_run(lift=800.0, weave=0.3), width=width)

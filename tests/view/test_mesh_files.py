@@ -137,7 +137,7 @@ BAD = {
     "small.gltf": (gltf(buffers=[{"byteLength": 4, "uri": "data:;base64,AAAA"}]), "numbers beyond its end"),
     "loop.gltf": (gltf(nodes=[{"children": [0]}]), "nested too deeply"),
     "far.gltf": (gltf(scenes=[{"nodes": [7]}]), "names entry 7 of 2"),
-    "no.glb": (b"glTF" + struct.pack("<II", 1, 12), "no binary glTF of version 2"),
+    "no.glb": (b"glTF" + struct.pack("<II", 1, 12), "not a binary glTF of version 2"),
     "what.step": (b"", "the suffix must be one of .stl, .obj, .glb, .gltf"),
 }
 

@@ -71,7 +71,7 @@ def test_what_is_wrong_is_named(swept: Modes, tmp_path: Path) -> None:
     bike = dr.gallery.bicycle()
     with pytest.raises(dr.errors.ArgumentError, match=r"no mode 'wobble'.*there are castering, weave, capsize"):
         dr.animate_mode(bike, swept, "wobble", 5.0, tmp_path / "w.gif")
-    with pytest.raises(dr.errors.ArgumentError, match="speed = 12 is outside of the sweep, which goes from 0 to 10"):
+    with pytest.raises(dr.errors.ArgumentError, match="speed = 12 is outside the sweep, from 0 to 10"):
         dr.mode_shapes(swept, at=12.0)
     with pytest.raises(ValueError, match=r"unknown kind of film 'w\.mp4'"):
         dr.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.mp4", frames=2)

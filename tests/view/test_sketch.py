@@ -10,8 +10,8 @@ from draisine.model.model import Model
 from draisine.view.drawing import pose
 from draisine.view.plots.figure_files import as_pdf, as_svg
 from draisine.view.scene.from_model import scene_of
-from draisine.view.scene.projection import VIEWS, chosen, identifiability, is_straight
-from draisine.view.scene.scene import Blade, Blob, Center, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
+from draisine.view.scene.projection import VIEWS, default_views, is_straight, views_by_name
+from draisine.view.scene.scene import Blade, Center, Cord, Hinge, InertiaEllipsoid, Link, Pose, Scene, Slide, Support, Wheel
 from draisine.view.scene.sketch import sketch
 
 HERE = Pose(np.zeros(3), np.eye(3))
@@ -34,7 +34,7 @@ def test_frame_and_fork_hold_the_steer_axis_where_it_is_nearest_to_them(bicycle)
     """By plane geometry from the published numbers: the axis meets the ground a trail ahead of the contact, tilted by π/10."""
     posed = pose(bicycle, None, None)
     hinge = only(posed.scene, Hinge, "steer")
-    head, foot = hinge.held(posed.poses["frame"])
+    head, foot = hinge.end_points(posed.poses["frame"])
     trace, back = np.array([1.02 + 0.08, 0.0, 0.0]), np.array([-np.sin(np.pi / 10), 0.0, np.cos(np.pi / 10)])
     for point, center in ((head, (0.3, 0.0, 0.9)), (foot, (0.9, 0.0, 0.7))):
         nearest = trace + ((np.array(center) - trace) @ back) * back
@@ -92,7 +92,7 @@ def test_blades_sliders_ties_springs_and_blobs():
     m.spring("distance(eye, hook)", 10.0, rest=1.0)
     scene = scene_of(m.freeze())
     (spring,) = [s for s in scene.shapes if isinstance(s, Cord)]
-    assert spring.is_spring and [body for body, _ in spring.places] == ["ball", "ground"]
+    assert spring.is_spring and [body for body, _ in spring.ends] == ["ball", "ground"]
     (support,) = [s for s in scene.shapes if isinstance(s, Support)]
     assert support.at == pytest.approx([0.0, 0.0, 2.0])
 
@@ -103,7 +103,7 @@ def test_a_blob_has_the_moments_of_its_body():
     m = Model("stone")
     inertia = {"xx": mass / 5 * (b**2 + c**2), "yy": mass / 5 * (a**2 + c**2), "zz": mass / 5 * (a**2 + b**2)}
     m.free(m.body("stone", mass=mass, inertia=inertia))
-    blob = only(scene_of(m.freeze()), Blob)
+    blob = only(scene_of(m.freeze()), InertiaEllipsoid)
     assert sorted(np.linalg.norm(blob.axes, axis=0)) == pytest.approx([c, b, a], rel=1e-12)
     posed = pose(m, None, None)
     assert np.ptp(posed.scene.points(posed.poses), axis=0) == pytest.approx([2 * a, 2 * b, 2 * c], rel=1e-9)
@@ -112,14 +112,14 @@ def test_a_blob_has_the_moments_of_its_body():
 def test_a_blob_does_not_outgrow_the_rest():
     posed = pose(dr.gallery.snakeboard(), None, None)
     size = np.ptp(posed.scene.skeleton.points(posed.poses), axis=0).max()
-    blobs = [s for s in posed.scene.fitted(posed.poses).shapes if isinstance(s, Blob)]
+    blobs = [s for s in posed.scene.fitted(posed.poses).shapes if isinstance(s, InertiaEllipsoid)]
     assert blobs and all(np.linalg.norm(b.axes, axis=0).max() <= 0.3 * size + 1e-12 for b in blobs)
 
 
 def test_a_closed_loop_is_closed():
     posed = pose(dr.gallery.model("four_bar"), None, None)
     (cord,) = [s for s in posed.scene.shapes if isinstance(s, Cord)]
-    first, second = (posed.poses[body].of(at) for body, at in cord.places)
+    first, second = (posed.poses[body].of(at) for body, at in cord.ends)
     assert first == pytest.approx(second, abs=1e-9)
 
 
@@ -134,8 +134,8 @@ def test_views_are_right_handed_and_reported_apart():
     assert VIEWS["top"].flat(y) == pytest.approx([0, 1], abs=1e-15) and VIEWS["top"].towards == pytest.approx(z, abs=1e-15)
     assert VIEWS["front"].flat(y) == pytest.approx([1, 0], abs=1e-15)
     assert VIEWS["three-quarter"].depth(-y) > 0 < VIEWS["three-quarter"].depth(x)  # the front of a vehicle is nearer
-    with pytest.raises(ValueError, match="there is no view 'back'; choose from side, front, top, three-quarter"):
-        chosen(["back"])
+    with pytest.raises(ValueError, match="unknown view 'back'; choose from side, front, top, three-quarter"):
+        views_by_name(["back"])
 
 
 def swing(axis: str) -> Model:
@@ -158,7 +158,7 @@ def swing(axis: str) -> Model:
 )
 def test_the_view_that_shows_most(model, view):
     posed = pose(model, {}, None)
-    assert [v.name for v in identifiability(posed.scene, posed.poses)] == [view, "three-quarter"]
+    assert [v.name for v in default_views(posed.scene, posed.poses)] == [view, "three-quarter"]
 
 
 def test_an_arm_that_is_stretched_out_is_bent_for_the_picture():
@@ -215,9 +215,9 @@ def test_views_and_labels_are_chosen(bicycle):
 
 
 def test_what_cannot_be_drawn_is_said(bicycle):
-    with pytest.raises(dr.errors.ModelError, match="'double_pendulum' was typed as formulas and has no bodies to draw"):
+    with pytest.raises(dr.errors.ModelError, match="'double_pendulum' is given as formulas and has no bodies to draw"):
         dr.draw(dr.gallery.model("double_pendulum"))
-    with pytest.raises(ValueError, match="'empty' has nothing to draw"):
+    with pytest.raises(ValueError, match="'empty' has no bodies to draw"):
         sketch(Scene("empty", (), (), None), {})
     with pytest.raises(KeyError, match="steeer"):
         dr.draw(bicycle, at={"steeer": 0.1})

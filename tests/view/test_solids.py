@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.view.drawing import pose
-from draisine.view.scene.appearance import dressed
+from draisine.view.scene.appearance import body_solids
 from draisine.view.scene.bicycle_frames import axles_of, forks
 from draisine.view.scene.scene import Hinge, Slide
 from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Ring, Sector, Tube, joined
@@ -51,7 +51,7 @@ def test_joined_meshes_keep_their_volume():
 
 def dress(name: str, **targets: float):
     posed = pose(getattr(dr.gallery, name)(), targets or None, None)
-    return posed.scene, posed.poses, dressed(posed.scene, posed.poses)
+    return posed.scene, posed.poses, body_solids(posed.scene, posed.poses)
 
 
 def points_of(solids, body: str) -> np.ndarray:
@@ -82,7 +82,7 @@ def test_the_bicycle_is_a_bicycle(steer):
     # head tube and steerer are on one line
     hinge = next(s for s in scene.shapes if isinstance(s, Hinge) and s.name == "steer")
     assert np.allclose(poses["frame"].of(hinge.at), poses["fork"].of(hinge.child_at), atol=1e-12)
-    assert np.allclose(poses["frame"].turned(hinge.axis), poses["fork"].turned(hinge.child_axis), atol=1e-12)
+    assert np.allclose(poses["frame"].rotated(hinge.axis), poses["fork"].rotated(hinge.child_axis), atol=1e-12)
 
 
 def test_wheels_have_rims_and_spokes():
@@ -135,7 +135,7 @@ def test_rails_are_as_long_as_the_way():
     slide = next(s for s in scene.shapes if isinstance(s, Slide))
     rails = [
         s
-        for s in dressed(scene, poses, {slide.name: (-3.0, 7.0)})
+        for s in body_solids(scene, poses, {slide.name: (-3.0, 7.0)})
         if isinstance(s, Tube) and s.body == slide.body and len(s.path) == 2
     ]
     longest = max(rails, key=lambda rail: float(np.linalg.norm(rail.path[1] - rail.path[0])))
@@ -147,7 +147,7 @@ def test_rails_are_as_long_as_the_way():
 def test_given_shapes_replace_those_made_up():
     scene, poses, _ = dress("four_bar")
     box = Box("crank", np.zeros(3), np.eye(3), "#123456")
-    solids = dressed(scene, poses, given={"crank": [box]})
+    solids = body_solids(scene, poses, given={"crank": [box]})
     assert [s for s in solids if s.body == "crank"] == [box]
     with pytest.raises(ValueError, match="shapes are given for 'crunk', but 'four_bar' has the bodies crank"):
-        dressed(scene, poses, given={"crunk": [box]})
+        body_solids(scene, poses, given={"crunk": [box]})

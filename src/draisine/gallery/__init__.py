@@ -1,13 +1,13 @@
-"""Systems and studies, one subject per file: they feed the command line, the documentation and the tests alike.
+"""The gallery of models and studies, shared by the command line, the documentation and the tests.
 
     >>> from draisine import gallery
     >>> bike = gallery.bicycle()
     >>> "bicycle" in gallery.models()
     True
 
-A model is a function without arguments that gives a `Model`, or `Equations` where a system is typed by hand; a study is a
-function that runs one and gives a `Study`: trajectories, figures, findings. Files begin with what the study shows and what you
-should see.
+A model is a function without arguments that returns a `Model`, or `Equations` for a system given as formulas; a study is a
+function that simulates one and returns a `Study`: trajectories, figures, findings. Each file begins with what the study shows
+and what you should see.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import UnknownNameError
+from draisine.expr.expression import did_you_mean
+from draisine.gallery.registry import ENTRIES, LIVE, Live
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,12 +195,12 @@ _SOLUTIONS = {
 
 
 def models() -> dict[str, str]:
-    """Names of the models, with one line about each."""
+    """Names of the models, each with a one-line description."""
     return {name: _about(file, name) for name, file in _MODELS.items()}
 
 
 def studies() -> dict[str, str]:
-    """Names of the studies, with one line about each."""
+    """Names of the studies, each with a one-line description."""
     return {name: _about(file, name) for name, file in _STUDIES.items()}
 
 
@@ -216,32 +218,26 @@ def study(name: str) -> Callable[[], Study]:
 
 def entry(name: str) -> Entry:
     """Level and film of a study, as its file declares them."""
-    from draisine.gallery.registry import ENTRIES
-
     study(name)
     return ENTRIES[name]
 
 
 def live(name: str) -> Live:
-    """How the studio begins with a model, as its file declares it; at rest where nothing is declared, or the model is another."""
-    from draisine.gallery.registry import LIVE, Live
-
+    """Default start of a model in the studio, as its file declares it; at rest for undeclared and other models."""
     if name in _MODELS:
         _function(name, _MODELS, "model")
     return LIVE.get(name, Live())
 
 
 def maneuvers() -> list[str]:
-    """Names of the studies that have one."""
+    """Names of the studies with a maneuver."""
     return list(_SOLUTIONS)
 
 
 def solution(name: str) -> Solution:
     """The solution of a study's maneuver."""
     if name not in _SOLUTIONS:
-        from draisine.expr.expression import did_you_mean
-
-        study(name)  # who misspells is told
+        study(name)  # raises UnknownNameError for a misspelled name
         raise UnknownNameError(
             f"the study {name!r} has no maneuver{did_you_mean(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}"
         )
@@ -256,8 +252,6 @@ def _function(name: str, table: dict[str, str], kind: str) -> Any:
 
 
 def _instead(name: str, known: Collection[str]) -> str:
-    from draisine.expr.expression import did_you_mean
-
     return did_you_mean(name, known) or f"; it has {', '.join(known)}"
 
 
@@ -267,7 +261,7 @@ def _about(file: str, function: str) -> str:
 
 @cache
 def _documented(file: str) -> dict[str, str]:
-    """First lines of the documentation of a file's functions, read without running it."""
+    """First docstring lines of a file's functions, read without importing it."""
     tree = ast.parse((Path(__file__).parent / "entries" / f"{file}.py").read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     return {node.name: (ast.get_docstring(node) or "").partition("\n")[0] for node in functions}

@@ -1,4 +1,4 @@
-"""What a gallery study gives back, and what studies and models declare about themselves: level, film, start in the studio."""
+"""Results of gallery studies, and declarations of studies and models: level, film, start in the studio."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ class Study:
     films: dict[str, Any] = field(default_factory=dict)  # name → Animation
 
     def summary(self) -> str:
-        """Title, how each run went, and what was found."""
+        """Title, summaries of the runs, and findings."""
         lines = [self.title]
         for run in self.runs.values():
             lines.append(run.summary())
         return "\n".join([*lines, *self.findings])
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; give the paths."""
-        from draisine.view.plots.figure_files import save_figure
-
+        """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; return the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for name, figure in self.figures.items():
             written.append(folder / f"{name}.png")
-            save_figure(figure, written[-1])
+            figure.save(written[-1])
         for name, run in self.runs.items():
             written.append(folder / f"{name}.nc")
             run.save(written[-1])
@@ -77,7 +75,7 @@ def entry(
 
 @dataclass(frozen=True)
 class Live:
-    """How the studio begins with a model: initial conditions, and seconds of the model in a second of the page."""
+    """Default start of a model in the studio: initial conditions, and simulated seconds per second."""
 
     start: Mapping[str, float] = field(default_factory=dict)
     pace: float = 1.0
@@ -87,7 +85,7 @@ LIVE: dict[str, Live] = {}  # by name of the model, filled as the files of the g
 
 
 def live(*, start: Mapping[str, float] | None = None, pace: float = 1.0) -> Callable[[M], M]:
-    """Declare how a model begins in the studio: `@live(start={"speed": 4.6})`; others begin at rest."""
+    """Declare the default start of a model in the studio: `@live(start={"speed": 4.6})`; others start at rest."""
 
     def declare(model: M) -> M:
         LIVE[model.__name__] = Live(start or {}, pace)

@@ -1,4 +1,4 @@
-"""The studio: models that run live in a page, from the JavaScript that the exporter generates.
+"""The studio: models simulated live in a web page by exported JavaScript.
 
-The package is its own verb: `dr.studio(model)` is `draisine.studio.studio.open_studio`.
+`dr.studio` is the function `draisine.studio.studio.studio`.
 """

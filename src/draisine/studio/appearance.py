@@ -1,32 +1,32 @@
-"""What a page shows of a model: solids in the axes of their bodies, the ground, wheels, and which forces are drawn where."""
+"""Appearance of a model in the page: solids, ground, wheels, forces, and sensitivities of meshes to parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ExpressionError
+from draisine.errors import ExpressionError, StartError
 from draisine.expr.expression import Name, evaluate_number
 from draisine.model.items import System
 from draisine.program.equations import Equations
 from draisine.view.film.footage import Footage, Ground
-from draisine.view.film.page import cast, ground
-from draisine.view.scene.appearance import dressed
+from draisine.view.film.page import cast, floats, ground
+from draisine.view.scene.appearance import body_solids
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.scene import Blade, Scene, Slide
 
 Array = NDArray[np.float64]
 
-_SLIDES = 1.0  # of the whole's size: how far sliders are drawn to either side
+_SLIDES = 1.0  # of the mechanism's size: drawn range of sliders to either side
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class Appearance:
     """A described model in one position: poses [R | r] of its bodies, (3, 4) each."""
 
     system: System
@@ -39,15 +39,15 @@ class Looks:
 
     @cached_property
     def footage(self) -> Footage:
-        """A film of one instant, of which the page takes the cast."""
+        """Footage of one instant, for the static data of the page."""
         positions = {body: m[None, :, 3] for body, m in self.poses.items()} | {"ground": np.zeros((1, 3))}
         rotations = {body: m[None, :, :3] for body, m in self.poses.items()} | {"ground": np.eye(3)[None]}
         bare = Footage(self.system.name, self.scene, (), np.zeros(1), positions, rotations, {}, (), (), self._plane())
-        here = bare.poses(0)
-        fitted = self.scene.fitted(here)
-        size = max(float(np.ptp(fitted.points(here), axis=0).max()), 1e-3) if len(fitted.points(here)) else 1.0
+        poses = bare.poses(0)
+        fitted = self.scene.fitted(poses)
+        size = max(float(np.ptp(fitted.points(poses), axis=0).max()), 1e-3) if len(fitted.points(poses)) else 1.0
         spans = {s.name: (at - _SLIDES * size, at + _SLIDES * size) for s, at in self._sliders(positions, rotations)}
-        solids = tuple(dressed(fitted, here, spans))
+        solids = tuple(body_solids(fitted, poses, spans))
         return Footage(self.system.name, fitted, solids, bare.times, positions, rotations, {}, (), (), bare.ground)
 
     def _sliders(self, positions: Mapping[str, Array], rotations: Mapping[str, Array]) -> list[tuple[Slide, float]]:
@@ -59,25 +59,28 @@ class Looks:
         return found
 
     def _plane(self) -> Ground | None:
-        """The ground about the model, where something touches it."""
+        """The ground around the model, if it has contacts."""
         if not (self.system.wheels or self.system.edges):
             return None
         values = {p.name: p.default for p in self.system.parameters}
-        here = self.system.ground
-        tan_x, tan_y = (float(np.tan(evaluate_number(angle, values))) for angle in (here.slope, here.bank))
-        x = y = np.array([-1.5, 1.5]) if not here.curved else np.linspace(-6.0, 6.0, 97)
+        ground = self.system.ground
+        tan_x, tan_y = (float(np.tan(evaluate_number(angle, values))) for angle in (ground.slope, ground.bank))
+        x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)
         heights = tan_x * x[:, None] + tan_y * y[None, :]
-        if here.curved:
+        if ground.curved:
             try:
                 heights = heights + np.array(
-                    [[evaluate_number(here.height, values | {"x": a, "y": b, "t": 0.0}) for b in y.tolist()] for a in x.tolist()]
+                    [
+                        [evaluate_number(ground.height, values | {"x": a, "y": b, "t": 0.0}) for b in y.tolist()]
+                        for a in x.tolist()
+                    ]
                 )
-            except (ExpressionError, TypeError):  # a height from a table: the plane below it is shown
+            except (ExpressionError, TypeError):  # a height from a table: only the plane is shown
                 return Ground(x[[0, -1]], y[[0, -1]], heights[np.ix_([0, -1], [0, -1])])
         return Ground(x, y, heights)
 
     def solids(self) -> dict[str, Any]:
-        """Shapes by body, as `view/film/web/stage.js` takes them."""
+        """Shapes by body, for `view/film/web/stage.js`."""
         return cast(self.footage)
 
     def ground(self) -> dict[str, Any]:
@@ -86,7 +89,7 @@ class Looks:
         return {**ground(take, take.center[0] - reach, take.center[0] + reach), "touched": take.ground is not None}
 
     def wheels(self) -> list[dict[str, Any]]:
-        """With the parameter that is the radius, where one is."""
+        """Wheels, with the parameter of the radius if there is one."""
         values = {p.name: p.default for p in self.system.parameters}
         return [
             {
@@ -99,7 +102,7 @@ class Looks:
         ]
 
     def follow(self) -> str:
-        """The body that a camera follows: one that is free, else the heaviest."""
+        """The body that the camera follows: a free one, else the heaviest."""
         free = [j.child for j in self.system.joints if j.parent == "ground" and len(j.coordinates) > 2]
         if free:
             return free[0]
@@ -107,7 +110,7 @@ class Looks:
         return max(self.system.bodies, key=lambda body: evaluate_number(body.mass, values)).name
 
     def forces(self) -> list[dict[str, Any]]:
-        """Forces that arrows show: of the ground on wheels, and on what touches, by outputs; on blades by a component across."""
+        """Forces shown as arrows: contact forces from outputs; on blades from the lateral component."""
         names = [o.name for o in self.equations.outputs]
         found: list[dict[str, Any]] = []
         for stem in (n.removesuffix("_force_x") for n in names if n.endswith("_force_x")):
@@ -131,3 +134,55 @@ class Looks:
             "across": names.index(f"{blade.name}_force_across"),
             "up": names.index(normal) if normal in names else None,
         }
+
+
+# ---------------------------------------------------------------- sensitivities of meshes to parameters
+
+
+_UNITS = ("m", "rad")
+_SHARE = 0.25  # of the way to the farther limit: secants fit sliders better than tangents
+_SEEN = 1e-3  # of the size: smaller displacements over the whole slider are left out
+
+
+def mesh_sensitivities(
+    system: System, base: Footage, limits: Mapping[str, tuple[float, float]], footage_of: Callable[[System], Footage]
+) -> list[dict[str, Any]]:
+    """Mesh sensitivities by parameter; `footage_of` makes the footage of a system with other default parameters."""
+    found = []
+    for place, parameter in enumerate(system.parameters):
+        if parameter.unit not in _UNITS or parameter.name not in limits:
+            continue
+        low, high = limits[parameter.name]
+        far = high if high - parameter.default >= parameter.default - low else low
+        step = _SHARE * (far - parameter.default)
+        changed = replace(parameter, default=parameter.default + step)
+        other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
+        try:
+            reported = _vertex_sensitivities(base, footage_of(other), step, _SEEN * base.extent / (high - low)) if step else None
+        except StartError:
+            continue
+        if reported is not None:
+            found.append({"parameter": parameter.name, **reported})
+    return found
+
+
+def _vertex_sensitivities(base: Footage, other: Footage, step: float, least: float) -> dict[str, Any] | None:
+    """Derivatives of vertices by index of the mesh, and of centers of mass."""
+    if len(base.meshes) != len(other.meshes):
+        return None
+    meshes = []
+    for index, (mesh, changed) in enumerate(zip(base.meshes, other.meshes, strict=True)):
+        if mesh.vertices.shape != changed.vertices.shape:
+            continue
+        slope = (np.asarray(changed.vertices) - np.asarray(mesh.vertices)) / step
+        if np.abs(slope).max() > least:
+            meshes.append({"mesh": index, "slope": floats(slope)})
+    centers = _centers(other) - _centers(base)
+    moving = bool(centers.size) and float(np.abs(centers / step).max()) > least
+    if not meshes and not moving:
+        return None
+    return {"meshes": meshes, "centers": (centers / step).tolist() if moving else None}
+
+
+def _centers(take: Footage) -> Array:
+    return np.array([mark["at"] for mark in cast(take)["centers"]])

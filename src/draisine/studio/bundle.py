@@ -1,6 +1,6 @@
-"""A model made ready for a page: its programs as a classic script, a manifest of names and limits, and the runtime.
+"""Bundle of a model for a page: its programs as a classic script, a manifest of names and limits, and the runtime.
 
->>> from draisine.studio import bundle
+>>> from draisine.studio.bundle import bundle
 >>> made = bundle("rolling_disk")
 >>> made.manifest["inputs"], made.manifest["bodies"]
 ([], ['disk'])
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from draisine import gallery
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.studio.manifest import Manifest
-from draisine.studio.programs import Programs, check_livable, solver_script, straight_running
+from draisine.studio.programs import Programs, check_runnable, solver_script, straight_running
 from draisine.view.film.page import as_script
 
 RUNTIME = (
@@ -29,8 +30,8 @@ RUNTIME = (
     "looks.js",
     "recording.js",
     "runtime.js",
-)  # in the order in which they run
-_UNSAFE = ("</script", "<script", "<!--", "\u2028", "\u2029")  # what may not stand in a script element
+)  # in order of execution
+_UNSAFE = ("</script", "<script", "<!--", "\u2028", "\u2029")  # not allowed in a script element
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,40 +48,38 @@ class Bundle:
 
 
 def bundle(model: Model | System | Equations | str, *, step: float | None = None) -> Bundle:
-    """A model, or one of the gallery by name, ready for a page; `ModelError` says why one cannot run there.
+    """The bundle of a model, or of a gallery model by name; raises `ModelError` if it cannot run in a page.
 
-    `step` is the length of a step in seconds; by default two milliseconds, less where the equations are fast.
+    `step` is the step size in seconds; by default two milliseconds, less for fast equations.
     """
     if step is not None and not 0 < step < float("inf"):
-        raise ArgumentError(f"step is the length of a step in seconds, a positive number; got {step!r}")
+        raise ArgumentError(f"step is the step size in seconds and must be positive; got {step!r}")
     name, description, described = _named(model)
     system = described.freeze() if isinstance(described, Model) else described if isinstance(described, System) else None
     equations = described if isinstance(described, Equations) else derive(described)
-    check_livable(equations)
+    check_runnable(equations)
     programs = Programs(equations, system, straight_running(equations))
     manifest = Manifest(programs, name or equations.name, (system.description if system is not None else "") or description, step)
     return Bundle(manifest.data(), safe(programs.script()))
 
 
 def _named(model: Model | System | Equations | str) -> tuple[str, str, Model | System | Equations]:
-    """The name of a model in the gallery, one line about it, and the model."""
+    """Gallery name, one-line description, and model."""
     if not isinstance(model, str):
         return "", "", model
-    from draisine import gallery
-
     found = gallery.model(model)
     return model, (getattr(gallery, model).__doc__ or "").partition("\n")[0].rstrip("."), found
 
 
 def safe(text: str) -> str:
-    """The text, if it can stand inside a script element."""
+    """The text, checked to be safe inside a script element."""
     low = text.lower()
     for mark in _UNSAFE:
         if mark in low:
-            raise ModelError(f"the script cannot be put into a page: it holds {mark!r}")
+            raise ModelError(f"the script cannot be embedded in a page: it contains {mark!r}")
     return text
 
 
 def web_file(name: str) -> str:
-    """A text of the folder `web`."""
+    """The text of a file in the folder `web`."""
     return (files("draisine.studio") / "web" / name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What the constraints leave free at a start: which quantities they decide by themselves, and which few tell all the rest.
+"""Free quantities of a start: those determined by the constraints, and an independent set of the others.
 
-Sliders that change lengths must not turn the bicycle: what is kept while they move is a full set of independent quantities, lean,
-heading and speed before others, so that a slider moved there and back leaves everything as it was.
+While sliders change lengths, an independent set is kept constant, lean, heading and speed first, so that a slider moved there
+and back restores the state.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from draisine.simulation.initial.result import Start
 Array = NDArray[np.float64]
 
 FIRST = ("lean", "heading", "speed")  # kept before others
-_DECIDED = 1e-6  # of a gradient's length, outside of what the constraints span
-_NEW = 0.03  # the same for a quantity that tells something which those before it do not
+_DECIDED = 1e-6  # relative part of a gradient outside the span of the constraints
+_NEW = 0.03  # the same for a quantity independent of the previous ones
 
 
 @dataclass(frozen=True, eq=False)
-class Freedoms:
+class FreeQuantities:
     """Gradients of constraints, outputs and unknowns at a start, by level: positions by q, velocities by v."""
 
     problem: StartProblem
@@ -34,7 +34,7 @@ class Freedoms:
 
     @cached_property
     def _rows(self) -> dict[str, Array]:
-        """The gradients of all constraints and outputs of motion, by level."""
+        """Gradients of all constraints and outputs, by level."""
         e = self.problem.equations
         given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
         evaluate = self.problem.evaluation(given)
@@ -50,7 +50,7 @@ class Freedoms:
         return found
 
     def _gradients(self, level: str) -> dict[str, Array]:
-        """Of outputs and unknowns of a level, those first that are kept first."""
+        """Gradients of outputs and unknowns of a level, in order of preference."""
         rows, moving = self._rows[level], level == "velocity"
         own = self.problem.unknowns[1 if moving else 0]
         found = {
@@ -60,7 +60,7 @@ class Freedoms:
         return {name: found[name] for name in sorted(found, key=lambda name: name not in FIRST)}
 
     def _span(self, level: str) -> Array:
-        """Orthonormal rows that the constraints of a level span."""
+        """Orthonormal basis of the row space of the constraints of a level."""
         constraints = self._rows[level][list(self.problem.constraints[level])]
         if not constraints.size or not np.isfinite(constraints).all():
             return np.zeros((0, self._rows[level].shape[1]))
@@ -68,19 +68,19 @@ class Freedoms:
 
     @cached_property
     def decided(self) -> frozenset[str]:
-        """Quantities that the constraints alone decide, as they do a bicycle's pitch."""
+        """Quantities determined by the constraints alone, such as a bicycle's pitch."""
         found = []
         for level in ("position", "velocity"):
             span = self._span(level)
-            found += [name for name, row in self._gradients(level).items() if len(span) and _left(row, span) <= _DECIDED]
+            found += [name for name, row in self._gradients(level).items() if len(span) and _outside_share(row, span) <= _DECIDED]
         return frozenset(found)
 
     def kept(self, level: str, wanted: Sequence[str]) -> list[str]:
-        """Of some quantities as many as are free of one another: those of `FIRST`, then each time the one that adds most."""
+        """An independent subset of quantities: those of `FIRST`, then greedily the most independent ones."""
         gradients = {name: row for name, row in self._gradients(level).items() if name in wanted and np.isfinite(row).all()}
         span, found = self._span(level), list[str]()
         while len(span) < span.shape[1]:
-            new = {name: _left(row, span) for name, row in gradients.items() if name not in found}
+            new = {name: _outside_share(row, span) for name, row in gradients.items() if name not in found}
             chosen = next((name for name in FIRST if new.get(name, 0.0) > _NEW), max(new, key=lambda n: new[n], default=""))
             if new.get(chosen, 0.0) <= _NEW:
                 break
@@ -91,7 +91,7 @@ class Freedoms:
         return found
 
 
-def _left(row: Array, span: Array) -> float:
-    """The part of a gradient's length that lies outside of what some rows span."""
+def _outside_share(row: Array, span: Array) -> float:
+    """Relative part of a gradient outside the span of orthonormal rows."""
     length = float(np.linalg.norm(row))
     return float(np.linalg.norm(row - span.T @ (span @ row))) / length if length else 0.0

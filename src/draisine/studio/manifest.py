@@ -1,4 +1,4 @@
-"""What a page must know of a model beside its programs: names, units, limits, looks, and the tables of the runtime."""
+"""Manifest of a model for the page: names, units, limits, appearance, and tables of the runtime."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine import gallery
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.program.equations import Equations
@@ -17,17 +18,29 @@ from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
 from draisine.studio import ranges
-from draisine.studio.appearance import Looks, morphs
-from draisine.studio.free_quantities import Freedoms
-from draisine.studio.manifest import beginning, pace
+from draisine.studio.appearance import Appearance, mesh_sensitivities
+from draisine.studio.free_quantities import FreeQuantities
 from draisine.studio.programs import Programs, amount_names
 from draisine.view.film.footage import Footage
 
+
+def pace(name: str) -> float:
+    """Simulated seconds per second of the page."""
+    return gallery.live(name).pace
+
+
+def default_start(equations: Equations, name: str) -> dict[str, float]:
+    """Default initial conditions of a model in the page."""
+    known = {*equations.motion.output("outputs").labels, *(q.name for q in (*equations.states, *equations.velocities))}
+    given = gallery.live(name).start or gallery.live(equations.name).start
+    return {quantity: value for quantity, value in given.items() if quantity in known}
+
+
 Array = NDArray[np.float64]
 
-STEP = 0.002  # s: eight steps in a picture, errors of a bicycle's step below 1e-9
-_FINE = 0.15  # a step times the fastest rate of the equations
-_LEAST_STEP = 5e-5  # below, a page cannot keep pace
+STEP = 0.002  # s: eight steps per frame, errors of a bicycle's step below 1e-9
+_FINE = 0.15  # step size times the fastest rate of the equations
+_LEAST_STEP = 5e-5  # smaller steps cannot run in real time
 _FALL = math.radians(80)
 ENERGIES = ("kinetic_energy", "potential_energy", "total_energy")
 _PUSHES = ("push",)
@@ -35,7 +48,7 @@ _PUSHES = ("push",)
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """Maker of the plain data; `name` is what the gallery or the caller calls the model."""
+    """Builder of the manifest; `name` is that of the gallery or the caller."""
 
     programs: Programs
     name: str
@@ -52,18 +65,18 @@ class Manifest:
 
     @cached_property
     def targets(self) -> dict[str, float]:
-        return beginning(self.equations, self.name)
+        return default_start(self.equations, self.name)
 
     @cached_property
     def start(self) -> Start:
         return consistent_start(self.programs.starts, self.targets)
 
     @cached_property
-    def freedoms(self) -> Freedoms:
-        return Freedoms(self.programs.starts, self.start)
+    def freedoms(self) -> FreeQuantities:
+        return FreeQuantities(self.programs.starts, self.start)
 
     def data(self) -> dict[str, Any]:
-        """The manifest itself; numbers, texts, lists and tables only."""
+        """The manifest as plain JSON data."""
         e = self.equations
         linear = self.programs.straight
         return {
@@ -77,8 +90,8 @@ class Manifest:
                     "name": p.name,
                     "unit": p.unit,
                     "default": p.default,
-                    **_limits(ranges.slider(p)),
-                    "step": ranges.slider(p).step,
+                    **_limits(ranges.parameter_range(p)),
+                    "step": ranges.parameter_range(p).step,
                     "description": p.description,
                 }
                 for p in e.parameters
@@ -102,7 +115,7 @@ class Manifest:
         weight, length = ranges.weight_and_length(self.equations, self.system)
         found = []
         for u in self.equations.inputs:
-            limits = ranges.generalized_force(u, weight, length)
+            limits = ranges.input_range(u, weight, length)
             found.append({"name": u.name, "unit": u.unit, **_limits(limits), "step": limits.step, "description": u.description})
         return found
 
@@ -120,9 +133,9 @@ class Manifest:
     def _targets(self) -> list[dict[str, Any]]:
         values = self._at_start()
         found = []
-        for q in ranges.wishable(self.equations, self.freedoms.decided):
+        for q in ranges.start_quantities(self.equations, self.freedoms.decided):
             value = self.targets.get(q.name, values.get(q.name, q.default))
-            found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.target(q, value))})
+            found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.target_range(q, value))})
         return found
 
     def _at_start(self) -> dict[str, float]:
@@ -141,7 +154,7 @@ class Manifest:
     def _looks(self) -> dict[str, Any]:
         if self.system is None:
             return {"bodies": [], "size": 1.0, "solids": None, "follow": None, "ground": None, "wheels": [], "forces": []}
-        looks = self._looks_of(self.system, self.start)
+        looks = self._appearance_of(self.system, self.start)
         return {
             "bodies": [body.name for body in self.system.bodies],
             "size": looks.footage.extent,
@@ -150,30 +163,30 @@ class Manifest:
             "ground": looks.ground(),
             "wheels": looks.wheels(),
             "forces": looks.forces(),
-            "morphs": morphs(self.system, looks.footage, self._reaches(), self._dressed),
+            "morphs": mesh_sensitivities(self.system, looks.footage, self._reaches(), self._footage_of),
         }
 
-    def _looks_of(self, system: System, start: Start) -> Looks:
+    def _appearance_of(self, system: System, start: Start) -> Appearance:
         looked = self.programs.table["poses"]
         assert isinstance(looked, Program)
         values = {p.name: p.default for p in system.parameters}
         (poses,) = looked([0.0], start.x, [values.get(p.name, p.default) for p in self.equations.parameters])
         bodies = [body.name for body in system.bodies]
         matrices = {b: m.reshape(3, 4, order="F") for b, m in zip(bodies, poses.reshape(len(bodies), 12), strict=True)}
-        return Looks(system, self.equations, matrices)
+        return Appearance(system, self.equations, matrices)
 
-    def _dressed(self, system: System) -> Footage:
-        """A system whose parameters have other defaults, put on its wheels and dressed."""
+    def _footage_of(self, system: System) -> Footage:
+        """Footage of a system with other default parameters at a consistent start."""
         own = {p.name for p in self.equations.parameters}
         values = {p.name: p.default for p in system.parameters if p.name in own}
-        return self._looks_of(system, consistent_start(self.programs.starts, self.targets, values)).footage
+        return self._appearance_of(system, consistent_start(self.programs.starts, self.targets, values)).footage
 
     def _reaches(self) -> dict[str, tuple[float, float]]:
-        limits = {p.name: ranges.slider(p) for p in self.equations.parameters}
+        limits = {p.name: ranges.parameter_range(p) for p in self.equations.parameters}
         return {name: (found.low, found.high) for name, found in limits.items()}
 
     def _push(self) -> dict[str, Any] | None:
-        """An input whose impulse is a push; a force sideways if there is one."""
+        """The input of a push impulse: a side force if there is one."""
         inputs = self.equations.inputs
         named = [u for u in inputs if u.name in _PUSHES] or [u for u in inputs if u.unit == "N"]
         if named:
@@ -186,7 +199,7 @@ class Manifest:
 
     @cached_property
     def _fastest(self) -> float:
-        """About the largest rate of the equations at the start, 1/s: of their Jacobian by differences, which takes no time."""
+        """Approximate spectral radius of the Jacobian at the start, 1/s, by finite differences."""
         e, x = self.equations, self.start.x
         rest = np.zeros(len(e.inputs)), e.default_parameters
 
@@ -203,13 +216,14 @@ class Manifest:
         if self.step is not None:
             return self.step
         usual = STEP * pace(self.name)
-        wanted = min(usual, _FINE / self._fastest) if self._fastest else usual
-        if wanted < _LEAST_STEP:
+        step = min(usual, _FINE / self._fastest) if self._fastest else usual
+        if step < _LEAST_STEP:
             raise ModelError(
                 f"{self.name!r} cannot run in the studio: its fastest rate is {self._fastest:.3g} 1/s, and an explicit step "
-                f"would have to be {wanted:.2g} s, less than the {_LEAST_STEP:g} s that keep pace; soften its springs and dampers"
+                f"would have to be {step:.2g} s, less than the {_LEAST_STEP:g} s possible in real time; "
+                "soften its springs and dampers"
             )
-        return ranges.round_number(wanted)
+        return ranges.round_number(step)
 
     # ---------------------------------------------------------------- tables of the runtime
 
@@ -246,7 +260,7 @@ class Manifest:
         return any(event.action == "stop" for event in self.equations.event_list)
 
     def _kept(self) -> list[str]:
-        """Names of what stays as it is while sliders move: as many as are free, lean and speed before others."""
+        """Names of quantities kept constant while sliders move: an independent set, lean and speed first."""
         e = self.equations
         quaternions = {name for four in e.quaternions for name in four}
         outputs = [name for name in ("lean", "heading", "speed") if name in self.programs.starts.output_rows]
@@ -257,7 +271,7 @@ class Manifest:
         ]
 
     def _starts(self) -> dict[str, Any]:
-        """What Newton's method needs: references, scales, and where the entries of the Jacobians stand."""
+        """Data of the start solver: references, scales, and sparsity patterns of the Jacobians."""
         problem = self.programs.starts
         q0, v0 = problem.defaults
         scales = problem.scales
@@ -283,7 +297,7 @@ class Manifest:
         }
 
     def _amounts(self) -> dict[str, Any] | None:
-        """Which amounts of the description must be positive, and which make up a tensor of inertia."""
+        """Indices of positive amounts and of inertia tensors."""
         if self.system is None:
             return None
         names = amount_names(self.system)

@@ -1,7 +1,6 @@
-"""The studio's page as one text that needs nothing else: model, runtime and drawing inside, and a policy that forbids the rest.
+"""The studio's page as one self-contained text: model, runtime, rendering, and a content-security policy.
 
-Every script and the style stand in the page and are named by their hashes in its content-security policy: the page runs exactly
-what was put into it, and can ask nobody for anything.
+Scripts and style are inline and allowed by their hashes; the page can run no other code and send no requests.
 """
 
 from __future__ import annotations
@@ -12,13 +11,15 @@ import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from draisine.results.files import replacing
 from draisine.studio.bundle import Bundle, web_file
 from draisine.view.film.page import filled
 from draisine.view.film.page import web_file as film_file
 
-SHARED = ("plot.js", "stage.js")  # with the films' player
-# in the order in which they run
+SHARED = ("plot.js", "stage.js")  # shared with the films' player
+# in order of execution
 OWN = (
     "notices.js",
     "charts.js",
@@ -35,14 +36,14 @@ OWN = (
 
 @dataclass(frozen=True)
 class Page:
-    """`text` is the page; `policy` what a server says with it, which the page says of itself, too."""
+    """`text` is the page; `policy` its content-security policy, sent by the server and contained in the page."""
 
     text: str
     policy: str
 
 
 def page(bundle: Bundle) -> Page:
-    """The page in which a bundle lives.
+    """The page of a bundle.
 
     >>> from draisine.studio.bundle import bundle
     >>> made = page(bundle("rolling_disk"))
@@ -74,6 +75,18 @@ def _policy(scripts: Iterable[str], style: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Of a script as browsers take it: carriage returns are read as line ends."""
+    """Hash of a script as browsers compute it, with normalized line ends."""
     plain = re.sub(r"\r\n?", "\n", text)
     return f"'sha256-{base64.b64encode(hashlib.sha256(plain.encode()).digest()).decode()}'"
+
+
+def write_static(page: Page, folder: str | Path) -> Path:
+    """Write `index.html` into a folder, created if necessary; returns the path. Complete or not at all."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(f"cannot write the studio: {str(place)!r} is a file; name a folder")
+    place.mkdir(parents=True, exist_ok=True)
+    target = place / "index.html"
+    with replacing(target) as draft:
+        draft.write_text(page.text, encoding="utf-8", newline="\n")
+    return target

@@ -1,8 +1,7 @@
-"""The programs that move a model in a page, and their text as one classic script.
+"""Programs of a model in a page, exported as one classic script.
 
-All are those that runs in Python use, exported; nothing is derived a second time. The page steps `dynamics`, moves back onto the
-constraints by `project`, looks by `poses` and `report`, ends by `events` and `monitor`, and solves starts on `starts` by Python's
-own solver, translated.
+They are those of runs in Python. The page integrates `dynamics`, projects onto the constraints by `project`, evaluates `poses`
+and `report`, ends by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import casadi as ca
+import numpy as np
 
 from draisine.codegen.export.exportable_programs import picked
 from draisine.codegen.export.languages.javascript import Script
@@ -20,7 +20,7 @@ from draisine.codegen.export.source import source_text
 from draisine.codegen.restricted.script import script
 from draisine.dynamics.kinematics.twists import body_poses
 from draisine.dynamics.lowering import Scope
-from draisine.errors import ModelError
+from draisine.errors import DraisineError, ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
 from draisine.program.dae_residual import DaeResidual
@@ -30,25 +30,68 @@ from draisine.program.program import Program
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
-from draisine.studio.programs import Straight
+from draisine.stability.closed_form_family import EXACT
+from draisine.stability.steady_family import Family
 
-MOST_UNKNOWNS = 60  # solved for at every stage of a step, by dense elimination
-MOST_OPERATIONS = 80_000  # of one state derivative: four of them, eight times in a picture, must fit into its 16 ms
-REPORTED = ("v", "multipliers", "outputs", "energy")  # what is asked of the report, in this order
+SWEPT = "speed"
+ZERO_IN_STRAIGHT_RUNNING = ("lean", "steer")  # zero in straight running, if a model has them
+MOST_OPERATIONS = 40_000
+_TYPICAL = 4.6  # m/s
+_FASTEST = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class StraightRunning:
+    """The program (points) → A and misfit: points are the speed and all parameters; A is the state matrix of `states`.
+
+    Where the misfit exceeds `exact`, the straight running in closed form is not valid for the parameters.
+    """
+
+    program: Program
+    states: tuple[str, ...]
+    low: float = 0.0
+    high: float = _FASTEST
+    exact: float = EXACT
+
+
+def straight_running(equations: Equations) -> StraightRunning | None:
+    """The linear model of straight running as a program of speed and parameters; None without speed or closed form."""
+    outputs = equations.motion.output("outputs").labels
+    known = {*outputs, *(q.name for q in equations.coordinates)}
+    reported = tuple(name for name in ZERO_IN_STRAIGHT_RUNNING if name in known)
+    if SWEPT not in outputs or not reported:
+        return None
+    p = {q.name: q.default for q in equations.parameters}
+    try:
+        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(reported, 0.0), states=reported)
+        made = family.straight
+    except (DraisineError, np.linalg.LinAlgError):
+        return None
+    if made is None or "lean" not in family.states or made.program.operations > MOST_OPERATIONS:
+        return None
+    return StraightRunning(replace(made.program, name="straight"), family.states)
+
+
+# ---------------------------------------------------------------- programs of a page
+
+
+MOST_UNKNOWNS = 60  # solved by dense elimination at every stage
+MOST_OPERATIONS = 80_000  # of one state derivative: 32 evaluations must fit into a frame of 16 ms
+REPORTED = ("v", "multipliers", "outputs", "energy")  # outputs of the report, in this order
 
 Exported = Program | LinearSolveProgram
 
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """What a page runs of some equations; `system` is their description, if they have one."""
+    """Programs of equations for a page; `system` is their description, if any."""
 
     equations: Equations
     system: System | None
-    straight: Straight | None = None
+    straight: StraightRunning | None = None
 
     def __post_init__(self) -> None:
-        check_livable(self.equations)
+        check_runnable(self.equations)
 
     @cached_property
     def starts(self) -> StartProblem:
@@ -56,7 +99,7 @@ class Programs:
 
     @cached_property
     def table(self) -> Mapping[str, Exported]:
-        """Programs by the name that the page calls them."""
+        """Programs by their name in the page."""
         e = self.equations
         found: dict[str, Exported | None] = {
             "dynamics": e.explicit,
@@ -69,7 +112,7 @@ class Programs:
             "amounts": amounts_program(e, self.system) if self.system is not None else None,
             "straight": self.straight.program if self.straight is not None else None,
         }
-        return {name: _called(program, name) for name, program in found.items() if program is not None}
+        return {name: _renamed(program, name) for name, program in found.items() if program is not None}
 
     def _report(self) -> Exported:
         report = self.equations.report
@@ -77,7 +120,7 @@ class Programs:
         return picked(report, "report", {name: range(sizes.get(name, 0)) for name in REPORTED if sizes.get(name, 0)})
 
     def script(self) -> str:
-        """All of them as one classic script, which holds no text of the model."""
+        """All programs as one classic script, without texts of the model."""
         language = Script(plain=True)
         return "\n".join(source_text(program, language) for program in self.table.values())
 
@@ -88,18 +131,18 @@ class Programs:
 
 @cache
 def solver_script() -> str:
-    """The solver of consistent starts, translated: the same functions as those of starts in Python."""
+    """The solver of consistent starts, translated from Python."""
     exported = ("run", "FIND", "FIND_FAR", "EVALUATE", "REST", "FULFILLED")
     modules = (*SOLVER.sources, SOLVER.module)
     return f"{script(modules, exported, 'Draisine.solver')}Draisine.solver.SHAPES = {json.dumps(SHAPES)};\n"
 
 
-def check_livable(equations: Equations) -> None:
-    """Refuse what a page cannot step by an explicit method sixty times a second."""
+def check_runnable(equations: Equations) -> None:
+    """Raise `ModelError` for equations that an explicit method cannot step in real time."""
     dynamics, name = equations.dynamics, equations.name
     if isinstance(dynamics, DaeResidual):
         raise ModelError(
-            f"{name!r} cannot run in the studio: it is given as 0 = F(t, x, ẋ), which only implicit methods step; reduce its "
+            f"{name!r} cannot run in the studio: it is given as 0 = F(t, x, ẋ), which needs an implicit method; reduce its "
             "index first (reduce_index), or describe it as a Model"
         )
     if isinstance(dynamics, LinearSolveProgram) and dynamics.size > MOST_UNKNOWNS:
@@ -114,30 +157,30 @@ def check_livable(equations: Equations) -> None:
         )
 
 
-def _called(program: Exported, name: str) -> Exported:
+def _renamed(program: Exported, name: str) -> Exported:
     return replace(program, name=name)
 
 
 def poses_program(equations: Equations, system: System) -> Program:
     """(t, x, p) → rotation matrices and origins of the bodies, [R | r] by columns, in the order of the bodies."""
-    looked = body_poses(system)
-    wanted = {slot.name: slot.labels for slot in looked.inputs}
+    kinematics = body_poses(system)
+    labels = {slot.name: slot.labels for slot in kinematics.inputs}
     coordinates = [c.name for c in equations.coordinates]
     names = [p.name for p in equations.parameters]
-    missing = [label for label in wanted["q"] if label not in coordinates]
+    missing = [label for label in labels["q"] if label not in coordinates]
     if missing:
         raise ModelError(f"{equations.name!r} moves without the coordinate {missing[0]!r}, which says where its bodies are")
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", len(equations.states)), ca.SX.sym("p", len(names))
-    q = x[[coordinates.index(label) for label in wanted["q"]]] if wanted["q"] else ca.SX(0, 1)
-    values = p[[names.index(label) for label in wanted["p"]]] if wanted["p"] else ca.SX(0, 1)
-    matrices = looked.function.call([t, q, values])
-    found = {slot.name: matrix for slot, matrix in zip(looked.outputs, matrices, strict=True)}  # parents before children
+    q = x[[coordinates.index(label) for label in labels["q"]]] if labels["q"] else ca.SX(0, 1)
+    values = p[[names.index(label) for label in labels["p"]]] if labels["p"] else ca.SX(0, 1)
+    matrices = kinematics.function.call([t, q, values])
+    found = {slot.name: matrix for slot, matrix in zip(kinematics.outputs, matrices, strict=True)}  # parents before children
     reported = ca.vertcat(*[ca.vec(ca.densify(found[body.name])) for body in system.bodies]) if found else ca.SX(0, 1)
     return Program.build("poses", {"t": (t, ["t"]), "x": x, "p": p}, {"poses": reported})
 
 
 def amounts_program(equations: Equations, system: System) -> Program:
-    """(p) → masses, moments of inertia, radii and other amounts that must make sense, in the order of `amount_names`."""
+    """(p) → masses, moments of inertia, radii and other checked amounts, in the order of `amount_names`."""
     scope = Scope(system)
     names = [q.name for q in equations.parameters]
     p = ca.SX.sym("p", len(names))

@@ -1,4 +1,4 @@
-"""How far sliders, keys and wishes go: limits that are sensible for a name, a unit and a default, and keep a model valid."""
+"""Ranges of sliders, inputs and start targets, from name, unit and default value."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from draisine.expr.expression import evaluate_number
 from draisine.model.items import System
 from draisine.program.equations import Equations, Quantity
 
-SPREAD = 2.5  # sliders go from the default's share to this many times it
+SPREAD = 2.5  # upper limit of sliders, times the default
 _RIGHT = math.pi / 2
 _ANGLE = math.radians(80)
-_PARTS = 200  # steps of a slider or key
+_PARTS = 200  # steps of a slider
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Range:
 
     @property
     def step(self) -> float:
-        """A round number of which about two hundred go into the range."""
+        """A round number, about a two-hundredth of the range."""
         return round_number((self.high - self.low) / _PARTS)
 
 
 def round_number(size: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above a size.
+    """The largest of 1, 2, 5 times a power of ten not above a size.
 
     >>> round_number(0.037), round_number(7.0), round_number(1.0)
     (0.02, 5.0, 1.0)
@@ -41,10 +41,10 @@ def round_number(size: float) -> float:
     return max(k * power for k in (1, 2, 5) if k * power <= size * (1 + 1e-9))
 
 
-def slider(parameter: Quantity) -> Range:
-    """Limits of a parameter: its sign is kept, angles stay within a right angle, masses and lengths stay above zero.
+def parameter_range(parameter: Quantity) -> Range:
+    """Range of a parameter: its sign is kept, angles are within ±90°, masses and lengths are positive.
 
-    >>> slider(Quantity("m_frame", "kg", default=85.0))
+    >>> parameter_range(Quantity("m_frame", "kg", default=85.0))
     Range(low=17.0, high=210.0)
     """
     value, unit = parameter.default, parameter.unit
@@ -67,8 +67,8 @@ def _two_digits(size: float) -> float:
     return float(f"{size:.2g}")
 
 
-def effort(quantity: Quantity, weight: float, length: float) -> Range:
-    """Limits of an input: small against the weight of the whole, smaller at the handlebar."""
+def input_range(quantity: Quantity, weight: float, length: float) -> Range:
+    """Range of an input: small compared with the weight, smaller for steering."""
     name, unit = quantity.name, quantity.unit
     if unit == "N":
         size = 0.15 * weight if weight else 10.0
@@ -80,8 +80,8 @@ def effort(quantity: Quantity, weight: float, length: float) -> Range:
     return Range(-size, size)
 
 
-def target(quantity: Quantity, value: float) -> Range:
-    """Limits of what a start may ask for."""
+def target_range(quantity: Quantity, value: float) -> Range:
+    """Range of a start target."""
     name, unit = quantity.name, quantity.unit
     if unit == "rad":
         most = 3.0 if "heading" in name or "angle" in name else _ANGLE
@@ -92,7 +92,7 @@ def target(quantity: Quantity, value: float) -> Range:
 
 
 def weight_and_length(equations: Equations, system: System | None) -> tuple[float, float]:
-    """Weight of all bodies in newtons, 0 where nothing is known of them; and the middle of the lengths among the parameters."""
+    """Total weight in newtons (0 without description), and the median length among the parameters."""
     lengths = sorted(abs(p.default) for p in equations.parameters if p.unit == "m" and p.default)
     length = lengths[len(lengths) // 2] if lengths else 1.0
     if system is None:
@@ -101,9 +101,9 @@ def weight_and_length(equations: Equations, system: System | None) -> tuple[floa
     return 9.81 * sum(evaluate_number(body.mass, values) for body in system.bodies), length
 
 
-def wishable(equations: Equations, decided: Collection[str]) -> list[Quantity]:
-    """What a start may name that people care about: outputs of the motion, angles, places, independent velocities; but nothing
-    that is decided by the constraints alone."""
+def start_quantities(equations: Equations, decided: Collection[str]) -> list[Quantity]:
+    """Quantities offered as start targets: outputs of the motion, coordinates, independent velocities; without those determined
+    by the constraints."""
     outputs = set(equations.motion.output("outputs").labels)
     quaternions = {name for four in equations.quaternions for name in four}
     found = [q for q in equations.outputs if q.name in outputs and not _of_contact(q.name)]

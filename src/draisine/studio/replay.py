@@ -1,8 +1,8 @@
-"""Rides recorded in the studio, stepped again: each recorded step from the recorded state before it.
+"""Replay of runs recorded in the studio: each recorded step is repeated from the recorded state before it.
 
-A whole ride cannot be repeated from its start where the motion is unstable, since roundings grow; single steps can, whatever the
-speed. The step is that of `web/runtime.js`: the classical Runge–Kutta method with inputs held, then one projection onto the
-position constraints.
+A whole run cannot be repeated from its start if the motion is unstable, since rounding grows; single steps can. The step is
+that of `web/runtime.js`: the classical Runge–Kutta method with constant inputs, then one projection onto the position
+constraints.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine import gallery
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.derive import derive
@@ -32,7 +33,7 @@ REPRODUCED = 1e-9
 
 @dataclass(frozen=True)
 class Replay:
-    """The largest difference between a recorded step and the same step made here, in units of max(1, |value|)."""
+    """Largest difference between recorded and repeated steps, relative to max(1, |value|)."""
 
     model: str
     steps: int
@@ -51,10 +52,10 @@ class Replay:
 
 
 def replay(ride: Trajectory, model: Model | System | Equations | None = None) -> Replay:
-    """Step a recorded ride again, step by step; `model` is its description where the gallery does not have it.
+    """Repeat every step of a recorded run; `model` is its description if it is not in the gallery.
 
     >>> import draisine as dr
-    >>> from draisine.studio import replay
+    >>> from draisine.studio.replay import replay
     >>> replay(dr.load("ride.csv"))  # doctest: +SKIP
     Replay(model='bicycle', steps=751, error=4.5e-15, state='frame_wx', time=0.812)
     """
@@ -67,9 +68,9 @@ def replay(ride: Trajectory, model: Model | System | Equations | None = None) ->
     _check_times(ride, before, step)
     if not len(before):
         return Replay(ride.model, 0, 0.0, "", float(ride.time[0]))
-    made = _stepped(equations, ride.time[before], x[before], u[before], p, step)
-    wanted = x[before + 1]
-    errors = np.abs(made - wanted) / np.maximum(1.0, np.abs(wanted))
+    repeated = _steps(equations, ride.time[before], x[before], u[before], p, step)
+    recorded = x[before + 1]
+    errors = np.abs(repeated - recorded) / np.maximum(1.0, np.abs(recorded))
     errors = np.where(np.isfinite(errors), errors, np.inf)
     row, column = np.unravel_index(int(np.argmax(errors)), errors.shape)
     name = equations.states[int(column)].name
@@ -77,22 +78,18 @@ def replay(ride: Trajectory, model: Model | System | Equations | None = None) ->
 
 
 def _step_of(ride: Trajectory) -> float:
-    """The length of its steps, as its recorder says."""
-    said: Any = ride.scene.get("studio")
-    if not isinstance(said, dict):
-        raise ArgumentError(
-            f"this run of {ride.model!r} was not recorded in the studio: it does not say by which steps it was made"
-        )
-    step = said.get("step")
-    if said.get("method") != "RK4" or not isinstance(step, int | float) or not 0 < step < math.inf:
-        raise ArgumentError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {said!r:.80}")
+    """The recorded step size."""
+    settings: Any = ride.scene.get("studio")
+    if not isinstance(settings, dict):
+        raise ArgumentError(f"this run of {ride.model!r} was not recorded in the studio: it has no step size")
+    step = settings.get("step")
+    if settings.get("method") != "RK4" or not isinstance(step, int | float) or not 0 < step < math.inf:
+        raise ArgumentError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {settings!r:.80}")
     return float(step)
 
 
 def _equations(ride: Trajectory, model: Model | System | Equations | None) -> Equations:
     if model is None:
-        from draisine import gallery
-
         model = gallery.model(ride.model)
     return model if isinstance(model, Equations) else derive(model)
 
@@ -105,7 +102,7 @@ def _columns(ride: Trajectory, equations: Equations) -> tuple[Array, Array, Arra
 
     missing = [p.name for p in equations.parameters if p.name not in ride.parameters]
     if missing:
-        raise ArgumentError(f"the ride of {ride.model!r} does not tell the parameter {missing[0]!r}")
+        raise ArgumentError(f"the ride of {ride.model!r} has no parameter {missing[0]!r}")
     p = np.array([ride.parameters[q.name] for q in equations.parameters])
     return table([s.name for s in equations.states]), table([i.name for i in equations.inputs]), p
 
@@ -120,18 +117,18 @@ def _check_times(ride: Trajectory, before: NDArray[np.int_], step: float) -> Non
         )
 
 
-def _stepped(equations: Equations, t: Array, x: Array, u: Array, p: Array, h: float) -> Array:
+def _steps(equations: Equations, t: Array, x: Array, u: Array, p: Array, h: float) -> Array:
     """One step from each state."""
     dynamics = compile_program(equations.explicit)
-    slopes: list[Array] = []
+    stage_derivatives: list[Array] = []
     for nodes, weights in zip(SCHEME.nodes[:4], SCHEME.weights[:4], strict=True):
-        here = x + h * sum((w * k for w, k in zip(weights, slopes, strict=False)), np.zeros_like(x))
-        slopes.append(_called(dynamics, t + nodes * h, here, u, p))
-    made = x + h * sum((w * k for w, k in zip(SCHEME.weights[4], slopes, strict=False)), np.zeros_like(x))
+        stage = x + h * sum((w * k for w, k in zip(weights, stage_derivatives, strict=False)), np.zeros_like(x))
+        stage_derivatives.append(_evaluate(dynamics, t + nodes * h, stage, u, p))
+    made = x + h * sum((w * k for w, k in zip(SCHEME.weights[4], stage_derivatives, strict=False)), np.zeros_like(x))
     if equations.project is None:
         return np.asarray(made)
-    return _called(compile_program(equations.project), t + h, made, u, p)
+    return _evaluate(compile_program(equations.project), t + h, made, u, p)
 
 
-def _called(kernel: Kernel, t: Array, x: Array, u: Array, p: Array) -> Array:
+def _evaluate(kernel: Kernel, t: Array, x: Array, u: Array, p: Array) -> Array:
     return np.asarray(kernel.map(t[:, None], x, u, p)[0]).reshape(x.shape)

@@ -1,7 +1,7 @@
-"""A server for one page, on this machine only: it reads nothing but requests' heads, and gives nothing but the page.
+"""Local server of one page: it reads request headers only and serves nothing but the page.
 
-Bound to 127.0.0.1. The name by which it is called (Host) must be its own, so that no foreign name that points here is served
-(DNS rebinding), and what other pages ask for (Origin, Sec-Fetch-Site) is refused. There are no files behind it.
+Bound to 127.0.0.1. The Host header must be its own (against DNS rebinding), and requests of other pages (Origin,
+Sec-Fetch-Site) are refused. It serves no files.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from draisine.studio.page import Page
 HOST = "127.0.0.1"
 _PATHS = ("/", "/index.html")
 _LONGEST = 2000  # characters of a path
-_PATIENCE = 10.0  # s for a request to arrive
+_TIMEOUT = 10.0  # s for a request to arrive
 
 
 class Server:
-    """The page at `address` until it is closed; `wait()` for scripts that have nothing else to do."""
+    """Serves the page at `address` until closed; scripts call `wait()`."""
 
     def __init__(self, page: Page, port: int = 0) -> None:
         if not 0 <= port <= 65535:
-            raise ArgumentError(f"port must be from 0 (any that is free) to 65535, got {port}")
+            raise ArgumentError(f"port must be from 0 (any free port) to 65535, got {port}")
         try:
             self._http = _Http((HOST, port), _Handler)
         except OSError as problem:
             why = problem.strerror or problem
-            raise ToolError(f"cannot serve at {HOST}:{port} ({why}); name no port for one that is free") from None
+            raise ToolError(f"cannot serve at {HOST}:{port} ({why}); leave out the port for a free one") from None
         self._http.page = page
         self._thread = threading.Thread(target=self._http.serve_forever, name="draisine-studio", daemon=True)
         self._thread.start()
@@ -45,7 +45,7 @@ class Server:
         return f"http://{HOST}:{self.port}/"
 
     def wait(self) -> None:
-        """Until it is closed or the keyboard interrupts."""
+        """Block until closed or interrupted."""
         while self._thread.is_alive():
             self._thread.join(0.5)
 
@@ -70,7 +70,7 @@ class _Http(ThreadingHTTPServer):
     page: Page
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A reader that went away is no matter; anything else is told."""
+        """Closed connections are ignored; other errors are reported."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "draisine"
     sys_version = ""
     protocol_version = "HTTP/1.1"
-    timeout = _PATIENCE
+    timeout = _TIMEOUT
 
     def do_GET(self) -> None:
         refused = self._refused()
@@ -94,32 +94,32 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path.partition("?")[0] in _PATHS:
             self._answer(HTTPStatus.OK, self.server.page.text, "text/html; charset=utf-8")
         else:
-            self._answer(HTTPStatus.NOT_FOUND, "there is only the studio here: /\n")
+            self._answer(HTTPStatus.NOT_FOUND, "the studio is at /\n")
 
     do_HEAD = do_GET
 
     def _refuse_method(self) -> None:
-        self._answer(HTTPStatus.METHOD_NOT_ALLOWED, "the studio's page can be read, and nothing else\n", allow=True)
+        self._answer(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n", allow=True)
 
     do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse_method
 
     def _refused(self) -> tuple[HTTPStatus, str] | None:
         hosts, names = self.headers.get_all("Host", []), self.server.names
         if len(hosts) != 1 or hosts[0].strip().lower() not in names:
-            return HTTPStatus.FORBIDDEN, f"the studio is called {' or '.join(names)}, and by no other name\n"
+            return HTTPStatus.FORBIDDEN, f"wrong host; the studio is {' or '.join(names)}\n"
         if any(origin.strip() not in [f"http://{name}" for name in names] for origin in self.headers.get_all("Origin", [])):
-            return HTTPStatus.FORBIDDEN, "the studio answers its own page, not those of others\n"
-        # another site's link may lead here; its scripts, frames and pictures may not
+            return HTTPStatus.FORBIDDEN, "requests of other origins are refused\n"
+        # links of other sites are allowed; their scripts, frames and images are not
         elsewhere = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
         if elsewhere and self.headers.get("Sec-Fetch-Dest", "") != "document":
-            return HTTPStatus.FORBIDDEN, "the studio is no part of other pages\n"
+            return HTTPStatus.FORBIDDEN, "the studio cannot be embedded in other pages\n"
         if len(self.path) > _LONGEST:
             return HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long\n"
         return None
 
     def _answer(self, status: HTTPStatus, text: str, kind: str = "text/plain; charset=utf-8", *, allow: bool = False) -> None:
         body = text.encode()
-        self.close_connection = True  # what else was sent along is not read
+        self.close_connection = True  # a request body is not read
         self.send_response(status)
         policy = self.server.page.policy if status is HTTPStatus.OK else "default-src 'none'"
         for name, value in {
@@ -141,4 +141,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: requests are the rider's own."""
+        """No log."""

@@ -1,23 +1,80 @@
-"""The verb that opens the studio: a model made ready, its page, and a server for it on this machine."""
+"""Open the studio: a model bundled for a page, presets to compare it with, and a local server."""
 
 from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from draisine import gallery
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.studio.bundle import bundle
+from draisine.studio.bundle import Bundle, bundle
 from draisine.studio.page import Page, page
 from draisine.studio.server import Server
-from draisine.studio.studio import presets_for, with_presets
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Parameters by name; others keep the model's values."""
+
+    title: str
+    parameters: Mapping[str, float]
+
+
+# gallery name → models that have the same parameters
+RELATED = {"bicycle": ("schwab_bicycle",), "schwab_bicycle": ("bicycle",)}
+
+VARIANTS = (
+    Preset("no trail", {"trail": 0.0}),
+    Preset("steer axis upright, the same trail", {"steer_axis_tilt": 0.0}),
+    Preset("wheels that hardly gyrate", {"iyy_rear_wheel": 0.062, "iyy_front_wheel": 0.142}),
+    Preset("a heavy front wheel", {"m_front_wheel": 6.0, "ixx_front_wheel": 0.281, "iyy_front_wheel": 0.56}),
+)
+
+
+def presets_for(bundle: Bundle, *, others: Mapping[str, Model | System | Equations] | None = None) -> tuple[Preset, ...]:
+    """Presets of the second design B; `others` are models by title with the same parameters."""
+    own = {entry["name"] for entry in bundle.manifest["parameters"]}
+    found = [_preset(title, model, own) for title, model in (others or {}).items()]
+    related = {name.replace("_", " "): gallery.model(name) for name in RELATED.get(bundle.manifest["name"], ())}
+    found += [_preset(title, model, own) for title, model in related.items()]
+    return (*found, *(variant for variant in VARIANTS if bundle.manifest["linear"] and set(variant.parameters) <= own))
+
+
+def _preset(title: str, model: Model | System | Equations, own: set[str]) -> Preset:
+    given = (model.freeze() if isinstance(model, Model) else model).parameters
+    values = {p.name: p.default for p in given}
+    if set(values) != own:
+        strange = sorted(set(values) ^ own)
+        raise ArgumentError(
+            f"{title!r} cannot be compared: its parameters are not the model's ({', '.join(strange[:4])} in one only); "
+            "take a model of the same description"
+        )
+    return Preset(title, values)
+
+
+def with_presets(bundle: Bundle, presets: tuple[Preset, ...]) -> Bundle:
+    """The bundle with presets; slider ranges include their values."""
+    entries: list[dict[str, Any]] = []
+    for entry in bundle.manifest["parameters"]:
+        values = [preset.parameters[entry["name"]] for preset in presets if entry["name"] in preset.parameters]
+        entries.append({**entry, "low": min([entry["low"], *values]), "high": max([entry["high"], *values])})
+    reported = [{"title": preset.title, "parameters": dict(preset.parameters)} for preset in presets]
+    return replace(bundle, manifest={**bundle.manifest, "parameters": entries, "presets": reported})
+
+
+# ---------------------------------------------------------------- page and server
+
 
 Described = Model | System | Equations
 
 
 def studio_page(model: Described | str, *, against: Mapping[str, Described] | None = None, step: float | None = None) -> Page:
-    """The page in which a model lives, with what it can be compared with."""
+    """The page of a model with its presets."""
     made = bundle(model, step=step)
     return page(with_presets(made, presets_for(made, others=against)))
 
@@ -30,17 +87,18 @@ def studio(
     port: int = 0,
     step: float | None = None,
 ) -> Server:
-    """Open a model in the browser, where it runs live: ride it, move its parameters, watch stability, forces and energy.
+    """Open a live simulation of a model in the browser: inputs, parameters, stability, forces and energy.
 
     `dr.studio(…)` is this function.
 
     - `model`: a model, or one of the gallery by name.
-    - `against`: other models with the same parameters, by title, as second designs to ride beside.
-    - `browser`: open it there; the address is the server's `address`.
-    - `port`: of the server on 127.0.0.1; any that is free by default.
-    - `step`: seconds of one step; by default two milliseconds, or less for fast equations.
+    - `against`: other models with the same parameters, by title, as second designs for comparison.
+    - `browser`: whether to open it; the address is the server's `address`.
+    - `port`: of the server on 127.0.0.1; any free one by default.
+    - `step`: step size in seconds; by default two milliseconds, or less for fast equations.
 
-    The page goes on without the server, which lives until it is closed or Python ends; a script waits: `dr.studio(model).wait()`.
+    The page keeps running without the server, which is open until closed or until Python ends; scripts wait:
+    `dr.studio(model).wait()`.
 
     >>> import draisine as dr
     >>> with dr.studio("rolling_disk", browser=False) as studio:

@@ -1,4 +1,1 @@
-"""Figures of results: functions that take a `Trajectory` and give a Matplotlib `Figure`, no window needed.
-
-Matplotlib is imported when the first figure is drawn.
-"""
+"""Pictures of models and results: plots, scenes, films, reports. Matplotlib is imported when the first figure is made."""

@@ -1,4 +1,4 @@
-"""The verb that draws a model: its scene, with bodies in place as initial conditions say."""
+"""Drawing of a model: its scene, with bodies at poses that meet initial conditions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from draisine.simulation.named_values import numbers
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.projection import is_straight
 from draisine.view.scene.scene import Pose, Scene
+from draisine.view.scene.sketch import sketch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEND = 0.5  # rad: hinges of an arm that its defaults stretch out, when nothing was wished for
+BEND = 0.5  # rad: hinge angles of an arm that is straight at its defaults, if no targets are given
 
 
 def draw(
@@ -36,50 +37,48 @@ def draw(
     views: Sequence[str] | None = None,
     labels: bool = True,
 ) -> Figure:
-    """A model as a drawing, in one or two parallel projections: a Matplotlib figure, which `figure.savefig` writes.
+    """A drawing of a model in one or two parallel projections, as a Matplotlib figure with `save`.
 
-    - `at`: wishes for the configuration, by name of coordinates or outputs; the rest is solved ("wheels on the ground").
+    - `at`: targets for the configuration, by name of coordinates or outputs; the rest is solved for ("wheels on the ground").
     - `views`: one or more of side, front, top, three-quarter; by default the straight view that shows most, and three-quarter.
     - `labels`: names beside bodies and points.
 
     >>> import draisine as dr
     >>> figure = draw(dr.gallery.bicycle(), at={"lean": 0.1, "steer": 0.3})
     """
-    from draisine.view.scene.sketch import sketch
-
     posed = pose(model, at, parameters)
     return sketch(posed.scene, posed.poses, views=views, labels=labels, remark=posed.remark)
 
 
 @dataclass(frozen=True)
-class Posed:
-    """A scene, where its bodies are, and what the caption should say of it."""
+class PosedScene:
+    """A scene with the poses of its bodies, and a remark for the caption."""
 
     scene: Scene
     poses: dict[str, Pose]
     remark: str = ""
 
 
-def pose(model: Model | System | Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Posed:
-    """A model's scene with its bodies in place, as `draw` shows it."""
-    system, scene, poses = posing(model, parameters)
-    posed = Posed(scene, poses(at or {}))
+def pose(model: Model | System | Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> PosedScene:
+    """A model's scene with the poses of its bodies, as `draw` shows it."""
+    system, scene, poses = scene_and_poses(model, parameters)
+    posed = PosedScene(scene, poses(at or {}))
     loose = not (system.wheels or system.edges or system.constraints)
     hinges = {
         c.name: c.default + BEND for j in system.joints for c in j.coordinates if len(j.coordinates) == 1 and c.unit == "rad"
     }
     if at is None and loose and hinges and is_straight(scene, posed.poses):
-        return Posed(scene, poses(hinges), f"hinges turned by {BEND:g} rad")
+        return PosedScene(scene, poses(hinges), f"hinges turned by {BEND:g} rad")
     return posed
 
 
-def posing(
+def scene_and_poses(
     model: Model | System | Equations, parameters: Mapping[str, float] | None = None
 ) -> tuple[System, Scene, Callable[[Mapping[str, float]], dict[str, Pose]]]:
-    """A model's scene, and the function that puts its bodies in place as wishes say."""
+    """A model's scene, and a function from targets to poses of its bodies."""
     if isinstance(model, Equations):
         raise ModelError(
-            f"{model.name!r} was typed as formulas and has no bodies to draw; describe it as a Model with bodies and joints"
+            f"{model.name!r} is given as formulas and has no bodies to draw; describe it as a Model with bodies and joints"
         )
     system = model.freeze() if isinstance(model, Model) else model
     if parameters:

@@ -1,4 +1,4 @@
-"""The verb that writes a model's equations as a document, with its picture. Here equations and pictures meet."""
+"""Documents of a model's equations with its picture: Markdown, LaTeX, HTML, PDF, SymPy."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.symbolic.rendering.document import Picture, document
+from draisine.symbolic.rendering.formats import TEXTS
+from draisine.symbolic.rendering.latex import typeset
+from draisine.view.drawing import draw
+from draisine.view.plots.figure_files import as_pdf, as_svg
 
 if TYPE_CHECKING:
     from draisine.symbolic.rendering.document import Picture
@@ -26,15 +31,13 @@ def write_equations(
     at: Mapping[str, float] | None = None,
     picture: bool = True,
 ) -> list[Path]:
-    """Write a model's equations as a document, and say which files were written.
+    """Write a model's equations as a document; return the files written.
 
-    The suffix says how (.md, .tex, .html, .pdf, .py for SymPy), or `format` does (md, latex, html, pdf, sympy). The document has
-    the model's picture (with `at` as in `draw`), its tree, parameters, constraints, matrices where they are short, and the
-    listing of named formulas. Markdown and LaTeX have the picture in a file beside them, HTML holds it; a PDF needs LaTeX.
+    The suffix (.md, .tex, .html, .pdf, .py for SymPy) or `format` (md, latex, html, pdf, sympy) selects the format. The
+    document contains the model's picture (with `at` as in `draw`), its tree, parameters, constraints, matrices where they are
+    short, and the listing of named formulas. Markdown and LaTeX refer to the picture in a separate file, HTML contains it; PDF
+    needs LaTeX.
     """
-    from draisine.symbolic.rendering.document import document
-    from draisine.symbolic.rendering.formats import TEXTS
-
     path = Path(out)
     kind = format or SUFFIXES.get(path.suffix.lower())
     if kind not in (*TEXTS, "pdf"):
@@ -43,8 +46,6 @@ def write_equations(
     drawn = None if isinstance(model, Equations) or not picture or kind == "sympy" else _picture(model, at, path.stem)
     doc = document(model, drawn)
     if kind == "pdf":
-        from draisine.symbolic.rendering.latex import typeset
-
         path.write_bytes(typeset(doc))
         return [path]
     path.write_text(TEXTS[kind](doc), encoding="utf-8")
@@ -56,10 +57,6 @@ def write_equations(
 
 
 def _picture(model: Model | System, at: Mapping[str, float] | None, stem: str) -> Picture:
-    from draisine.symbolic.rendering.document import Picture
-    from draisine.view.drawing import draw
-    from draisine.view.plots.figure_files import as_pdf, as_svg
-
     figure = draw(model, at)
     # TeX and Markdown read the name: letters, digits and hyphens only
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in stem)

@@ -175,7 +175,7 @@ def test_curved_ground_is_under_the_wheel():
 def test_runs_from_files_are_reported_their_model(run, tmp_path):
     run.save(tmp_path / "ride.nc")
     again = dr.load(tmp_path / "ride.nc")
-    with pytest.raises(ArgumentError, match=r"does not know its description.*model=…"):
+    with pytest.raises(ArgumentError, match=r"has no description.*model=…"):
         again.save(tmp_path / "ride.html")
     again.save(tmp_path / "ride.html", model=dr.gallery.bicycle())
     assert (tmp_path / "ride.html").exists()
@@ -184,15 +184,15 @@ def test_runs_from_files_are_reported_their_model(run, tmp_path):
 def test_refusals_name_the_thing(run, tmp_path):
     with pytest.raises(KeyError, match="has no channel 'leen'; did you mean lean"):
         run.animate(charts=["leen"], show=False)
-    with pytest.raises(ValueError, match="no layer 'force' to show; choose from"):
+    with pytest.raises(ValueError, match="unknown layer 'force'; choose from"):
         run.animate(layers=["force"], show=False)
-    with pytest.raises(ModelError, match="typed as formulas and has no bodies to film"):
+    with pytest.raises(ModelError, match="given as formulas and has no bodies to animate"):
         dr.simulate(dr.gallery.van_der_pol(), 1.0).animate(show=False)
     with pytest.raises(ArgumentError, match="has no coordinate 'crank_angle'"):
         run.animate(model=dr.gallery.four_bar(), show=False)
     with pytest.raises(TypeError, match="charts: options of films"):
         run.save(tmp_path / "ride.nc", charts=["lean"])
-    with pytest.raises(ValueError, match="rate is the number of instants"):
+    with pytest.raises(ValueError, match="rate is the number of samples"):
         run.animate(rate=0, show=False)
 
 

@@ -70,7 +70,7 @@ def test_one_instant_for_papers(tmp_path):
     assert blue.mean() > 0.001  # the frame
     assert red.mean() > 0.0005  # forces
     save_figure(figure, tmp_path / "ride.pdf")
-    with pytest.raises(ValueError, match=r"covers 0 s to 0\.5 s; 0\.7 s is not inside"):
+    with pytest.raises(ValueError, match=r"covers 0 s to 0\.5 s; 0\.7 s is outside"):
         film.picture(0.7)
 
 

@@ -13,13 +13,13 @@ import draisine as dr
 from browser import chromium, opened
 from draisine.cli.main import main
 from draisine.cli.parser import parser
-from draisine.view.report import printing
-from draisine.view.report.analysis import Lasting
-from draisine.view.report.chapter import Absent, written
-from draisine.view.report.sample_run import Riding
-from draisine.view.report.subject import Subject, Wanted
+from draisine.view.report.analysis import StabilityAnalysis
+from draisine.view.report.chapter import NotApplicable, write_chapter
+from draisine.view.report.page import browser
+from draisine.view.report.sample_run import SampleRun
+from draisine.view.report.subject import ReportOptions, Subject
 
-CHAPTERS = ["Model", "Parameters", "Equations", "Certificate", "Constraints", "Stability", "Sample ride", "How to reproduce it"]
+CHAPTERS = ["Model", "Parameters", "Equations", "Certificate", "Constraints", "Stability", "Sample run", "How to reproduce it"]
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ def test_a_bicycle_is_reported_completely(bike):
     assert bike.facts["Stable speed"] == "4.292 to 6.024 m/s"
     assert bike.facts["Freedoms"] == "7 of position, 3 of velocity"
     assert bike.facts["Certificate"].startswith("passed: 4 roads")
-    assert "speed = 5.1, roll_rate = 0.2" in text_of(bike, "Sample ride")
+    assert "speed = 5.1, roll_rate = 0.2" in text_of(bike, "Sample run")
     assert "frame 85 (0.3, 0, 0.6)" in " ".join(text_of(bike, "Model").split())
 
 
 def test_names_that_begin_a_sentence_stay_as_they_are(bike):
     reported = text_of(bike, "Constraints")
     assert " frame_wx, steer_rate, front_wheel_spin: " in reported and "Frame_wx" not in reported
-    assert "Against time: speed, lean, steer" in text_of(bike, "Sample ride")
+    assert "Against time: speed, lean, steer" in text_of(bike, "Sample run")
 
 
 def test_what_it_says_to_reproduce_it_reproduces_it(bike, tmp_path):
@@ -98,9 +98,9 @@ def test_the_page_in_a_browser(page):
 @pytest.mark.parametrize(
     ("name", "chapter", "said"),
     [
-        ("rolling_disk", "Stability", "They neither grow nor all die away"),
+        ("rolling_disk", "Stability", "They are neutral to first order"),
         ("four_bar", "Stability", "there is one with crank_torque"),
-        ("van_der_pol", "Model", "typed as formulas"),
+        ("van_der_pol", "Model", "given as formulas"),
         ("van_der_pol_singular", "Equations", "0 = F(t, x, ẋ)"),
     ],
 )
@@ -109,7 +109,7 @@ def test_every_kind_of_model_has_a_report(name, chapter, said):
     assert found.failed == {} and found.troubles == {}
     assert [c.title for c in found.chapters] == CHAPTERS
     assert said in text_of(found, chapter)
-    assert "<svg" in "\n".join(next(c for c in found.chapters if c.title == "Sample ride").lines)
+    assert "<svg" in "\n".join(next(c for c in found.chapters if c.title == "Sample run").lines)
     assert "<details" not in found.html()
 
 
@@ -119,8 +119,8 @@ def test_a_push_is_one_after_which_something_happens():
     cart = m.body("cart", mass=2.0)
     m.prismatic("way", "ground", cart)
     m.revolute("swing", cart, m.body("bob", mass=1.0, center_of_mass=(0, 0, -1.0)), axis="y")
-    subject = Subject.of(m, None, Wanted(until=1.0))
-    riding = Riding(subject, Lasting(subject))
+    subject = Subject.of(m, None, ReportOptions(until=1.0))
+    riding = SampleRun(subject, StabilityAnalysis(subject))
     assert np.ptp(riding.run["swing"]) > 0.1
     assert riding.start == {"swing_rate": 0.5}
 
@@ -129,7 +129,7 @@ def test_a_chapter_that_cannot_be_written_takes_no_other_down(monkeypatch, tmp_p
     def broken(model):
         raise RuntimeError("the <ink> is dry")
 
-    monkeypatch.setattr("draisine.diagnostics.certify.certify", broken)
+    monkeypatch.setattr("draisine.view.report.analysis.certify", broken)
     out = tmp_path / "sleigh.html"
     targets = ["--no-film", "--until", "0.5", "--speed", "2", "--set", "mass_ahead=0.3"]
     assert main(["report", "chaplygin_sleigh", "--out", str(out), *targets, "--json"]) == 1
@@ -138,7 +138,7 @@ def test_a_chapter_that_cannot_be_written_takes_no_other_down(monkeypatch, tmp_p
     assert reported["written"] == [str(out)]
     page = out.read_text(encoding="utf-8")
     assert "could not be written: RuntimeError: the &lt;ink&gt; is dry" in page and "<ink>" not in page
-    assert "speed = 2 (as asked for)" in page and "Knife edges: no velocity across the blade" in page
+    assert "speed = 2 (as requested)" in page and "Knife edges: no velocity across the blade" in page
     # changed parameters are told and used
     text = re.sub(r"<[^>]+>", " ", page)
     assert re.search(r"mass_ahead\s+0\.3\s+m\s.*changed for this report", text)
@@ -160,13 +160,13 @@ def test_a_warning_becomes_a_remark():
         import warnings
 
         warnings.warn("it is late", stacklevel=1)
-        return Absent("nothing to say")
+        return NotApplicable("nothing to say")
 
-    chapter = written("Night", warn)
+    chapter = write_chapter("Night", warn)
     assert "warning: it is late" in "\n".join(chapter.lines) and chapter.failed == ""
 
 
-@pytest.mark.skipif(printing.browser() is None, reason="printing needs Chromium")
+@pytest.mark.skipif(browser() is None, reason="printing needs Chromium")
 def test_on_paper(bike, tmp_path):
     path = tmp_path / "bicycle.pdf"
     bike.save(path)

@@ -1,1 +1,1 @@
-"""One file per subject. They are reached through `draisine.gallery`, whose names are functions and not files."""
+"""Entries of the gallery, one file per subject. `draisine.gallery` exports their functions by name."""

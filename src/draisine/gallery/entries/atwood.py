@@ -1,12 +1,12 @@
-"""Atwood's machine: two weights on a cable over a pulley; and the same with one of them set swinging.
+"""Atwood's machine: two weights on a cable over a pulley, without and with one of them swinging.
 
-What it shows: a cable as one residual, Σ distances = length, and its tension as the multiplier. In the plain machine
-(G. Atwood, 1784) the heavier weight falls by g (M − m)/(M + m). In the swinging one the lighter weight may swing like a
-pendulum whose string the heavier one pulls in and lets out (N. Tufillaro, T. Abbott & D. Griffiths, Am. J. Phys. 52, 1984): the
-pull of the swinging, more than its weight, can hold up a weight three times as heavy.
+What it shows: a cable as one residual, Σ distances = length, and its tension as the multiplier. In the plain machine (G.
+Atwood, 1784) the heavier weight falls by g (M − m)/(M + m). In the swinging one the lighter weight is a pendulum whose length
+changes as the heavier one moves (N. Tufillaro, T. Abbott & D. Griffiths, Am. J. Phys. 52, 1984): the cable tension of the
+swinging weight exceeds its weight and can carry one three times as heavy.
 
-What you should see: chaos for most ratios of the masses, but at M = 3 m order: a second conserved quantity besides the energy
-(N. Tufillaro, 1986), and thrown straight from the pulley the weight comes back to it on a loop in the shape of a teardrop.
+What you should see: chaos for most mass ratios. For M = 3 m the system is integrable: there is a second conserved quantity
+besides the energy (N. Tufillaro, 1986), and a weight thrown from the pulley returns to it on a teardrop-shaped loop.
 
 By hand, r and θ the distance of the swinging weight from the pulley and its angle from straight below:
 
@@ -27,10 +27,13 @@ from draisine.gallery.registry import Study, entry
 from draisine.model.items import Translate
 from draisine.model.joints import length
 from draisine.model.model import Model
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, PAGE, style
+from draisine.view.plots.trajectories import channel_figure
 
 
 def atwood() -> Model:
-    """Two weights on a cable over a pulley of no mass."""
+    """Two weights on a cable over a massless pulley."""
     m = Model("atwood", "two weights on a cable over a pulley")
     masses = {"heavy": m.parameter("m_heavy", 3.0, "kg"), "light": m.parameter("m_light", 2.0, "kg")}
     m.parameter("l_cable", 2.2, "m", "with 20 cm on the pulley")
@@ -43,7 +46,7 @@ def atwood() -> Model:
 
 
 def swinging_atwood() -> Model:
-    """A weight that hangs and a third of it that swings, on one cable over a pulley of no size."""
+    """A hanging weight and a swinging one of a third of its mass, on one cable over a pulley of zero radius."""
     m = Model("swinging_atwood", "a weight that hangs and one that swings, on one cable over a pulley")
     heavy, light = m.parameter("m_heavy", 3.0, "kg"), m.parameter("m_light", 1.0, "kg")
     m.parameter("l_cable", 5.0, "m", "both sides together")
@@ -66,15 +69,13 @@ def swinging_atwood() -> Model:
 
 
 def at_rest(r: float, angle: float, cable: float = 5.0) -> dict[str, float]:
-    """A start: the swinging weight at this place."""
+    """Initial conditions with the swinging weight at rest at this distance and angle."""
     return {"bob_x": r * np.sin(angle), "bob_z": -r * np.cos(angle), "weight_height": r - cable}
 
 
 @entry(level="First steps", film="ordered")
 def swinging_atwood_loops(until: float = 20.0) -> Study:
-    """A swinging weight holds up one three times as heavy: a second integral, order against chaos, and a teardrop."""
-    from draisine import view
-
+    """A swinging weight carries one three times as heavy: a second integral, integrable and chaotic motion, a teardrop orbit."""
     model, method = swinging_atwood(), dr.DOP853(rtol=1e-12, atol=1e-13)
     ordered = dr.simulate(model, until, start=at_rest(1.0, np.pi / 2), method=method, samples=3001)
     other = {"m_heavy": 2.6}
@@ -96,7 +97,7 @@ def swinging_atwood_loops(until: float = 20.0) -> Study:
 
     figures = {
         "orbits": _orbits(ordered, wild, teardrop),
-        "ordered": view.plot(ordered, "r", "angle", "second_integral"),
+        "ordered": channel_figure(ordered, "r", "angle", "second_integral"),
     }
     findings = (
         f"M = 3 m: second integral {ordered['second_integral'][0]:.4f} kept within {kept:.0e} over {until:g} s",
@@ -109,13 +110,9 @@ def swinging_atwood_loops(until: float = 20.0) -> Study:
 
 
 def _orbits(ordered: dr.Trajectory, wild: dr.Trajectory, teardrop: dr.Trajectory) -> Any:
-    """Ways of the swinging weight in its plane, side by side."""
-    from draisine.view.plots.style import COLORS, PAGE, style
-
+    """Orbits of the swinging weight in its plane, side by side."""
     with style():
-        from matplotlib.figure import Figure
-
-        drawing = Figure(figsize=(PAGE, 0.45 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.45 * PAGE)
         axes = drawing.subplots(1, 3)
         mirrored = np.concatenate([-teardrop["bob_x"][::-1], teardrop["bob_x"]])
         drop = (mirrored, np.concatenate([teardrop["bob_z"][::-1], teardrop["bob_z"]]))

@@ -1,14 +1,14 @@
-"""Which knocks a riderless bicycle survives: an ensemble of some thousand rides, speed against the size of the knock.
+"""Basin of attraction of a riderless bicycle: an ensemble of some thousand runs over speed and size of a disturbance.
 
-What it shows: a basin of attraction, drawn by running every point of it. The benchmark bicycle rolls straight and upright at
-some speed and gets a knock, a roll rate; nobody steers. Each run ends when the lean passes 80° or when ten seconds are over; of
-every run is kept how it ended and how far it leaned, and no trajectory.
+What it shows: a basin of attraction, computed by one run per point. The benchmark bicycle rolls straight and upright at some
+speed with an initial roll rate and without steering. Each run ends when the lean passes 80° or after ten seconds; only its
+status and extreme leans are kept, no trajectory.
 
-What you should see: a picture that is its own mirror image, left knocks and right ones. Between the weave speed, 4.292 m/s, and
-the capsize speed, 6.024 m/s, gentle knocks die away, and the faster the bicycle the harder they may be. Below about 3.3 m/s the
-weave throws it down after the slightest knock; from there to the weave speed it staggers on for these ten seconds. Above the
-capsize speed a knocked bicycle does not fall in ten seconds but leans into an ever tighter turn. The border is ragged: near it a
-hair decides.
+What you should see: a map that is symmetric between left and right. Between the weave speed, 4.292 m/s, and the capsize speed,
+6.024 m/s, small disturbances decay, and the larger the speed the larger they may be. Below about 3.3 m/s the weave makes it
+fall after the smallest disturbance; from there to the weave speed it stays up for these ten seconds. Above the capsize speed a
+disturbed bicycle does not fall in ten seconds but leans into an ever tighter turn. The boundary is irregular: near it the
+outcome is sensitive to the smallest change.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import PAGE, style
 
 WEAVE, CAPSIZE = 4.292382536, 6.024262015  # m/s, Meijaard et al. (2007), table 2
 HARDEST = 4.0  # rad/s
@@ -35,7 +37,7 @@ def basins(points: int = 41, until: float = 10.0) -> Study:
     ended, lean = found.grid("ended"), found.grid("lean.end")
     fallen = found.grid("status") == "EVENT"
     assert set(found.statuses) <= {"EVENT", "FINISHED"}, found.statuses
-    mirrored = np.mean(fallen == fallen[:, ::-1])  # on the border a hair decides, and rounding is one
+    mirrored = np.mean(fallen == fallen[:, ::-1])  # at the boundary rounding decides
     assert mirrored > 0.95, mirrored
     speed, knock = found.grid("speed")[:, 0], found.grid("roll_rate")[0]
     self_stable, gentle = (speed > WEAVE + 0.4) & (speed < CAPSIZE - 0.4), (np.abs(knock) > 0) & (np.abs(knock) <= 1.0)
@@ -54,13 +56,9 @@ def basins(points: int = 41, until: float = 10.0) -> Study:
 
 
 def _picture(speed: Any, knock: Any, ended: Any, fallen: Any, lean: Any, until: float) -> Any:
-    """How soon it falls, and where it does not, how far it leans in the end."""
-    from draisine.view.plots.style import PAGE, style
-
+    """Time until it falls; where it does not fall, the final lean."""
     with style():
-        from matplotlib.figure import Figure
-
-        drawing = Figure(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.5 * PAGE)
         axes = drawing.subplots(1, 2, sharey=True)
         panels = (
             (axes[0], np.where(fallen, ended, np.nan), "it falls after [s]", "magma", (0.0, until)),

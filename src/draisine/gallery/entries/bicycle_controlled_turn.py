@@ -1,15 +1,13 @@
-"""To turn left, push the bar to the right: the controlled turn of Mauny, Porez & Boyer (2017, section 7.3, figures 9–13).
+"""Countersteering: the controlled left turn of Mauny, Porez & Boyer (2017, section 7.3, figures 9–13).
 
-What it shows: the benchmark bicycle at 6 m/s with two simple laws compiled in. One torque on the bar, equations (18)–(22),
-asks for a left turn for about two seconds; one at the rear hub, equation (23), keeps the speed. The steering law is printed
-with a minus sign, τ₁ = −K (r₁d f(t) − r₁), and that is right: it first pushes the bar *away* from the turn, the bicycle falls
-to the left, and its own dynamics steer it after the fall. With the other sign it falls to the right and does not come up
-again.
+What it shows: the benchmark bicycle at 6 m/s with two simple laws compiled in. One torque on the bar, equations (18)–(22), asks
+for a left turn for about two seconds; one at the rear hub, equation (23), keeps the speed. The steering law is printed with a
+minus sign, τ₁ = −K (r₁d f(t) − r₁), and that is correct: it first turns the bar *away* from the turn, the bicycle falls to the
+left, and its own dynamics steer it into the fall. With the other sign it falls to the right and does not recover.
 
 What you should see: the bar goes right by 2° for most of a second, then left by 12°; the bicycle leans 28° into the turn,
-changes its direction by a quarter turn and comes upright again, since at 6 m/s it is stable by itself. Mean curvature of the
-track near 0.067 m⁻¹ over the first 3.5 s; the front contact point wanders 0.12 rad forward along the tire (read off the
-paper: 0.13).
+changes its direction by a quarter turn and comes upright again, since at 6 m/s it is self-stable. Mean curvature of the track
+near 0.067 m⁻¹ over the first 3.5 s; the front contact point wanders 0.12 rad forward along the tire (read off the paper: 0.13).
 
 The paper's axes are x up, y forward, z lateral; y × z = x makes z point to the left, so ours (x forward, y left, z up) are
 its axes (y, z, x): a cyclic exchange, and no sign changes. By its equation (17) the wheel's forward direction is cos r₁
@@ -30,11 +28,13 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, contact_angle_figure
 
 
 @dataclass(frozen=True)
 class TurnLaw:
-    """Table 2 of the paper, and its laws (18)–(23) as texts; names are the paper's."""
+    """Table 2 of the paper and its laws (18)–(23) as expressions, with the paper's names."""
 
     k_ps: float = 10.0  # N·m, steering gain
     r_1d: float = math.pi / 12  # rad, desired steer
@@ -65,8 +65,6 @@ def _slope(begin: float, end: float) -> str:
 @entry(level="Intermediate", film="bicycle_controlled_turn", charts=("lean", "steer", "steer_torque"))
 def bicycle_controlled_turn(until: float = 6.0) -> Study:
     """A bicycle at 6 m/s is steered through a left turn by pushing the bar to the right first (source: Mauny et al. 2017)."""
-    from draisine import view
-
     bike, law = bicycle(), TurnLaw()
     run = dr.simulate(
         bike,
@@ -89,12 +87,12 @@ def bicycle_controlled_turn(until: float = 6.0) -> Study:
         assert abs(run["lean"][-1]) < math.radians(2) and abs(run["speed"][-1] - 6.0) < 0.01  # it has come upright again
 
     figures = {
-        "path": view.path(run),
-        "rates_and_speed": view.plot(run, "roll_rate", "steer_rate", "speed"),
-        "lean_and_steer": view.plot(run, "lean", "steer", "heading"),
-        "steer_torque": view.plot(run, "steer_torque"),
-        "pedal_torque": view.plot(run, "pedal_torque"),
-        "contact_angles": view.contact_angles(run),
+        "path": track_figure(run),
+        "rates_and_speed": channel_figure(run, "roll_rate", "steer_rate", "speed"),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "heading"),
+        "steer_torque": channel_figure(run, "steer_torque"),
+        "pedal_torque": channel_figure(run, "pedal_torque"),
+        "contact_angles": contact_angle_figure(run),
     }
     findings = (
         f"steers {math.degrees(-run['steer'][early].min()):.1f}° to the right first, "

@@ -1,14 +1,14 @@
-"""A bicycle designed for self-stability: which trail and which head angle keep it up by itself over the widest range of speeds?
+"""Design for self-stability: the trail and head angle with the widest range of self-stable speeds.
 
-What it shows: parameters as unknowns. Weave and capsize speed are solved for on the exact linear model, and each knows its
-slopes along all parameters of the model, exactly (`Critical.gradient`). So the width of the stable range, capsize less weave
-speed, goes straight into a bounded quasi-Newton search: 2 to 12 cm of trail, steer axis 8° to 30° from the vertical (head
+What it shows: design parameters as unknowns of an optimization. Weave and capsize speed are solved for on the exact linear
+model, with exact gradients with respect to all parameters (`Critical.gradient`). The width of the stable range, capsize less
+weave speed, is maximized by a bounded quasi-Newton method: 2 to 12 cm of trail, steer axis 8° to 30° from the vertical (head
 angle 82° to 60°); everything else is the benchmark bicycle.
 
-What you should see: the trail goes to its bound, more trail being better all the way; the steer axis comes to rest in
-between, at 16.4°, a little steeper than the benchmark's 18°. The range grows from 4.292–6.024 m/s to 4.602–7.029 m/s, two
-fifths wider. With a steeper axis the weave dies out later, with a flatter one both speeds rise together. At the optimum the
-slope along the tilt vanishes; eigenvalues over the speed confirm both ranges.
+What you should see: the trail goes to its bound, since the width grows with it throughout; the steer axis has an interior
+optimum at 16.4°, slightly steeper than the benchmark's 18°. The range grows from 4.292–6.024 m/s to 4.602–7.029 m/s, two fifths
+wider. With a steeper axis the weave becomes stable later, with a flatter one both speeds rise together. At the optimum the
+derivative with respect to the tilt vanishes; eigenvalues over the speed confirm both ranges.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
 from draisine.stability.critical import Critical
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 CHOSEN = ("trail", "steer_axis_tilt")
 BENCHMARK = (0.08, math.pi / 10)  # m, rad
@@ -34,7 +36,7 @@ SPEEDS = np.linspace(0.5, 15, 59)  # m/s; a sweep that brackets both critical sp
 
 @dataclass(frozen=True)
 class Range:
-    """The critical speeds between which a bicycle keeps itself up."""
+    """The critical speeds between which a bicycle is self-stable."""
 
     lower: Critical
     upper: Critical
@@ -53,14 +55,14 @@ class Range:
 
     @cached_property
     def slopes(self) -> tuple[float, ...]:
-        """Of the width, along the chosen parameters."""
+        """Derivatives of the width with respect to the chosen parameters."""
         low, high = self.lower.gradient(), self.upper.gradient()
         return tuple(high[name] - low[name] for name in CHOSEN)
 
 
 @cache
 def stable_range(trail: float, tilt: float) -> Range:
-    """By the exact critical speeds."""
+    """The self-stable range of a design, by exact critical speeds."""
     design = dict(zip(CHOSEN, (trail, tilt), strict=True))
     found = {c.kind: c for c in dr.modes(bicycle(), speed=SPEEDS, parameters=design, states=("lean", "steer")).critical()}
     return Range(found["weave"], found["capsize"])
@@ -68,7 +70,7 @@ def stable_range(trail: float, tilt: float) -> Range:
 
 @cache
 def best_design() -> tuple[float, float]:
-    """Trail and tilt of the widest range."""
+    """Trail and tilt with the widest self-stable range."""
     from scipy.optimize import minimize
 
     low, high = np.array(BOUNDS).T
@@ -77,7 +79,7 @@ def best_design() -> tuple[float, float]:
         found = stable_range(*(low + share * (high - low)).tolist())
         return -found.width, -np.array(found.slopes) * (high - low)
 
-    start = (np.array(BENCHMARK) - low) / (high - low)  # both count alike as shares of their span
+    start = (np.array(BENCHMARK) - low) / (high - low)  # both scaled to their ranges
     answer = minimize(narrow, start, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 2, options={"gtol": 1e-6})
     trail, tilt = (low + answer.x * (high - low)).tolist()
     return trail, tilt
@@ -92,7 +94,7 @@ def growth(trail: float, tilt: float, speeds: NDArray[np.float64]) -> NDArray[np
 
 @entry(level="Advanced")
 def bicycle_designed() -> Study:
-    """Trail and head angle of a bicycle that keeps itself up over the widest range of speeds."""
+    """Trail and head angle of the bicycle with the widest range of self-stable speeds."""
     before, after = stable_range(*BENCHMARK), stable_range(*best_design())
     trail, tilt = best_design()
     assert abs(before.weave - 4.292382536) < 1e-8 and abs(before.capsize - 6.024262015) < 1e-8
@@ -114,13 +116,10 @@ def bicycle_designed() -> Study:
 
 
 def _design(before: Range, after: Range) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     trail, tilt = best_design()
     speeds = np.linspace(2, 10, 161)
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.5 * PAGE)
         left, right = drawing.subplots(1, 2)
         for one, color in ((BENCHMARK[0], FAINT), (trail, COLORS[0])):
             tilts = np.radians(np.linspace(11, 30, 7))

@@ -1,15 +1,16 @@
-"""A bicycle's trail and inertias from ten seconds of riding at 2 m/s, where it would fall by itself.
+"""Identification of an unstable bicycle: trail and inertias from ten seconds of riding at 2 m/s.
 
-What it shows: parameters of an unstable vehicle from noisy gyroscopes, a speedometer and a noisy record of the steer torque. One
-run from the start cannot be fitted: driven by the record alone the bicycle falls, and `SingleShooting` says so. Windows of
-0.2 s, joined by continuity, can: `MultipleShooting`. The torque that acted is not the one recorded: its true values are found
-along with all else, and it has no corners between samples (`CubicInput`); so intervals are honest.
+What it shows: parameters of an unstable vehicle from noisy gyroscopes, a speedometer and a noisy record of the steer torque. A
+single run from the start cannot be fitted: driven by the recorded torque the bicycle falls, and `SingleShooting` reports it.
+Windows of 0.2 s joined by continuity can be fitted (`MultipleShooting`). The recorded torque has errors: its true values are
+estimated too, as a smooth function between samples (`CubicInput`), so that the intervals are correct.
 
 What you should see: trail, front wheel spin inertia and roll inertia of the rear frame within 95 % intervals of ±1 %, ±3 % and
-±3 %; χ² as large as its degrees of freedom; and the report which of the 25 parameters such data can tell: each alone, nearly all;
-all together, hardly any, for seven combinations of masses, places and inertias do not act at all.
+±3 %; χ² as large as its degrees of freedom; and a report on which of the 25 parameters are identifiable from such data: nearly
+all of them one at a time, hardly any of them together, since seven combinations of masses, positions and inertias have no
+effect.
 
-The rider is a linear-quadratic law that keeps the bicycle upright, with three sines added to move it.
+The rider is a linear-quadratic regulator that keeps the bicycle upright, with three sines added for excitation.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ MEASURED = {
     "steer_gyro": ("steer_rate", NOISE["steer_gyro"]),
     "speedometer": ("speed", NOISE["speedometer"]),
 }
-TORQUE = dr.CubicInput("torque", NOISE["torque"])  # straight lines would take a thousandth of the fastest sine away
-AS_IT_IS = dr.CubicInput("torque")  # one run takes what was recorded for what has been
+TORQUE = dr.CubicInput("torque", NOISE["torque"])  # linear interpolation would lose a thousandth of the fastest sine
+AS_IT_IS = dr.CubicInput("torque")  # a single run takes the record for the true torque
 SHAKE = "2*sin(2*t) + 2*sin(5*t + 1) + 2*sin(9*t)"
 WINDOWS = dr.MultipleShooting(window=0.2)
 
 
 def ride(until: float = 10.0) -> dr.Trajectory:
-    """The bicycle ridden upright at 2 m/s and shaken through its steering."""
+    """The bicycle ridden upright at 2 m/s and excited through its steering."""
     bike = bicycle()
     law = dr.lqr(bike, {"speed": 2.0}, weights={"heading": 1.0, "lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.05})
     shaken = {"steer_torque": f"({dict(law)['steer_torque']}) + {SHAKE}"}
@@ -46,7 +47,7 @@ def ride(until: float = 10.0) -> dr.Trajectory:
 
 
 def recorded(run: dr.Trajectory, seed: int = 3) -> dict[str, Any]:
-    """What noisy instruments would have logged at 100 Hz."""
+    """Measurements of noisy instruments at 100 Hz."""
     random = np.random.default_rng(seed)
     channels = {"roll_gyro": "roll_rate", "steer_gyro": "steer_rate", "speedometer": "speed", "torque": "steer_torque"}
     made = {column: run[name] + NOISE[column] * random.normal(size=len(run)) for column, name in channels.items()}
@@ -54,7 +55,7 @@ def recorded(run: dr.Trajectory, seed: int = 3) -> dict[str, Any]:
 
 
 def identify(data: Any, unknown: Any = None, method: Any = WINDOWS, model: Any = None, torque: Any = TORQUE) -> dr.Fit:
-    """The parameters from the instruments and the record of the torque."""
+    """The parameters estimated from the measurements and the recorded torque."""
     return dr.estimate(
         model if model is not None else bicycle(),
         data,
@@ -67,8 +68,8 @@ def identify(data: Any, unknown: Any = None, method: Any = WINDOWS, model: Any =
     )
 
 
-def tellable(data: Any) -> Any:
-    """What such data tell about the bicycle's 25 parameters, gravity being known."""
+def identifiable_parameters(data: Any) -> Any:
+    """Identifiability of the bicycle's 25 parameters from such data, gravity being known."""
     bike = bicycle()
     names = [p.name for p in dr.derive(bike).parameters if p.name != "gravity"]
     return dr.identifiability(
@@ -99,7 +100,7 @@ def bicycle_identified(until: float = 10.0, report: bool = True) -> Study:
     assert fit.probability > 1e-4
     findings = [f"one run from the start: {refused}", str(fit)]
     if report:
-        reported = tellable(data)
+        reported = identifiable_parameters(data)
         assert len(reported.names) == 25 and len(reported.unidentifiable) > 0
         findings.append(str(reported))
     figures = {"fit": fit.plot(), "intervals": fit.plot_intervals(TRUTH)}

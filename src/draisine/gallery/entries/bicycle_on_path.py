@@ -1,14 +1,15 @@
-"""Ride the bicycle along this curve: which steer torque?
+"""Path following of a bicycle: the torques that keep its rear contact on a given curve.
 
 What it shows: a change of lane at 5 m/s with the rear wheel's contact point on a given curve, by a torque on the bar and one at
-the hub. The two velocities of the contact point are in the ratio of sine and cosine of its heading, so that the curve feels the
-torques only after three differentiations, through the trail: index 4. What the path leaves open is the lean, an
-inverted pendulum: eigenvalues near ±√(g/h), and −v/c of the wheel behind its steer axis. Started anywhere but on
-one motion it would fall over; that motion is found as the bounded solution of a boundary value problem.
+the hub. The two velocities of the contact point are in the ratio of sine and cosine of its heading, so that the torques appear
+only after three differentiations, through the trail: index 4. The zero dynamics are the lean, an inverted pendulum with
+eigenvalues near ±√(g/h), and −v/c of the wheel behind its steer axis. They are unstable: all solutions but one diverge, and
+that one is found as the bounded solution of a boundary value problem.
 
-What you should see: to go to the left the rider pushes the bar to the right first, the bicycle leans to the left by 7° before
-its track bends, steers into the curve, and leans to the right to end it. Forward from the same start the lean doubles every
-0.22 s. The bicycle itself is stable at 5 m/s: driven by the torques found, as functions of time, it rides the same curve.
+What you should see: to go left the bar is first pushed to the right, the bicycle leans to the left by 7° before its track
+bends, steers into the curve, and leans to the right to end it. Integrated forward from the same start, the lean doubles every
+0.22 s. The bicycle without the path constraint is stable at 5 m/s: driven by these torques as functions of time it follows the
+same curve.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.style import COLUMN, style
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 SPEED, WIDTH, LENGTH = 5.0, 3.0, 4.0  # m/s, m, m: along the road, of the lane, of the half of the curve
 MIDDLE = 25.0  # m, where the curve crosses the middle between the lanes
@@ -35,9 +40,7 @@ STATE = ("frame_x", "frame_y", "heading", "lean", "steer", "frame_wx", "steer_ra
 
 @entry(level="Intermediate")
 def bicycle_changes_lane(until: float = 10.0) -> Study:
-    """A bicycle rides along a given curve: the torques that keep it there, and the lean that goes with them."""
-    from draisine import view
-
+    """A bicycle follows a given curve: the torques that keep it there, and the resulting lean."""
     bike = bicycle()
     posed = dr.on_path(bike, PATH, CONTROLS, until=until)
     run = dr.follow(bike, PATH, CONTROLS, until)
@@ -57,10 +60,10 @@ def bicycle_changes_lane(until: float = 10.0) -> Study:
     assert off < 1e-6, off
     assert abs(growth - 3.13) < 0.1, growth
     figures = {
-        "track": view.path(run),
-        "lean_and_steer": view.plot(run, "lean", "steer", "heading"),
-        "steer_torque": view.plot(run, "steer_torque"),
-        "pedal_torque": view.plot(run, "pedal_torque"),
+        "track": track_figure(run),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "heading"),
+        "steer_torque": channel_figure(run, "steer_torque"),
+        "pedal_torque": channel_figure(run, "pedal_torque"),
         "falling": _falling(run, forward),
     }
     degrees = {name: np.degrees(run[name]) for name in ("lean", "steer")}
@@ -77,7 +80,7 @@ def bicycle_changes_lane(until: float = 10.0) -> Study:
 
 
 def _ridden(bike: Any, run: dr.Trajectory) -> dr.Trajectory:
-    """The bicycle itself with the torques found, as functions of time."""
+    """The bicycle without the path constraint, with the torques found as functions of time."""
     from scipy.interpolate import make_interp_spline
 
     torques = make_interp_spline(run.time, np.column_stack([run[name] for name in CONTROLS]), k=5)
@@ -90,9 +93,6 @@ def _ridden(bike: Any, run: dr.Trajectory) -> dr.Trajectory:
 
 
 def _falling(run: dr.Trajectory, forward: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLUMN, style
-
     with style():
         figure, (axes,) = panels(1, COLUMN, 2.8)
         shown = run.time <= forward.time[-1]

@@ -1,10 +1,10 @@
-"""A tree of many bodies: two branches on every branch, hinges in all three directions, a thousand bodies if you like.
+"""A binary tree of up to a thousand bodies, with hinges about all three axes.
 
-What it shows: derivation, compilation and evaluation of a tree whose mass matrix would have a million entries. Body by body it
-has some hundreds of operations for each, and nothing else.
+What it shows: derivation, compilation and evaluation of a tree whose mass matrix would have a million entries. The recursive
+formulation takes some hundreds of operations per body.
 
-What you should see: a tree that is let go under gravity flails about its springs and keeps its energy; its accelerations fulfil
-Newton's and Euler's equations written for every body by itself, and agree with those of Pinocchio where that is installed.
+What you should see: a tree released under gravity oscillates about its springs and conserves energy; its accelerations satisfy
+the Newton–Euler equations of every single body, and agree with those of Pinocchio where that is installed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
-SHRINKS = 0.8  # length of a branch, as a part of the one that bears it
+SHRINKS = 0.8  # length of a branch, relative to its parent
 
 
 def big_tree(bodies: int = 7) -> Model:
-    """A binary tree of branches on hinges with springs; every body's hinge turns about another axis than that of its parent."""
+    """A binary tree of branches on hinges with springs; hinge axes alternate from parent to child."""
     if bodies < 1:
         raise dr.errors.ArgumentError(f"a tree needs a trunk, got {bodies} bodies")
     m = Model(f"tree_of_{bodies}", "branches on springy hinges")
@@ -47,13 +47,13 @@ def big_tree(bodies: int = 7) -> Model:
 
 @entry(level="Advanced")
 def tree_flails(bodies: int = 63, until: float = 2.0) -> Study:
-    """A tree of many bodies let go: its energy, and its accelerations against Newton's and Euler's equations."""
+    """A tree of many bodies released from rest: its energy, and its accelerations against the Newton–Euler equations."""
     model = big_tree(bodies)
     equations = dr.derive(model)
     bent = {f"hinge{k}": 0.3 * float(np.sin(1.7 * k)) for k in range(bodies)}
     run = dr.simulate(model, until, start=bent, method=dr.DOP853(rtol=1e-9, atol=1e-9))
     assert run.status.complete, run.status
-    drift, left = run.energy_drift, unbalanced_with_springs(equations)
+    drift, left = run.energy_drift, inverse_dynamics_residual_with_springs(equations)
     assert drift is not None and drift < 1e-7, drift
     assert left < 1e-10, left
     findings = (
@@ -63,8 +63,8 @@ def tree_flails(bodies: int = 63, until: float = 2.0) -> Study:
     return Study("A tree flails", {"tree": run}, {"hinges": run.plot("hinge0", "hinge1", f"hinge{bodies - 1}")}, findings)
 
 
-def unbalanced_with_springs(equations: dr.Equations, states: int = 3, seed: int = 0) -> float:
-    """What inverse dynamics of the accelerations differs from the moments of the springs, as a part of these."""
+def inverse_dynamics_residual_with_springs(equations: dr.Equations, states: int = 3, seed: int = 0) -> float:
+    """Difference between the inverse dynamics of the accelerations and the moments of the springs, relative to these."""
     rng = np.random.default_rng(seed)
     n, worst = len(equations.coordinates), 0.0
     inverse = equations.inverse_dynamics

@@ -1,12 +1,12 @@
-"""The wire along which a bead slides down in the least time: Johann Bernoulli's problem of 1696.
+"""The brachistochrone: the wire of least time of descent (Johann Bernoulli, 1696).
 
-What it shows: the slope of the wire as a control. A bead slides from rest without friction; the slope is sought that brings
-it to a point 2 m away and 1.5 m below in the least time.
+What it shows: the slope of the wire as a control. A bead slides from rest without friction to a point 2 m away and 1.5 m below;
+the slope that minimizes the time is sought.
 
 What you should see: the wire begins straight down, and is the cycloid x = r (θ − sin θ), drop = r (1 − cos θ), on which the
-bead is at θ = t √(g/r); its time, θ₁ √(r/g), is met to 1e-7. The straight wire takes 15 % longer. Dots are a twentieth of the
-least time apart. The Hamiltonian, one plus costates times rates, is zero all the way, as it must be where the time is free
-and does not enter.
+bead is at θ = t √(g/r); its time, θ₁ √(r/g), is reached to 1e-7. The straight wire takes 15 % longer. Dots are a twentieth of
+the least time apart. The Hamiltonian, one plus costates times rates, is zero throughout, as it must be for a free final time
+and an autonomous system.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.numerics.root_finding import bracketed_root
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, FAINT, PAGE
 
 ACROSS, DOWN, GRAVITY = 2.0, 1.5, 9.81  # m, m, m/s²
 
@@ -39,21 +41,21 @@ def bead_on_wire() -> dr.Equations:
 
 
 def cycloid(across: float = ACROSS, down: float = DOWN) -> tuple[float, float]:
-    """Radius of the wheel that draws the cycloid through (across, down), and its angle there."""
+    """Radius of the generating circle of the cycloid through (across, down), and its angle there."""
     angle = bracketed_root(lambda a: (a - math.sin(a)) / (1 - math.cos(a)) - across / down, 1e-3, 2 * math.pi - 1e-3)
     return down / (1 - math.cos(angle)), float(angle)
 
 
 @cache
 def quickest() -> dr.Solution:
-    """Radau of order 7 on twenty intervals, from a wire of 40° and one second as first guess."""
+    """Radau collocation of order 7 on twenty intervals, from a wire at 40° and one second as initial guess."""
     stated = dr.maneuver(bead_on_wire()).start(x=0, drop=0, speed=0).finish(x=ACROSS, drop=DOWN)
     stated = stated.bounds(slope=(-1.5, 1.6)).duration(0.1, 5).minimize("time")
     return stated.solve(dr.Collocation("radau", 4, 20), guess=dr.Straight(duration=1.0, inputs={"slope": 0.7}))
 
 
 def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
-    """At the nodes."""
+    """The Hamiltonian at the nodes."""
     only = found.only
     x, drop, speed = (only.costate(name) for name in ("x", "drop", "speed"))
     v, slope = only.states_at(only.costate_times)[:, only.phase.kept.index("speed")], only.input("slope")
@@ -87,12 +89,7 @@ def brachistochrone() -> Study:
 
 
 def _wires(found: dr.Solution, radius: float, angle: float, straight: float) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.62 * PAGE)
+    with single_panel("x [m]", "height [m]", width=0.8 * PAGE, height=0.62 * PAGE, equal=True) as (drawing, axes):
         a = np.linspace(0, angle, 200)
         axes.plot(radius * (a - np.sin(a)), -radius * (1 - np.cos(a)), color=FAINT, lw=4, alpha=0.5, label="cycloid")
         run = found.trajectory
@@ -102,8 +99,4 @@ def _wires(found: dr.Solution, radius: float, angle: float, straight: float) -> 
             axes.plot(np.interp(t, run.time, run["x"]), -np.interp(t, run.time, run["drop"]), "o", color=COLORS[0], ms=4)
             part = (t / straight) ** 2
             axes.plot(part * ACROSS, -part * DOWN, "o", color=COLORS[1], ms=4)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("height [m]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

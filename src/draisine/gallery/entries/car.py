@@ -1,17 +1,17 @@
-"""A car with Ackermann's steering: four wheels that roll without scrubbing, because their axles always meet in one point.
+"""A car with Ackermann steering: four wheels roll without slip because their axles always intersect in one point.
 
-What it shows: a constraint of one's own between two coordinates, and rolling contacts that repeat each other in two ways. The
-rear wheels sit on one axle, as the tricycle's do; the front wheels turn about axes of their own, and only if their angles fit
-(R. Ackermann's patent of 1818, G. Lankensperger's idea) does the second one ask for nothing that the first has not asked
-already. That is so in no other position: the repetition is found at configurations that fulfil the constraint. Four heights
-above a plane are one too many as well. A speed prescribed as a velocity does the rest.
+What it shows: a user-defined constraint between two coordinates, and two kinds of redundant rolling contacts. The rear wheels
+share one axle, as the tricycle's do. The front wheels steer about separate axes, and only if their angles are compatible (R.
+Ackermann's patent of 1818, G. Lankensperger's idea) is the lateral constraint of the second one redundant; the redundancy is
+therefore detected at configurations that satisfy the constraint. One of four heights above a plane is redundant too. The speed
+is prescribed at velocity level.
 
-What you should see: a slalom in which the inner wheel always steers more than the outer one; tracks of all four wheels that never
-slide; steered alike instead, the front wheels would have to scrub by a few degrees.
+What you should see: a slalom in which the inner wheel always steers more than the outer one; tracks of four wheels without
+slip. With equal steer angles the front wheels would have to slip by a few degrees.
 
 By hand, with L the wheelbase, w the track, δ_l and δ_r the angles of the front wheels, κ the curvature of the rear axle's middle:
 
-    the axles meet      cot δ_r − cot δ_l = w/L,   or without poles   sin(δ_l − δ_r) = (w/L) sin δ_l sin δ_r
+    axles intersect     cot δ_r − cot δ_l = w/L,   or without singularity   sin(δ_l − δ_r) = (w/L) sin δ_l sin δ_r
     curvature           κ = tan δ_l / (L + ½ w tan δ_l)
     path                heading ψ = ∫ κ v dt,   x = ∫ v cos ψ dt,   y = ∫ v sin ψ dt
 """
@@ -28,6 +28,10 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 CORNERS = ("rear_left", "rear_right", "front_left", "front_right")
@@ -35,7 +39,7 @@ CORNERS = ("rear_left", "rear_right", "front_left", "front_right")
 
 @live(start={"speed": 4.0})
 def car() -> Model:
-    """A car in space on four rolling wheels; its front wheels are linked by Ackermann's rule.
+    """A car in space on four rolling wheels; its front wheels are coupled by the Ackermann condition.
 
     Inputs: `drive_torque`, shared equally by the rear wheels, and `steer_torque` on the left front wheel's carrier.
     """
@@ -68,7 +72,7 @@ SWING, PACE = 0.45, 0.8  # rad and rad/s of the slalom
 
 
 def car_slalom() -> Model:
-    """The car at a steady speed, its left front wheel steered to and fro."""
+    """The car at constant speed, its left front wheel steered sinusoidally."""
     m = car()
     m.name = "car_slalom"
     m.parameter("cruise_speed", 4.0, "m/s")
@@ -78,12 +82,12 @@ def car_slalom() -> Model:
 
 
 def outer_angle(inner: Reals, wheelbase: float, track: float) -> Reals:
-    """δ_r for δ_l: cot δ_r = cot δ_l + w/L, which turns through straight ahead without a pole as an angle of a point."""
+    """δ_r for δ_l: cot δ_r = cot δ_l + w/L, written with atan2, so that straight ahead is not singular."""
     return np.arctan2(np.sin(inner), np.cos(inner) + track / wheelbase * np.sin(inner))
 
 
 def path_by_hand(times: Reals, speed: float, wheelbase: float, track: float) -> tuple[Reals, Reals, Reals]:
-    """Heading, x and y of the rear axle's middle in the slalom, by Gauss's rule between the times."""
+    """Heading, x and y of the rear axle's middle in the slalom, by Gauss quadrature between the times."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
 
     def turning(t: Reals) -> Reals:
@@ -104,9 +108,7 @@ def path_by_hand(times: Reals, speed: float, wheelbase: float, track: float) -> 
 
 @entry(level="Intermediate", film="slalom")
 def car_weaves(until: float = 10.0) -> Study:
-    """A car on four rolling wheels weaves at a steady speed: no scrubbing, and the path is that of its steering geometry."""
-    from draisine import view
-
+    """A car on four rolling wheels drives a slalom at constant speed: no slip, and the path of its steering geometry."""
     model = car_slalom()
     run = dr.simulate(model, until, method=dr.DOP853(rtol=1e-11, atol=1e-12))
     p = run.parameters
@@ -127,9 +129,9 @@ def car_weaves(until: float = 10.0) -> Study:
 
     figures = {
         # first and last are joined by a bar now and then: the car's left side
-        "slalom": view.path(run, [f"{corner}_contact" for corner in ("rear_left", "rear_right", "front_right", "front_left")]),
+        "slalom": track_figure(run, [f"{corner}_contact" for corner in ("rear_left", "rear_right", "front_right", "front_left")]),
         "steering": _steering(run),
-        "loads": view.plot(run, *(f"{corner}_normal_force" for corner in CORNERS)),
+        "loads": channel_figure(run, *(f"{corner}_normal_force" for corner in CORNERS)),
     }
     findings = (
         f"three rows repeat others: {', '.join(note.split()[1] for note in said)}",
@@ -141,15 +143,7 @@ def car_weaves(until: float = 10.0) -> Study:
 
 
 def _steering(run: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.4 * PAGE)
+    with single_panel("time [s]", "steer [°]", width=0.8 * PAGE, height=0.4 * PAGE) as (drawing, axes):
         for side in ("left", "right"):
             axes.plot(run.time, np.degrees(run[f"{side}_steer"]), label=f"{side} front wheel")
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("steer [°]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,13 +1,14 @@
-"""A cart swings up its pole and balances it: one law, compiled into hand-written equations.
+"""Swing-up and balancing of a cart-pole by one feedback law, compiled into equations from a Lagrangian.
 
-What it shows: equations from a Lagrangian with an input, and feedback written as text in the names of states, outputs and
-parameters. The law moves the cart so that the pole's energy E = m l² θ̇²/2 + m g l (cos θ − 1) comes to zero, that of rest at
-the top (K. J. Åström & K. Furuta, Automatica 36, 2000), and near the top it places all poles of the linear system at −s.
+What it shows: equations from a Lagrangian with an input, and feedback as an expression in states, outputs and parameters. The
+law moves the cart so that the pole's energy E = m l² θ̇²/2 + m g l (cos θ − 1) goes to zero, its value at rest at the top (K.
+J. Åström & K. Furuta, Automatica 36, 2000), and near the top it places all poles of the linear system at −s.
 
-What you should see: the pole hangs at first and swings higher and higher as the cart goes to and fro; near the top the second
-law takes over with a jump of the force, and cart and pole come to rest at zero. The work done is what lifts the pole.
+What you should see: the pole hangs at first and swings higher with each oscillation of the cart; near the top the second law
+takes over with a jump of the force, and cart and pole come to rest at zero. The work of the force equals the energy that lifts
+the pole.
 
-Let a be the wanted acceleration of the cart, θ the angle of the pole from the top. Newton and Euler give
+Let a be the desired acceleration of the cart, θ the angle of the pole from the top. Newton and Euler give
 
     l θ̈ = g sin θ − a cos θ,      Ė = −m l a θ̇ cos θ,      force = a (M + m sin² θ) + m sin θ (g cos θ − l θ̇²).
 
@@ -26,6 +27,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.trajectories import channel_figure
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
 UNITS = {"m_cart": "kg", "m_pole": "kg", "l_pole": "m", "gravity": "m/s^2"}
@@ -33,7 +35,7 @@ UNITS = {"m_cart": "kg", "m_pole": "kg", "l_pole": "m", "gravity": "m/s^2"}
 
 @live(start={"pole": 0.5})
 def cart_pole() -> dr.Equations:
-    """A pole with its mass at the end, hinged on a cart that a force pushes; by its Lagrangian."""
+    """A pole with its mass at the end, hinged on a cart driven by a force; from its Lagrangian."""
     cart, pole, push = dynamicsymbols("cart"), dynamicsymbols("pole"), sp.Symbol("push")
     big, m, l, g = symbols = [sp.Symbol(name) for name in DEFAULTS]
     x, z = cart + l * sp.sin(pole), l * sp.cos(pole)
@@ -57,7 +59,7 @@ def cart_pole() -> dr.Equations:
 
 @live(start={"pole": 0.5})
 def cart_pole_graph() -> Model:
-    """A pole with its mass at the end, hinged on a cart that a force pushes; as a graph."""
+    """A pole with its mass at the end, hinged on a cart driven by a force; as a graph of bodies and joints."""
     m = Model("cart_pole_graph", "a slider that carries a hinge about y")
     p = {name: m.parameter(name, value, UNITS[name]) for name, value in DEFAULTS.items()}
     m.gravity(p["gravity"])
@@ -74,7 +76,7 @@ def cart_pole_graph() -> Model:
 def swing_up(gain: float = 0.5, speed: float = 3.0) -> str:
     """The law of `push`, see the head of this file: k in 1/(J·s), s in 1/s."""
     s, theta = speed, "atan2(sin(pole), cos(pole))"
-    swinging = f"{gain}*swing_energy*pole_rate*cos(pole) - cart - cart_rate"  # the last two keep the cart from running away
+    swinging = f"{gain}*swing_energy*pole_rate*cos(pole) - cart - cart_rate"  # the last two terms keep the cart near zero
     balancing = (
         f"gravity*{theta} + l_pole/gravity*({4 * s}*gravity*pole_rate + {6 * s**2}*gravity*{theta}"
         f" + {4 * s**3}*(cart_rate + l_pole*pole_rate) + {s**4}*(cart + l_pole*{theta}))"
@@ -85,9 +87,7 @@ def swing_up(gain: float = 0.5, speed: float = 3.0) -> str:
 
 @entry(level="First steps", film="cart_pole_graph")
 def cart_pole_swing_up(until: float = 15.0) -> Study:
-    """A cart swings up its pole and balances it, by one law compiled in."""
-    from draisine import view
-
+    """A cart swings up its pole and balances it by one compiled feedback law."""
     equations, method = cart_pole(), dr.DOP853(rtol=1e-11, atol=1e-13)
     hanging, law = {"pole": math.pi - 0.05}, {"push": swing_up()}
     run = dr.simulate(equations, until, start=hanging, inputs=law, method=method)
@@ -99,15 +99,15 @@ def cart_pole_swing_up(until: float = 15.0) -> Study:
 
     assert run.status.complete, run.status
     assert run.energy_drift is not None and run.energy_drift < 1e-9  # energy = work of the force
-    assert apart < 1e-5, apart  # the graph moves alike
-    assert alone.energy_drift is not None and alone.energy_drift < 1e-10 and momentum < 1e-10  # nobody pushes: both are kept
+    assert apart < 1e-5, apart  # the graph gives the same motion
+    assert alone.energy_drift is not None and alone.energy_drift < 1e-10 and momentum < 1e-10  # no force: both are conserved
     if until >= 15.0:
         assert abs(math.sin(run["pole"][-1])) < 1e-6 and math.cos(run["pole"][-1]) > 0 and abs(run["cart"][-1]) < 1e-6
         weight = run.parameters["m_pole"] * run.parameters["gravity"] * run.parameters["l_pole"]
         assert abs(run["work"][-1] - weight * (1 + math.cos(0.05))) < 1e-6  # the work has lifted the pole
     figures = {
-        "swing_up": view.plot(run, "pole", "cart", "push"),
-        "energy": view.plot(run, "swing_energy", "work"),
+        "swing_up": channel_figure(run, "pole", "cart", "push"),
+        "energy": channel_figure(run, "swing_energy", "work"),
     }
     findings = (
         f"near the top after {caught:.2f} s; the cart goes {np.max(np.abs(run['cart'])):.2f} m to the side, "

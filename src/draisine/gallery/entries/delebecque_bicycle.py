@@ -1,14 +1,14 @@
 """The riderless bicycle of Delebecque & Nikoukhah (1992, section 4 and appendix B), typed as a Lagrangian.
 
 23 coordinates, 16 holonomic and 4 nonholonomic constraints, 20 parameters, 2 controls, and nothing eliminated by hand: four
-bodies with coordinates of their own, held together by constraints whose multipliers are solved for with the accelerations.
+bodies with their own coordinates, coupled by constraints whose multipliers are solved for with the accelerations.
 
-What it shows: a torque pushes the bar to the left from 0.1 to 0.3 s at 8 m/s (the paper's figure 3), and the bicycle rights
-itself. The same bicycle described as a graph moves alike, on 1,130 operations per state derivative instead of a system of 43
+What it shows: a torque pushes the bar to the left from 0.1 to 0.3 s at 8 m/s (the paper's figure 3), and the bicycle recovers.
+The same bicycle described as a graph has the same motion, with 1,130 operations per state derivative instead of a system of 43
 unknowns.
 
-What you should see: the bar goes left, so the bicycle falls to the *right* and steers after its fall; it nods a few times and
-comes up, going straight on in another direction. At 5.5 m/s it runs on in a zig-zag of ±20°; at 5 m/s it falls.
+What you should see: the bar goes left, so the bicycle falls to the *right* and steers into its fall; it oscillates a few times
+and returns to upright on a new heading. At 5.5 m/s it ends in a limit cycle of ±20°; at 5 m/s it falls.
 
 Axes: x, y on the ground, z up. A wheel has Euler angles z–x–z: heading φ, slant θ (90° upright), turn ψ. Its plane is spanned
 by the track's direction e₁ = (cos φ, sin φ, 0) and the way up e₂ = (−sin φ cos θ, cos φ cos θ, sin θ); e₃ = e₁ × e₂ is the axle
@@ -47,6 +47,10 @@ from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.linear_solve import Solver
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 # param[1] … param[20] of the source: default and unit. What is "along" here the source calls radial, what is "across" normal.
 PARAMETERS: Mapping[str, tuple[float, str]] = {
@@ -329,9 +333,7 @@ def pulse(t: float, _: Any) -> dict[str, float]:
 
 @entry(level="Intermediate")
 def delebecque_pulse(until: float = 12.0) -> Study:
-    """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
-    from draisine import view
-
+    """A torque pulse on the bar at 8 m/s: the riderless bicycle recovers; slower it weaves or falls (Delebecque & Nikoukhah)."""
     bike, fallen = delebecque_bicycle(), dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", description="lean passed 80°")
     options: dict[str, Any] = {"control": dr.Sampled(pulse, rate=10.0), "method": dr.DOP853(rtol=1e-10, atol=1e-12)}
     runs = {speed: dr.simulate(bike, until, start={"speed": speed}, events=[fallen], **options) for speed in (8.0, 5.5, 5.0)}
@@ -341,20 +343,20 @@ def delebecque_pulse(until: float = 12.0) -> Study:
     largest = float(np.max(np.abs(run["lean"])))
 
     assert run.status.complete and run.time[-1] == until, run.status
-    assert apart < 1e-6, apart  # the graph moves alike
+    assert apart < 1e-6, apart  # the graph gives the same motion
     assert run.energy_drift is not None and run.energy_drift < 1e-9
     assert max(run.constraint_residual.values()) < 1e-8
     pushed = (run.time > 0.12) & (run.time < 0.3)
     assert run["steer"][pushed].min() > 0 and run["lean"][pushed].min() > 0  # the bar goes left, the bicycle falls to the right …
     if until >= 12.0:
-        assert largest > math.radians(5) and abs(run["lean"][-1]) < 0.03 * largest  # … and comes up again,
+        assert largest > math.radians(5) and abs(run["lean"][-1]) < 0.03 * largest  # … and returns to upright,
         assert abs(run["rear_heading_rate"][-1]) < 0.01 and run["rear_heading"][-1] < 0  # going straight on, further to the right
         late = runs[5.5]["lean"][runs[5.5].time > 8.0]
-        assert late.max() > 0.3 and late.min() < -0.3  # slower it runs on in a zig-zag,
+        assert late.max() > 0.3 and late.min() < -0.3  # slower it ends in a limit cycle,
         assert [e.name for e in runs[5.0].events] == ["fell_over"]  # slower still it falls
     figures = {
-        "path": view.path(run, ("rear_wheel", "front_wheel"), snapshots=0.5),
-        "lean_and_steer": view.plot(run, "lean", "steer", "steer_torque"),
+        "path": track_figure(run, ("rear_wheel", "front_wheel"), snapshots=0.5),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "steer_torque"),
         "slower": _lean_by_speed(runs),
     }
     findings = (
@@ -372,16 +374,8 @@ def delebecque_pulse(until: float = 12.0) -> Study:
 
 
 def _lean_by_speed(runs: Mapping[float, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
+    with single_panel("time [s]", "lean, positive to the right [°]", height=0.45 * PAGE) as (drawing, axes):
         for speed, run in runs.items():
             axes.plot(run.time, np.degrees(run["lean"]), label=f"{speed:g} m/s")
         axes.axvspan(0.1, 0.3, color="0.9")
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("lean, positive to the right [°]")
-        legend_above(axes, PAGE)
     return drawing

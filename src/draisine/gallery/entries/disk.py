@@ -3,11 +3,10 @@
 What it shows: a free body with one wheel. Coordinates are the source's: position of the center, then heading φ, lean θ and
 spin angle ψ, turned about z, x and y (its equations 39 and 40). Rolling leaves three degrees of freedom.
 
-What you should see: a disc that leans to the right rolls in a circle to the right, for ever, if its spin suits its turn rate.
-Upright it rolls straight, but only above v = √(g r / 3) is that stable: the same knock that makes a fast disc wobble by a few
-degrees lays a slow one down to 65°. It swings round on its edge, rises again, falls to the other side, and draws a row of
-loops. Nothing is lost: without friction it never settles as a coin on a table does, and the energy at the end is that of the
-start.
+What you should see: a disc that leans to the right rolls in a circle to the right, permanently, if its spin matches its turn
+rate. Upright it rolls straight, but only above v = √(g r / 3) is that stable: the same disturbance that makes a fast disc
+wobble by a few degrees brings a slow one down to 65°. It turns on its edge, rises again, falls to the other side, and its track
+is a row of loops. Energy is conserved: without friction the disc never settles as a coin on a table does.
 """
 
 from __future__ import annotations
@@ -20,11 +19,13 @@ import draisine as dr
 from draisine.expr.expression import Expr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
 
 @live(start={"lean": 0.3, "heading_rate": 1.0, "spin_angle_rate": 6.0})
 def rolling_disk() -> Model:
-    """A uniform disc that rolls on its sharp rim and may fall: parameters mass, radius, gravity."""
+    """A uniform disc that rolls on its sharp rim; parameters mass, radius, gravity."""
     m = Model("rolling_disk", "falling rolling disk, Sanjuan & Jarzębowska section VII.A")
     mass = m.parameter("mass", 1.0, "kg")
     radius = m.parameter("radius", 0.3, "m")
@@ -61,9 +62,7 @@ def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: flo
 
 @entry(level="First steps", film="disk_slow", charts=("lean",))
 def rolling_disk_paths(until: float = 20.0) -> Study:
-    """A disc in a steady turn, one knocked while rolling fast, and one too slow to stay upright."""
-    from draisine import view
-
+    """A disc in a steady turn, one disturbed while rolling fast, and one too slow to stay upright."""
     disk, method = rolling_disk(), dr.DOP853(rtol=1e-11, atol=1e-13)
     critical = math.sqrt(9.81 * 0.3 / 3)
     lean, turn_rate, knock = math.radians(20), -2.0, 0.2
@@ -92,11 +91,11 @@ def rolling_disk_paths(until: float = 20.0) -> Study:
         assert abs(slow["lean"]).max() > math.radians(60)
 
     figures = {
-        "disk_steady_turn": view.path(turn, ["disk", "disk_contact"], snapshots=math.pi / 20),  # a twentieth of a turn
-        "disk_slow_path": view.path(slow, ["disk", "disk_contact"], snapshots=0.1),
-        "disk_slow": view.plot(slow, "lean", "heading_rate", "speed", "disk_normal_force"),
-        "disk_fast": view.plot(fast, "lean", "heading_rate", "speed"),
-        "disk_slow_energy": view.energy(slow),
+        "disk_steady_turn": track_figure(turn, ["disk", "disk_contact"], snapshots=math.pi / 20),  # a twentieth of a turn
+        "disk_slow_path": track_figure(slow, ["disk", "disk_contact"], snapshots=0.1),
+        "disk_slow": channel_figure(slow, "lean", "heading_rate", "speed", "disk_normal_force"),
+        "disk_fast": channel_figure(fast, "lean", "heading_rate", "speed"),
+        "disk_slow_energy": energy_figure(slow),
     }
     findings = (
         f"straight rolling is stable above {critical:.4f} m/s",

@@ -1,12 +1,12 @@
-"""A trolley on a rail, pushed with a bounded force, comes to rest at a given place in the least time.
+"""The double integrator: a trolley driven by a bounded force comes to rest at a given position in minimum time.
 
-What it shows: the smallest problem of optimal control, stated in one line, and its answer known in closed form: full force
-one way, then full force the other way, with one switch. The switch is the joint of two phases whose durations are free, so
-that it is found exactly; on one plain mesh it falls where the mesh has a point, or is blurred over one interval.
+What it shows: the smallest problem of optimal control, with its solution in closed form: bang-bang control with one switch. The
+switch is the boundary between two phases of free duration, so that it is found exactly; on a single mesh it falls on a mesh
+point or is smeared over one interval.
 
-What you should see: from five starts the motions in the plane of place and speed run on parabolas to the curve x = −v |v| / 2
-and along it to rest. Each takes the exact least time to 1e-6. The costate of the speed is the switching function: a straight
-line whose zero is the switch.
+What you should see: from five starts the motions in the phase plane follow parabolas to the curve x = −v |v| / 2 and along it
+to rest. Each takes the exact minimum time to 1e-6. The costate of the speed is the switching function: a straight line whose
+zero is the switch.
 
 From (x, v), with σ the sign of x + v |v| / 2, the least time is T = σ v + 2 √(v²/2 + σ x): first the force −σ, then σ.
 """
@@ -22,6 +22,8 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, FAINT, PAGE
 
 STARTS = ((-1.0, 0.0), (1.7, 0.0), (0.5, 1.2), (-0.3, 1.0), (-1.2, -0.8))  # m, m/s
 
@@ -42,7 +44,7 @@ def least_time(x: float, v: float) -> float:
 def parked(x: float, v: float) -> dr.Solution:
     """Two phases, each with a constant force between the bounds; forces and durations are found.
 
-    The first guess is simulated: nine tenths of the force for two seconds one way, then the other way.
+    The initial guess is simulated: nine tenths of the force for two seconds one way, then the other way.
     """
     model = double_integrator()
     push = -math.copysign(0.9, x + v * abs(v) / 2)
@@ -55,7 +57,7 @@ def parked(x: float, v: float) -> dr.Solution:
 
 @cache
 def parked_plainly() -> dr.Solution:
-    """One phase from −1 m: the switch is in the middle, on a point of the mesh."""
+    """One phase from −1 m: the switch is in the middle, on a mesh point."""
     trolley = dr.maneuver(double_integrator()).bounds(force=(-1, 1)).minimize("time")
     return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.Collocation(intervals=10))
 
@@ -88,12 +90,7 @@ def trolley_parks() -> Study:
 
 
 def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)
+    with single_panel("x [m]", "v [m/s]", width=0.8 * PAGE, height=0.6 * PAGE) as (drawing, axes):
         v = np.linspace(-1.8, 1.8, 301)
         axes.plot(-v * np.abs(v) / 2, v, color=FAINT, ls="--", lw=1.0, label="x = −v |v| / 2, where the force switches")
         for side, text in ((1, "push back"), (-1, "push ahead")):
@@ -108,8 +105,5 @@ def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
             )
             axes.plot(x, speed, "o", color=COLORS[k], ms=5)
         axes.plot(0, 0, "o", color="black", ms=6)
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("v [m/s]")
         axes.set_xlim(-1.9, 2.0)
-        legend_above(axes, 0.8 * PAGE)
     return drawing

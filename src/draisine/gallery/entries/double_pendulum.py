@@ -1,12 +1,11 @@
-"""The double pendulum, told twice: by its Lagrangian in two angles, and as a graph of two hinged bodies.
+"""The double pendulum in two descriptions: by its Lagrangian in two angles, and as a graph of two hinged bodies.
 
-What it shows: two derivations that share nothing give one motion, and how long one can tell: the motion is chaotic, so that the
-rounding by which they differ grows until it fills the whole.
+What it shows: two independent derivations give the same motion until the chaotic growth of their rounding differences dominates.
 
-What you should see: the tip's track in the plane; the tips of both descriptions on top of each other for some twenty
-seconds, their distance growing from 1e-15 to the length of the rods along a straight line on the logarithmic axis; beside it
-two starts of one description that differ by 1e-6 rad, apart after some ten. Small swings go in the normal modes
-ω² = (2 ∓ √2) g/l of equal rods and bobs, with the lower angle ±√2 times the upper.
+What you should see: the tip's track in the plane; the tips of both descriptions on top of each other for some twenty seconds,
+their distance growing from 1e-15 to the length of the rods along a straight line on the logarithmic axis; beside it two starts
+of one description that differ by 1e-6 rad, which separate after some ten. Small oscillations are the normal modes ω² = (2 ∓ √2)
+g/l of equal rods and bobs, with the lower angle ±√2 times the upper.
 """
 
 from __future__ import annotations
@@ -22,6 +21,9 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import FAINT, INK, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 DEFAULTS = {"m_upper": 1.0, "m_lower": 1.0, "l_upper": 1.0, "l_lower": 1.0, "gravity": 9.81}
 UNITS = {"m_upper": "kg", "m_lower": "kg", "l_upper": "m", "l_lower": "m", "gravity": "m/s^2"}
@@ -71,9 +73,7 @@ EXACT = dr.DOP853(rtol=1e-13, atol=1e-15)
 
 @entry(level="First steps", film="double_pendulum_graph")
 def double_pendulum_twice(until: float = 30.0) -> Study:
-    """A double pendulum derived by two roads: one motion, until chaos has blown up their rounding."""
-    from draisine import view
-
+    """A double pendulum by two derivations: one motion, until chaos has amplified their rounding."""
     equations, graph = double_pendulum(), double_pendulum_graph()
     run = dr.simulate(equations, until, start=START, method=EXACT)
     other = dr.simulate(graph, until, start=START, method=EXACT)
@@ -86,17 +86,23 @@ def double_pendulum_twice(until: float = 30.0) -> Study:
     for motion in (run, other):
         assert motion.energy_drift is not None and motion.energy_drift < 1e-10
     assert derivations[early].max() < 1e-10, derivations[early].max()
-    assert max(modes) < 1e-7, modes  # small swings are the normal modes
+    assert max(modes) < 1e-7, modes  # small oscillations are the normal modes
     if until >= 30.0:
         assert starts[-1] > 0.01  # chaos
 
-    figures = {"tip": _track(run), "apart": _distances(run.time, derivations, starts), "angles": view.plot(run, "upper", "lower")}
+    figures = {
+        "tip": _track(run),
+        "apart": _distances(run.time, derivations, starts),
+        "angles": channel_figure(run, "upper", "lower"),
+    }
     findings = (
         f"tips of both descriptions: {derivations[early].max():.1e} m apart at most in the first 5 s, {derivations.max():.1e} m in all",
         f"two starts 1e-6 rad apart: 1 cm apart after {_first(run.time, starts, 0.01)}",
         f"normal modes: largest difference from a cosine {max(modes):.1e} of the amplitude",
     )
-    return Study("Double pendulum by two roads", {"double_pendulum": run, "double_pendulum_graph": other}, figures, findings)
+    return Study(
+        "Double pendulum by two derivations", {"double_pendulum": run, "double_pendulum_graph": other}, figures, findings
+    )
 
 
 def _tips_apart(a: dr.Trajectory, b: dr.Trajectory) -> NDArray[np.float64]:
@@ -119,32 +125,17 @@ def _mode_error(equations: dr.Equations, sign: int) -> float:
 
 
 def _track(run: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import FAINT, INK, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.6 * PAGE, 0.6 * PAGE)
+    with single_panel("x [m]", "z [m]", width=0.6 * PAGE, height=0.6 * PAGE, equal=True) as (drawing, axes):
         axes.plot(run["tip_x"], run["tip_z"], linewidth=0.6)
         for k, color in ((0, FAINT), (-1, INK)):
             l1 = run.parameters["l_upper"]
             knee = -l1 * math.sin(run["upper"][k]), -l1 * math.cos(run["upper"][k])
             axes.plot([0, knee[0], run["tip_x"][k]], [0, knee[1], run["tip_z"][k]], "o-", color=color, markersize=4)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
     return drawing
 
 
 def _distances(time: NDArray[np.float64], derivations: NDArray[np.float64], starts: NDArray[np.float64]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
+    with single_panel("time [s]", "distance of the tips [m]", height=0.45 * PAGE) as (drawing, axes):
         for values, label in ((derivations, "Lagrangian and graph"), (starts, "two starts 1e-6 rad apart")):
             axes.semilogy(time, np.maximum(values, 1e-17), label=label)
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("distance of the tips [m]")
-        legend_above(axes, PAGE)
     return drawing

@@ -1,11 +1,11 @@
-"""Lengths and masses of a double pendulum from a camera that sees a marker at its tip.
+"""Identification of a double pendulum: lengths and mass ratio from a camera that tracks a marker at its tip.
 
-What it shows: positions in millimeters with gaps where the marker was hidden; unknown starts; and what such data cannot tell: the
-motion is the same if both masses grow by one factor, so that only their ratio is in the data. Before the fit `identifiability`
-says so; with one mass known the other follows.
+What it shows: positions in millimeters with gaps where the marker was hidden; unknown initial states; and an unidentifiable
+combination: the motion does not change if both masses are scaled by one factor, so that only their ratio is in the data.
+`identifiability` reports this before the fit; with one mass known the other follows.
 
-What you should see: both rods to about a millimeter and the lower mass to 0.2 %, each within its interval, from 3 s of swinging
-at 60 frames a second with 2 mm of noise.
+What you should see: both rods to about a millimeter and the lower mass to 0.2 %, each within its interval, from 3 s of motion
+at 60 frames per second with 2 mm of noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEASURED = {"marker_x": ("tip_x", "2 mm"), "marker_z": ("tip_z", "2 mm")}
 
 
 def filmed(until: float = 3.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, Any]]:
-    """The run, and the marker's places in millimeters, every seventh lost and a third of a second hidden."""
+    """The run, and the marker's positions in millimeters, every seventh lost and a third of a second hidden."""
     frames = round(60 * until) + 1
     run = dr.simulate(double_pendulum(), until, start=BEGIN, parameters=TRUTH, samples=frames)
     random = np.random.default_rng(seed)

@@ -1,14 +1,14 @@
-"""The draining tank of Thomsen's lecture notes (2005, chapter 7): the area of its outlet from the flow out of it.
+"""The draining tank of Thomsen's lecture notes (2005, chapter 7): estimation of the outlet area from the outflow.
 
-What it shows: the parameter of a small model from data, with an interval to believe. The notes' Newton method leaves out
-how the level depends on the parameter, (7.2.10), and finds θ = 0.230 to 0.241 for 1/√(2g) = 0.2258, whatever the noise; here the
-derivatives are exact, the error is that of the noise, and the interval says so.
+What it shows: estimation of the parameter of a small model, with a valid confidence interval. The notes' Newton method leaves
+out how the level depends on the parameter, (7.2.10), and finds θ = 0.230 to 0.241 for 1/√(2g) = 0.2258, whatever the noise.
+Here the derivatives are exact, the error is that of the noise, and the interval reflects it.
 
 What you should see: without noise θ to ten digits; with the notes' noises of 1e-4, 5e-4 and 1e-3 (tables 7.1 to 7.3), five data
 sets each, errors of about the standard deviation found, and nearly all of the 95 % intervals holding the truth.
 
-What the notes do not print, and is chosen here: the flow into the tank rises and falls between 0.2 and 0.8 m³/s in straight
-lines, and the level begins at 1 m. The tank never runs empty: √h has no derivative there.
+Not given in the notes, and chosen here: the flow into the tank rises and falls between 0.2 and 0.8 m³/s in straight lines, and
+the level begins at 1 m. The tank never runs empty: √h has no derivative there.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def draining_tank() -> dr.Equations:
 
 
 def inflow(t: Any) -> Any:
-    """Straight up and down between 0.2 and 0.8 m³/s, every two seconds."""
+    """Triangle wave between 0.2 and 0.8 m³/s with corners every two seconds."""
     return np.interp(t, np.arange(0.0, 12.0, 2.0), [0.5, 0.8, 0.2, 0.8, 0.2, 0.5])
 
 
 @lru_cache(maxsize=1)
 def _exact() -> Any:
-    """The flow out of the true tank, integrated from corner to corner of the inflow."""
+    """The outflow of the true tank, integrated between the corners of the inflow."""
     tank, corners = draining_tank(), np.arange(0.0, 12.0, 2.0)
     level, flow = 1.0, []
     for begin, end in pairwise(corners.tolist()):
@@ -74,7 +74,7 @@ def _exact() -> Any:
 
 
 def experiment(noise: float, seed: int = 0) -> dict[str, Any]:
-    """What a flow meter with this noise would record."""
+    """Measurements of a flow meter with this noise."""
     random = np.random.default_rng(seed)
     return {"time": TIMES, "outflow": _exact() + noise * random.normal(size=len(TIMES)), "inflow": inflow(TIMES)}
 
@@ -87,13 +87,13 @@ def identify(data: Any, noise: float | None = None) -> dr.Fit:
 
 @lru_cache(maxsize=1)
 def draining_tank_once() -> dr.Equations:
-    """The tank, typed once for many fits."""
+    """The tank, derived once for many fits."""
     return draining_tank()
 
 
 @entry(level="First steps")
 def tank_outlet_found(sets: int = 5) -> Study:
-    """The outlet of a draining tank from noisy flow, where the notes of chapter 7 were 2 to 6 % off."""
+    """The outlet of a draining tank from noisy outflow, where the estimates in the notes are 2 to 6 % off."""
     exact = identify(experiment(0.0))
     assert abs(exact["theta"] / THETA - 1.0) < 1e-8
     findings = [f"without noise: θ = {exact['theta']:.10f}, {exact['theta'] / THETA - 1.0:+.1e} from 1/√(2g) = {THETA:.10f}"]

@@ -1,13 +1,14 @@
-"""A frame that bends and tires that slip: where the wobble comes from.
+"""Wobble: a bicycle with a flexible frame and slipping tires.
 
-What it shows: the third mode of two-wheelers, which a bicycle of rigid bodies that roll ideally does not have. The head is hinged
-to the frame about an axis across the steer axis and held by a spring; the tires answer a slip angle with a side force that builds
-up over a tenth of a meter. All numbers beyond the benchmark's are our choice, of the size measured on bicycles.
+What it shows: the third mode of two-wheelers, which a bicycle of rigid bodies that roll ideally does not have. The head is
+hinged to the frame about an axis across the steer axis with a spring; the tires respond to a slip angle with a side force that
+builds up over a relaxation length of a tenth of a meter. All parameters beyond the benchmark's are chosen, of the size measured
+on bicycles.
 
-What you should see: weave and capsize hardly change. A mode of six to eight swings per second appears, in which the fork shakes
-against the bending frame: the wobble. With a stiff frame it is as good as absent (it dies within a few swings). With a flexible
-one that takes little energy away it grows by itself between 2.0 and 12.5 m/s, at the frequency the linear model gives; a little
-more damping in the frame quietens it at every speed. With stiff tires and a stiff head the eigenvalues are the benchmark's.
+What you should see: weave and capsize hardly change. A mode of six to eight hertz appears, in which the fork oscillates against
+the bending frame: the wobble. With a stiff frame it is strongly damped. With a flexible, lightly damped one it is unstable
+between 2.0 and 12.5 m/s, at the frequency of the linear model; slightly more damping in the frame stabilizes it at every speed.
+With stiff tires and a stiff head the eigenvalues are the benchmark's.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from draisine.gallery.registry import Study, entry, live
 from draisine.model.contact_laws import LinearTire
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
 from draisine.model.model import Model
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import PAGE, style
+from draisine.view.plots.trajectories import channel_figure
 
 FLEXIBLE = (
     Parameter("head_stiffness", 3000.0, "N*m/rad", "of the frame against twist of the head about an axis across the steer axis"),
@@ -42,7 +47,7 @@ FRAMES = {
     "stiff": {"head_stiffness": 1e6},
 }
 REPORTED = ("lean", "steer", "head_twist")
-WOBBLE = 2 * np.pi * np.array([4.0, 15.0])  # rad/s: between weave and the tires' own swings
+WOBBLE = 2 * np.pi * np.array([4.0, 15.0])  # rad/s: between weave and the tires' own modes
 
 
 @live(start={"speed": 5.0, "roll_rate": 0.1})
@@ -121,7 +126,7 @@ def wobble_appears() -> Study:
 
 
 def shaken(equations: dr.Equations, speed: float = 8.0) -> tuple[dr.Trajectory, complex, complex]:
-    """A motion that begins with a small twist: the run, the wobble's eigenvalue, and the same measured in the motion."""
+    """A motion from a small initial twist: the run, the wobble's eigenvalue, and the eigenvalue measured in the motion."""
     straight = dr.steady(equations, {"speed": speed, "lean": 0.0, "steer": 0.0})
     start = {name: straight[name] for name in ("speed", "lean", "steer", "rear_wheel_spin", "front_wheel_spin")}
     run = dr.simulate(equations, 3.0, start={**start, "head_twist": 1e-5}, method=dr.DOP853(rtol=1e-11, atol=1e-14), samples=3001)
@@ -143,10 +148,6 @@ def _measured(times: NDArray[np.float64], signal: NDArray[np.float64]) -> comple
 
 
 def _against_speed(speeds: NDArray[np.float64], shakes: Mapping[str, NDArray[np.complex128]]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, (damping, frequency) = panels(2, 0.9 * PAGE, 0.7 * PAGE)
         for name, roots in shakes.items():
@@ -161,6 +162,4 @@ def _against_speed(speeds: NDArray[np.float64], shakes: Mapping[str, NDArray[np.
 
 
 def _shaken(run: dr.Trajectory) -> Any:
-    from draisine import view
-
-    return view.plot(run, "head_twist", "steer", "lean")
+    return channel_figure(run, "head_twist", "steer", "lean")

@@ -1,12 +1,12 @@
-"""The four-bar linkage: a crank that turns round and a rocker that swings, one loop and one degree of freedom.
+"""The four-bar linkage: a crank-rocker with one loop and one degree of freedom.
 
-What it shows: a loop closed by two residuals, a motor as a constraint that moves in time, and the torque it needs as that
-constraint's multiplier. The bars obey Grashof's rule (shortest + longest ≤ the other two, and the shortest is the crank), so the
-crank passes every position, and its rate never fails as independent velocity.
+What it shows: a loop closed by two residuals, a motor as a rheonomic constraint, and its torque as that constraint's
+multiplier. The bars obey Grashof's rule (shortest + longest ≤ the other two, and the shortest is the crank), so the crank
+reaches every position, and its rate is always a valid independent velocity.
 
-What you should see: the rocker swings between two dead centers, slower one way than the other; let go, the crank runs unevenly,
-as if its moment of inertia changed with its angle, which is what happens; held at a steady speed by a motor, the torque changes
-sign four times a turn.
+What you should see: the rocker oscillates between two dead centers, slower one way than the other. Released, the crank runs
+unevenly, because its effective moment of inertia depends on its angle; driven at constant speed, the motor torque changes sign
+four times per turn.
 
 By hand, with the angles φ of the crank, χ of the coupler and ψ of the rocker against the ground bar (positive about y, that is
 from x downwards) and the bars' lengths a, b, c, d:
@@ -34,6 +34,9 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 BARS = ("crank", "coupler", "rocker")
@@ -65,7 +68,7 @@ def four_bar() -> Model:
 
 
 def four_bar_driven() -> Model:
-    """The same linkage with a motor that turns the crank at a steady speed; no freedom is left."""
+    """The same linkage with a motor that turns the crank at constant speed; no degree of freedom is left."""
     m = four_bar()
     m.name = "four_bar_driven"
     m.independent()
@@ -91,7 +94,7 @@ class ClosedForm:
         return ClosedForm(a, b, c, d, parameters["density"])
 
     def angles(self, phi: Reals) -> tuple[Reals, Reals]:
-        """χ and ψ of the way to put it together in which coupler and rocker stand above the pivots; ψ in (−π, 0]."""
+        """χ and ψ of the assembly mode with coupler and rocker above the pivots; ψ in (−π, 0]."""
         x, z = self.crank * np.cos(phi) - self.ground, self.crank * np.sin(phi)  # the crank's end, seen from the rocker's pivot
         apart = np.hypot(x, z)
         inner = np.arccos((apart**2 + self.rocker**2 - self.coupler**2) / (2 * apart * self.rocker))
@@ -145,9 +148,7 @@ class ClosedForm:
 
 @entry(level="First steps", film="free")
 def four_bar_turns(until: float = 3.0) -> Study:
-    """A four-bar linkage let go, and turned by a motor: uneven running, dead centers, and the torque for a steady speed."""
-    from draisine import view
-
+    """A four-bar linkage, free and driven by a motor: uneven running, dead centers, and the torque for constant speed."""
     method = dr.DOP853(rtol=1e-11, atol=1e-12)
     free = dr.simulate(four_bar(), until, start={"crank_angle": 0.0, "crank_angle_rate": 15.0}, method=method)
     driven = dr.simulate(four_bar_driven(), 2 * math.pi / 10, method=method, samples=721)
@@ -172,7 +173,7 @@ def four_bar_turns(until: float = 3.0) -> Study:
     figures = {
         "positions": _positions(driven, exact),
         "motor": _motor(driven, torque),
-        "running_free": view.plot(free, "crank_angle_rate", "rocker_angle_rate", "rocker_angle"),
+        "running_free": channel_figure(free, "crank_angle_rate", "rocker_angle_rate", "rocker_angle"),
     }
     findings = (
         f"rocker swings from {math.degrees(low):.2f}° to {math.degrees(high):.2f}°",
@@ -189,34 +190,19 @@ def _wrapped(angle: Reals) -> Reals:
 
 
 def _positions(run: dr.Trajectory, exact: ClosedForm) -> Any:
-    """The linkage in twelve positions, and the way of the rocker's end."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLORS, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.62 * PAGE)
+    """The linkage in twelve positions, and the path of the rocker's end."""
+    with single_panel("x [m]", "z [m]", width=0.8 * PAGE, height=0.62 * PAGE, equal=True) as (drawing, axes):
         for k in range(0, 720, 60):
             x = [0.0, run["coupler_x"][k], run["coupler_end_x"][k], exact.ground]
             z = [0.0, run["coupler_z"][k], run["coupler_end_z"][k], 0.0]
             axes.plot(x, z, color=COLORS[0], alpha=1.0 if k == 0 else 0.3, marker="o", markersize=3)
         axes.plot(run["coupler_end_x"], run["coupler_end_z"], color=COLORS[1])
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
     return drawing
 
 
 def _motor(run: dr.Trajectory, torque: Reals) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("crank angle [°]", "torque [N·m]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         degrees = np.degrees(run["crank_angle"])
         axes.plot(degrees, run["motor_multiplier"], label="multiplier of the motor")
         axes.plot(degrees[::24], torque[::24], "o", markersize=3, label="½ω²J′ + V′")
-        axes.set_xlabel("crank angle [°]")
-        axes.set_ylabel("torque [N·m]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,12 +1,12 @@
-"""Length and friction of a pendulum that is posed as differential-algebraic equations of index 3, by three methods.
+"""Estimation of length and friction of a pendulum given as a differential-algebraic system of index 3, by three methods.
 
-What it shows: a pendulum in Cartesian coordinates with its rod's tension as an unknown, 0 = F(t, x, ẋ), goes into `estimate` as
-it stands: one run from the start, windows, and collocation. Starts of windows keep the rod's length, its rate and its second
-derivative, which gives the tension; so two numbers tell a start of five unknowns.
+What it shows: a pendulum in Cartesian coordinates with its rod's tension as an unknown, 0 = F(t, x, ẋ), is passed to `estimate`
+unchanged: single shooting, multiple shooting and collocation. Starts of windows satisfy the rod's constraint and its first two
+derivatives, of which the second gives the tension; so two numbers determine a start of five unknowns.
 
-What you should see: from 6 s of a marker seen every 50 ms to within 2 mm, intervals of ±0.02 % for the length and ±0.24 % for the
-friction. All three methods find the same minimum and the same intervals. With what was found, a smoother on the same equations
-tells the tension, which nobody measured, to within a thousandth.
+What you should see: from 6 s of a marker seen every 50 ms to within 2 mm, intervals of ±0.02 % for the length and ±0.24 % for
+the friction. All three methods find the same minimum and the same intervals. With these estimates, a smoother on the same
+equations gives the tension, which is not measured, to within a thousandth.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 TRUTH = {"length": 1.3, "friction": 0.35}
 GUESS = {"length": 1.5, "friction": 0.1}
@@ -40,7 +42,7 @@ def friction_pendulum() -> dr.Equations:
 
 
 def filmed(until: float = 6.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, Any]]:
-    """The swing, and where a camera saw the marker."""
+    """The run, and the marker positions measured by a camera."""
     samples = round(20 * until) + 1
     fine = dr.Radau(rtol=1e-10, atol=1e-12)
     run = dr.simulate(friction_pendulum(), until, start={"x": 1.0, "v": 0.0}, samples=samples, method=fine)
@@ -50,7 +52,7 @@ def filmed(until: float = 6.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, 
 
 
 def identify(data: Any, method: Any = None) -> dr.Fit:
-    """Length and friction; the start is found along."""
+    """Length and friction; the initial state is estimated too."""
     unknown = list(TRUTH) if method is not None else [*TRUTH, "start.x", "start.v"]
     start = {"x": float(data["marker_x"][0]), "v": 0.0}
     return dr.estimate(friction_pendulum(), data, unknown, MEASURED, guess=GUESS, start=start, method=method)
@@ -58,7 +60,7 @@ def identify(data: Any, method: Any = None) -> dr.Fit:
 
 @entry(level="Intermediate")
 def pendulum_friction_found(until: float = 6.0) -> Study:
-    """Length and friction of a pendulum with its tension, by one run, by windows and by collocation."""
+    """Length and friction of a pendulum by single shooting, multiple shooting and collocation."""
     run, data = filmed(until)
     one = identify(data)
     others = {
@@ -97,12 +99,9 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
 
 
 def _picture(run: dr.Trajectory, data: Any, reported: dr.FilterResult, fits: dict[str, dr.Fit]) -> Any:
-    """The marker, the tension that goes with it, and what each method found."""
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
+    """The marker, the tension, and the estimates of each method."""
     with style():
-        drawing = Drawing(figsize=(PAGE, 1.05 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 1.05 * PAGE)
         grid = drawing.add_gridspec(4, 2, height_ratios=[1.2, 0.8, 0.8, 0.8])
         marker = drawing.add_subplot(grid[0, :])
         tension, error = (drawing.add_subplot(grid[row, :], sharex=marker) for row in (1, 2))

@@ -1,11 +1,11 @@
-"""A planetary gear: sun, three planets on a carrier, and a ring that stands still.
+"""A planetary gear: sun, three planets on a carrier, and a fixed ring.
 
-What it shows: gears as ties between coordinates, on moving carriers too. Each planet meshes with the sun and with the ring, seen
-from the carrier on which it sits. One planet says all there is to say about sun and carrier; the second and third, there to share
-the load, repeat it, and their rows are found to do so. A winch on the carrier shows the rack: a drum that winds up a load.
+What it shows: gears as constraints between coordinates, on moving carriers too. Each planet meshes with the sun and with the
+ring, with angles relative to the carrier. One planet determines the ratio of sun and carrier; the rows of the second and third,
+which share the load, are redundant and detected as such. A winch on the carrier shows the rack: a drum that winds up a load.
 
 What you should see: Willis's ratio exactly, 1 + z_r/z_s turns of the sun for one of the carrier; a load that rises with the
-acceleration of a single equivalent mass; and three planets that share the load equally, because the smallest forces do.
+acceleration of a single equivalent mass; and three planets that share the load equally, as the minimum-norm multipliers do.
 
 By hand, with the teeth z_s, z_p, z_r = z_s + 2 z_p, the angles σ of the sun, κ of the carrier, ρ of a planet against it:
 
@@ -28,6 +28,9 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 PLANETS = ("first", "second", "third")
 
@@ -77,9 +80,7 @@ def by_hand(p: Mapping[str, float], torque: float) -> dict[str, float]:
 
 @entry(level="First steps", film="lift")
 def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
-    """A planetary gear with two planets more than needed winds up a load."""
-    from draisine import view
-
+    """A planetary gear with two redundant planets winds up a load."""
     model = planetary_gear()
     run = dr.simulate(model, until, inputs={"motor_torque": torque}, method=dr.DOP853(rtol=1e-11, atol=1e-12))
     hand = by_hand(run.parameters, torque)
@@ -94,7 +95,7 @@ def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
     said = [note for note in dr.derive(model).notes if "repeats" in note]
     assert len(said) == 2, said
 
-    figures = {"angles": _angles(run), "load": view.plot(run, "lift", "lift_rate")}
+    figures = {"angles": _angles(run), "load": channel_figure(run, "lift", "lift_rate")}
     findings = (
         f"ratio {hand['ratio']:g} (Willis: 1 + z_r/z_s); sun accelerates by {hand['acceleration']:.4f} rad/s²",
         f"cable pulls with {hand['pull']:.2f} N; load rises by {run['lift'][-1]:.4f} m in {until:g} s",
@@ -104,15 +105,7 @@ def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
 
 
 def _angles(run: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("time [s]", "angle [rad]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for name, label in (("sun", "sun"), ("carrier", "carrier"), ("first", "planets, against the carrier")):
             axes.plot(run.time, run[name], label=label)
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("angle [rad]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,8 +1,8 @@
-"""Goddard's rocket: how to burn a given mass of fuel to get as high as possible.
+"""Goddard's rocket: maximum height with a given mass of fuel.
 
-What it shows: a singular arc. Thrust enters linearly, so that one expects full thrust and none; but through dense air a slower
-rocket spends less on drag, and between the two there is an arc on which the thrust balances both. Its place is known:
-Φ = λᵥ/m − λₘ/c, the switching function, vanishes all along, and with Φ̇ = 0 and H = 0 drag and weight are bound by
+What it shows: a singular arc. Thrust enters linearly, which suggests bang-bang control; but in dense air a slower rocket loses
+less to drag, and between full and zero thrust there is a singular arc. It is known in closed form: Φ = λᵥ/m − λₘ/c, the
+switching function, vanishes along it, and with Φ̇ = 0 and H = 0 drag and weight are related by
 
     D (1 + v/c) = m g,     whose derivative along the motion gives the thrust (for D ∝ v² e^{−βh}, g ∝ 1/h²).
 
@@ -11,9 +11,9 @@ The numbers are the benchmark's (E. D. Dolan, J. J. Moré & T. S. Munson, Benchm
 mass from 1 to 0.6, thrust up to 3.5, drag 310 v² e^{−500 (h − 1)}, exhaust speed 0.5. Published maximum heights on meshes of
 the trapezoidal rule (MINLPLib, instances rocket100, 200 and 400): 1.0128319, 1.01283563, 1.01283634.
 
-What you should see: full thrust, then a jump down to the singular arc with thrust rising, then coasting. One plain phase with
-the thrust in a hundred steps finds all that without being told: its motion lies on D (1 + v/c) = m g by itself. Three phases,
-the middle one kept on the arc, give the thrust as a clean curve and the height 1.0128369.
+What you should see: full thrust, then a jump down to the singular arc with thrust rising, then coasting. One phase with the
+thrust in a hundred steps finds this structure without prior knowledge: its motion satisfies D (1 + v/c) = m g. Three phases,
+the middle one constrained to the arc, give a smooth thrust and the height 1.0128369.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 PUBLISHED = 1.01283634  # on 400 intervals
 MOST, BURNT_OUT = 3.5, 0.6
@@ -47,7 +50,7 @@ def goddard_rocket() -> dr.Equations:
 
 @cache
 def plain_ascent() -> dr.Solution:
-    """One phase, the thrust between its bounds, with nothing known about it."""
+    """One phase with bounded thrust and no knowledge of its structure."""
     stated = dr.maneuver(goddard_rocket()).start(height=1, speed=0, mass=1).finish(mass=BURNT_OUT)
     stated = stated.bounds(thrust=(0, MOST), speed=(0, None), mass=(BURNT_OUT, 1)).duration(0.05, 1).minimize(final="-height")
     return stated.solve(
@@ -57,7 +60,7 @@ def plain_ascent() -> dr.Solution:
 
 @cache
 def ascent() -> dr.Solution:
-    """Full thrust until the arc is met, along the arc until the fuel is gone, and up as far as it goes."""
+    """Full thrust until the singular arc, along the arc until the fuel is used up, then coasting to the top."""
     rocket = dr.maneuver(goddard_rocket())
     full = rocket.start(height=1, speed=0, mass=1).inputs(thrust=MOST).finish("balance = 0").duration(0.005, 0.1)
     arc = rocket.controls("thrust").along(arc="thrust = singular_thrust").finish(mass=BURNT_OUT).duration(0.005, 0.2)
@@ -66,7 +69,7 @@ def ascent() -> dr.Solution:
 
 
 def _simulated(durations: tuple[float, float, float]) -> list[dr.Trajectory]:
-    """A first guess, with durations read off the plain solution."""
+    """Initial guess by simulation, with durations from the one-phase solution."""
     place, runs = {"height": 1.0, "speed": 0.0, "mass": 1.0}, []
     laws: tuple[float | str, ...] = (MOST, "singular_thrust", 0.0)
     for duration, law in zip(durations, laws, strict=True):
@@ -84,7 +87,7 @@ def switching(found: dr.Solution) -> NDArray[np.float64]:
 
 @entry(level="Intermediate")
 def rocket_climbs() -> Study:
-    """Goddard's rocket climbs as high as it can: full thrust, a singular arc, coasting; the published height."""
+    """Goddard's rocket reaches the published maximum height by full thrust, a singular arc and coasting."""
     plain, found = plain_ascent(), ascent()
     height, best = -plain.objective, -found.objective
     run = found.trajectory
@@ -94,7 +97,7 @@ def rocket_climbs() -> Study:
     assert plain.solved and plain.discrepancy < 1e-6 and found.solved and found.discrepancy < 1e-6
     assert 0 < best - PUBLISHED < 1e-6 and abs(height - PUBLISHED) < 1e-6
     assert 0 < best - height < 1e-6  # steps of the thrust cost a little
-    assert off < 2e-3  # the plain solution is on the arc, of which it knows nothing
+    assert off < 2e-3  # the one-phase solution satisfies the arc's condition, which it was not given
     findings = (
         f"height {best:.7f} by three phases, {height:.7f} by one with the thrust in 100 steps; published {PUBLISHED}",
         f"full thrust to t = {begin:.5f}, singular arc to t = {end:.5f}, top at t = {found.duration:.5f}",
@@ -104,10 +107,6 @@ def rocket_climbs() -> Study:
 
 
 def _ascent() -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     plain, found = plain_ascent(), ascent()
     run = found.trajectory
     with style():

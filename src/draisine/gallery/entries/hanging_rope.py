@@ -1,20 +1,20 @@
-"""A rope of n rods held at both ends: one long loop, closed through the ground.
+"""A hanging rope of n rods fixed at both ends: one long loop, closed through the ground.
 
-What it shows: a tie on a tree treated body by body. The rods hang from one nail as a chain does, and two rows hold the last end
-at the other nail; their forces are found with the factors that the chain has anyway, so that the loop costs n times what it costs
-for one rod, where a matrix of all masses would cost n² to form and n³ to solve.
+What it shows: a loop closure on a tree in the recursive formulation. The rods are a chain fixed at one nail, and two constraint
+rows fix the last end at the other; their forces follow from the factors of the chain's recursion, so that the cost is O(n),
+where a full mass matrix would cost n² to form and n³ to solve.
 
-What you should see: let go from the shape of a V the rope swings and keeps its energy; with friction in its hinges it comes to
-rest as a catenary of rods, whose slopes grow in steps that are all alike (each rod pulls with the same horizontal force H, and
-carries its own weight W more than the one before it):
+What you should see: released from a V shape the rope swings and conserves energy; with friction in its hinges it comes to rest
+as a discrete catenary, whose slopes grow in equal steps (the horizontal force H is constant, and the vertical force grows by
+the weight W of each rod):
 
     tan α_k = (k − (n + 1)/2) W/H,   Σ l cos α_k = span,   forces at the nail (H, n W/2)
 
-Many short rods become the catenary of Huygens, Leibniz and Johann Bernoulli (1691), L = 2 a sinh(span/(2 a)) with
-a = H/(weight per length), with an error like 1/n². Pulled nearly straight, the rope sounds the notes of H. M. Irvine and
-T. K. Caughey (Proc. Royal Society A 341, 1974) for a cable that does not stretch: in units of √(H/μ)/span, 2π and 4π for shapes
-with a node in the middle, and where tan(ω/2) = ω/2, that is 2.8606π, for the first without one, since the middle cannot sink
-without the ends giving way.
+Many short rods converge to the catenary of Huygens, Leibniz and Johann Bernoulli (1691), L = 2 a sinh(span/(2 a)) with a =
+H/(weight per length), with an error of order 1/n². Nearly straight, the rope has the natural frequencies of H. M. Irvine and T.
+K. Caughey (Proc. Royal Society A 341, 1974) for an inextensible cable: in units of √(H/μ)/span, 2π and 4π for shapes with a
+node in the middle, and where tan(ω/2) = ω/2, that is 2.8606π, for the first without one, since an inextensible cable cannot sag
+further in the middle.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Array = NDArray[np.float64]
 
 GRAVITY = 9.81
-NOTES = (2.0 * math.pi, 8.986818915818128, 4.0 * math.pi)  # of a shallow cable that does not stretch
+NOTES = (2.0 * math.pi, 8.986818915818128, 4.0 * math.pi)  # of a shallow inextensible cable
 
 
 def hanging_rope(links: int = 5, length: float = 1.5) -> Model:
-    """A rope of rods between two nails at one height, 1 m apart, in the shape of a V."""
+    """A rope of rods between two nails at one height, 1 m apart, initially in a V shape."""
     if links < 2:
         raise dr.errors.ArgumentError(f"a rope needs at least two links, got {links}")
     if not length > 1.0:
@@ -97,10 +99,10 @@ def smooth_force(length: float, span: float = 1.0) -> float:
     return math.exp(bracketed_root(longer, math.log(span / 1000), math.log(span * 1e6))) / length
 
 
-# ---------------------------------------------------------------- against closed forms and another road
+# ---------------------------------------------------------------- against closed forms and another formulation
 
 
-def reported_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float, Array]:
+def accelerations_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float, Array]:
     """The largest acceleration at rest with the given slopes, as a part of g/l, and the forces at the nail over the weight."""
     links = len(slopes)
     x = np.concatenate([_relative(slopes), np.zeros(len(equations.states) - links)])
@@ -110,8 +112,8 @@ def reported_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float, Arr
     return float(np.abs(reported["vdot"]).max() * length / links / GRAVITY), reported["multipliers"] / (mass * GRAVITY)
 
 
-def apart_from_whole(links: int, states: int = 3, seed: int = 0) -> float:
-    """Accelerations against those of masses and rows solved whole (`Augmented`), relative, at states that the nails admit."""
+def difference_from_augmented(links: int, states: int = 3, seed: int = 0) -> float:
+    """Relative difference of accelerations from those of the augmented system (`Augmented`), at admissible states."""
     model = hanging_rope(links)
     tree, whole = (dr.derive(model, formulation=f) for f in (dr.Recursive(), dr.Augmented()))
     assert tree.project is not None
@@ -127,7 +129,7 @@ def apart_from_whole(links: int, states: int = 3, seed: int = 0) -> float:
 
 
 def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
-    """The lowest frequencies of a rope that is nearly straight, in units of √(H/μ)/span."""
+    """The lowest natural frequencies of a nearly straight rope, in units of √(H/μ)/span."""
     equations = dr.derive(hanging_rope(links, length), formulation=dr.Recursive())
     kernel = dr.compile(equations.explicit)
     slopes, force = catenary(links, length)
@@ -138,7 +140,7 @@ def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
     points[links:, :links] -= step * np.eye(links)
     rates = kernel.map([0.0], points, np.zeros(0), equations.default_parameters)[0][:, links : 2 * links]
     stiffness = (rates[:links] - rates[links:]).T / (2 * step)
-    # of deviations that the nails admit: both ends stay
+    # of admissible deviations: both ends are fixed
     turned = np.vstack([np.cumsum(np.sin(slopes)[::-1])[::-1], np.cumsum(np.cos(slopes)[::-1])[::-1]])
     free = np.linalg.svd(turned)[2][2:].T
     squares = np.sort(-np.linalg.eigvals(free.T @ stiffness @ free).real)
@@ -147,7 +149,7 @@ def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
 
 
 def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
-    """A rope with friction in its hinges, and how far its slopes are from the catenary in the end."""
+    """A rope with friction in its hinges, and the final distance of its slopes from the catenary."""
     calm = dr.simulate(
         hanging_rope(links), until, parameters={"friction": 1e-3 * links}, method=dr.Radau(rtol=1e-7, atol=1e-9), samples=121
     )
@@ -157,7 +159,7 @@ def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
 
 @entry(level="Intermediate")
 def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequence[int] = (8, 16, 32, 64)) -> Study:
-    """A rope held at both ends swings, settles as a catenary of rods, and sounds like a cable when pulled straight."""
+    """A rope fixed at both ends swings, settles as a catenary of rods, and has a cable's frequencies when nearly straight."""
     model = hanging_rope(links)
     swing = dr.simulate(model, until, method=dr.DOP853(rtol=1e-9, atol=1e-9))
     calm, off = settled(few)
@@ -165,11 +167,11 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
     energy = swing["total_energy"]
     kept = float(np.abs(energy - energy[0]).max() / (0.3 * GRAVITY))
     slopes, force = catenary(links, 1.5)
-    still, nail = reported_at_rest(dr.derive(model), slopes)
+    still, nail = accelerations_at_rest(dr.derive(model), slopes)
     pull = float(np.abs(nail - [force, 0.5]).max())
     smooth = {n: catenary(n, 1.5)[1] / smooth_force(1.5) - 1 for n in sizes}
     order = float(np.log(smooth[sizes[0]] / smooth[sizes[-1]]) / np.log(sizes[-1] / sizes[0]))
-    whole = apart_from_whole(few)
+    whole = difference_from_augmented(few)
     sounds = notes(max(sizes))
     sharp = sounds / NOTES - 1
 
@@ -196,19 +198,10 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
 
 def _shapes(swing: tuple[dr.Trajectory, int], calm: tuple[dr.Trajectory, int]) -> Any:
     """Of a rope that swings and of one that has come to rest, each with its number of links."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.55 * PAGE)
+    with single_panel("x [m]", "z [m]", height=0.55 * PAGE, equal=True) as (drawing, axes):
         for moment in np.linspace(0.0, 0.5, 6):
             axes.plot(*_shape(*swing, moment), linewidth=0.9, label=f"{moment:.1f} s")
         axes.plot(*_shape(*calm, calm[0].time[-1]), color="black", linewidth=1.6, label=f"at rest, {calm[1]} rods")
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
-        legend_above(axes, PAGE)
     return drawing
 
 

@@ -1,13 +1,13 @@
 """Hunting of a railway wheelset as a limit cycle: its period, Floquet multipliers, and amplitude against speed.
 
-What it shows: a periodic motion of a system with contacts, creep and multipliers solved for inside, found by shooting with exact
-sensitivities and followed over the speed by pseudo-arclength (the wheelset of Thomsen 2005, chapter 5).
+What it shows: a periodic motion of a system with contacts, creep and multipliers solved for inside, found by shooting with
+exact sensitivities and continued over the speed by pseudo-arclength (the wheelset of Thomsen 2005, chapter 5).
 
 What you should see: without suspension at 20 m/s a cycle of 9.43 mm between the flanges, which attracts so strongly that one
-period leaves 1.4e-5 of a deviation. Held by springs, with a conicity of 0.08, the cycle grows out of the centerd run at the
+period reduces a deviation to 1.4e-5. With springs and a conicity of 0.08, the cycle bifurcates from the centerd run at the
 critical speed, 79.91 m/s, for higher speeds only: the bifurcation is supercritical, and the cycle stable. Its amplitude rises
-steeply, 1 mm within 0.3 m/s. Beyond 117 m/s a real multiplier passes one: the symmetric cycle goes on, unstable, and meets the
-flanges at 156 m/s.
+steeply, 1 mm within 0.3 m/s. Beyond 117 m/s a real multiplier passes one: the symmetric cycle continues, unstable, and reaches
+the flanges at 156 m/s.
 
 By hand: at a Hopf bifurcation the cycle shrinks into the motion at rest where an eigenvalue is imaginary, with its period.
 """
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.wheelset import SPRINGS, centerd, critical_speed, growth, wheelset
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.style import PAGE, style
 
 METHOD = dr.DOP853(rtol=1e-9, atol=1e-11)
 CONICITY = 0.08
@@ -36,8 +38,8 @@ def free_hunting(model: dr.Equations) -> dr.Cycle:
     return dr.limit_cycle(model, start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
-def held_hunting(model: dr.Equations, speed: float = 90.0) -> dr.Cycle:
-    """The cycle of the wheelset that springs hold."""
+def suspended_hunting(model: dr.Equations, speed: float = 90.0) -> dr.Cycle:
+    """The cycle of the wheelset with suspension."""
     parameters = {"speed": speed, "conicity": CONICITY, "suspension": SPRINGS}
     start = {**centerd(speed, CONICITY), "lateral": 0.003}
     return dr.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
@@ -48,7 +50,7 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     """Limit cycles of the wheelset with their Floquet multipliers, and the amplitude of hunting against the speed."""
     description = wheelset()
     model = dr.derive(description, work=False)
-    free, held = free_hunting(model), held_hunting(model)
+    free, held = free_hunting(model), suspended_hunting(model)
     assert free.stable is True and abs(free.multipliers[0]) < 1e-4
     assert GAP < free.amplitude("lateral") < GAP + 0.0005
     assert min(free.trajectory[f"{side}_normal_force"].min() for side in ("left", "right")) > 0  # no wheel lifts
@@ -60,7 +62,7 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     stable = np.array([*down.stable[:0:-1], *up.stable], dtype=bool)
     critical = critical_speed(description, CONICITY)
     born = growth(description, critical, CONICITY, SPRINGS)
-    assert "equilibrium" in down.ending and abs(down.values[-1] - critical) < 0.01  # it shrinks into the centerd run there
+    assert "equilibrium" in down.ending and abs(down.values[-1] - critical) < 0.01  # there the amplitude tends to zero
     assert abs(down.periods[-1] * abs(born.imag) / (2 * math.pi) - 1) < 1e-3
     assert np.all(np.diff(speeds) > 0) and not down.folds and all(down.stable)  # nothing below: supercritical
     lost = _loss(up)
@@ -90,9 +92,6 @@ def _loss(branch: dr.CycleBranch) -> float:
 
 
 def _curve(speeds: NDArray[np.float64], amplitudes: NDArray[np.float64], stable: NDArray[np.bool_], critical: float) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
         turn = int(np.argmin(stable)) if not stable.all() else len(stable)
@@ -110,9 +109,6 @@ def _curve(speeds: NDArray[np.float64], amplitudes: NDArray[np.float64], stable:
 
 
 def _portraits(cycles: dict[str, dr.Cycle]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, all_axes = panels(len(cycles), 0.7 * PAGE, 0.45 * PAGE * len(cycles))
         for axes, (name, cycle) in zip(all_axes, cycles.items(), strict=True):

@@ -1,14 +1,14 @@
-"""A rope ladder of rigid links: every link has its own place and angle, every pin two constraints, and the cells are loops.
+"""A rope ladder of rigid links in maximal coordinates: every pin has two constraints, and every cell is a loop.
 
 What it shows: maximal coordinates for a mechanism full of loops. A cell has two rails and a rung, hinged at their ends: 9
-coordinates and 8 constraints, so that n cells have n degrees of freedom. Nobody has cut the loops open or chosen coordinates;
-the matrix of 17 n unknowns is sparse, and the cost of a step grows in proportion to n.
+coordinates and 8 constraints, so that n cells have n degrees of freedom. No loops are cut and no coordinates chosen; the matrix
+of 17 n unknowns is sparse, and the cost of a step grows in proportion to n.
 
-What you should see: let go from a slant, the ladder swings like a rope, its rungs staying level all the time, for every cell is a
-parallelogram. In n angles, with the rungs known to be level, the same ladder moves alike.
+What you should see: released from a slant, the ladder swings like a rope, its rungs staying level, since every cell is a
+parallelogram. The same ladder in n angles has the same motion.
 
-Axes: x to the side, z up. Rail angles are measured from hanging down, rung angles from level. Where a rail lies level a cell can
-fold in two ways, and its constraints depend on each other: the ladder must not be swung so high.
+Axes: x to the side, z up. Rail angles are measured from hanging down, rung angles from level. Where a rail is level, a cell has
+a bifurcation of its configuration and its constraints are dependent; the motion stays below that.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from draisine.dynamics.augmented.second_order_system import SecondOrder, augment
 from draisine.gallery.registry import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import FAINT, INK, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 PARAMETERS = (
     Quantity("m_rail", "kg", "of each rail", 0.2),
@@ -76,7 +79,7 @@ def ladder(cells: int = 5, solver: Solver = Solver.AUTO) -> dr.Equations:
 
 
 def _pins(cells: int, place: dict[str, ca.SX], l_rail: ca.SX, l_rung: ca.SX) -> Iterator[tuple[str, ca.SX]]:
-    """Every pin with the gap between the two ends that it holds together."""
+    """Every pin with the gap between the two ends that it connects."""
 
     def end(body: str, length: ca.SX, along: ca.SX) -> ca.SX:
         return place[body][:2] + length / 2 * along
@@ -110,7 +113,7 @@ def _start(cells: int) -> dict[str, float]:
 
 
 def ladder_by_angles(cells: int = 5) -> dr.Equations:
-    """The same ladder in the slants of its cells, which know that rungs stay level: n coordinates, no constraint."""
+    """The same ladder in the slants of its cells, with level rungs by construction: n coordinates, no constraint."""
     _check(cells)
     q, v, p = (ca.SX.sym(name, size) for name, size in (("q", cells), ("v", cells), ("p", len(PARAMETERS))))
     t = ca.SX.sym("t")
@@ -153,9 +156,7 @@ def _check(cells: int) -> None:
 
 @entry(level="Intermediate")
 def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
-    """A ladder of hinged links swings from a slant: its rungs stay level, and it moves as it does in angles."""
-    from draisine import view
-
+    """A ladder of hinged links swings from a slant: its rungs stay level, and its motion agrees with that in angles."""
     method = dr.DOP853(rtol=1e-11, atol=1e-11)
     run = dr.simulate(ladder(cells), until, method=method)
     other = dr.simulate(ladder_by_angles(cells), until, method=method)
@@ -170,7 +171,7 @@ def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
     assert tilt < 1e-8, tilt
     assert gap < 1e-8, gap
     assert apart < 1e-6, apart
-    figures = {"ladder": _snapshots(run, cells), "lowest_rung": view.plot(run, *last)}
+    figures = {"ladder": _snapshots(run, cells), "lowest_rung": channel_figure(run, *last)}
     findings = (
         f"{cells} cells: {9 * cells} coordinates, {8 * cells} constraints; rungs level to {tilt:.1e} rad, pins to {gap:.1e} m",
         f"lowest rung in the first 5 s: {apart:.1e} m from the ladder in angles",
@@ -179,12 +180,8 @@ def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
 
 
 def _snapshots(run: dr.Trajectory, cells: int) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import FAINT, INK, PAGE, style
-
     length, width = (run.parameters[name] for name in ("l_rail", "l_rung"))
-    with style():
-        drawing, (axes,) = panels(1, 0.7 * PAGE, 0.7 * PAGE)
+    with single_panel("x [m]", "z [m]", width=0.7 * PAGE, height=0.7 * PAGE, equal=True) as (drawing, axes):
         for moment, color in ((0.0, FAINT), (0.5, INK), (1.0, "C0"), (1.5, "C1")):
             k = int(np.argmin(np.abs(run.time - moment)))
             for body in (f"{link}{n}" for n in range(1, cells + 1) for link in LINKS):
@@ -193,7 +190,4 @@ def _snapshots(run: dr.Trajectory, cells: int) -> Any:
                 along = (np.cos(angle), np.sin(angle)) if level else (np.sin(angle), -np.cos(angle))
                 half = np.array([-0.5, 0.5]) * (width if level else length)
                 axes.plot(x + half * along[0], z + half * along[1], color=color)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
     return drawing

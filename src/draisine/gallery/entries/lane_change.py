@@ -1,14 +1,15 @@
-"""A bicycle at its rider's limit: a turn by 90° and a change of lane in the least time, with as much grip as the road has.
+"""Minimum-time maneuvers of a bicycle at the friction limit: a turn by 90° and a lane change.
 
-What it shows: path conditions on forces. Each wheel stays within its friction cone, F_long² + F_lat² ≤ (µ N)² with µ = 0.8, and
-keeps a load of 20 N at least: pedals that push harder would lift the front wheel. Torques are bounded too, but generously
-(steer ±10 N·m, rear wheel −100 to 150 N·m), so that the road sets the limit. Controls are constant in each of 50 intervals;
-conditions hold at their three nodes, and in between the simulated motion may exceed them a little.
+What it shows: path constraints on forces. Each wheel stays within its friction cone, F_long² + F_lat² ≤ (µ N)² with µ = 0.8,
+and keeps a normal force of at least 20 N, since a larger drive torque would lift the front wheel. Torques are bounded too, but
+loosely (steer ±10 N·m, rear wheel −100 to 150 N·m), so that friction is the active limit. Controls are constant in each of 50
+intervals; path constraints hold at their three nodes, and the simulated motion may exceed them slightly in between.
 
-What you should see: the turn, entered at 8 m/s, is ridden by countersteering, at the grip of the rear wheel while it brakes and
-at that of the front wheel while it straightens up. The change of lane, 3 m aside within 18 m of road from 6 m/s, is ridden in
-full acceleration: the front wheel is as light as it may be for part of the way, and has little grip left to steer with. Where a
-cone or a load holds back, ∂H/∂u with its price is zero and the torques lie between their bounds; elsewhere they are at a bound.
+What you should see: the turn, entered at 8 m/s, begins with countersteering, at the friction limit of the rear wheel while it
+brakes and at that of the front wheel while it straightens up. The lane change, 3 m aside within 18 m of road from 6 m/s, is
+ridden in full acceleration: the front wheel is at its least normal force for part of the way, with little friction left to
+steer. Where a path constraint is active, ∂H/∂u including its multiplier is zero and the torques lie between their bounds;
+elsewhere they are at a bound.
 """
 
 from __future__ import annotations
@@ -22,17 +23,21 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
+from draisine.view.plots.tracks import track_figure
 
 GRIP, LOAD = 0.8, 20.0  # friction coefficient; the least load of a wheel, N
 ASIDE, ALONG = 3.0, 18.0  # m, of the change of lane
-WEIGHT = 923.0  # N, of rider and bicycle: the cones are written relative to it
+WEIGHT = 923.0  # N, of rider and bicycle: scales the friction cones
 INTERVALS = 50
 
 
 def within_limits() -> dr.OptimalControlProblem:
-    """What the rider may do, wherever the ride goes."""
+    """Bounds and path constraints common to both maneuvers."""
     stated = dr.maneuver(bicycle()).bounds(steer_torque=(-10, 10), pedal_torque=(-100, 150), lean=(-1, 1))
-    stated = stated.bounds(frame_x=(-1, 30), frame_y=(-1, 30), speed=(3, 15))  # the road is wide; nobody stops to turn round
+    stated = stated.bounds(frame_x=(-1, 30), frame_y=(-1, 30), speed=(3, 15))  # a wide road; always moving
     for wheel in ("front_wheel", "rear_wheel"):
         force = f"({wheel}_longitudinal_force**2 + {wheel}_lateral_force**2)/{WEIGHT}**2"
         stated = stated.along(**{f"{wheel}_grip": f"{force} <= ({GRIP}*{wheel}_normal_force/{WEIGHT})**2"})
@@ -55,20 +60,18 @@ def next_lane(intervals: int = INTERVALS) -> dr.Solution:
     return stated.solve(dr.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.Straight(duration=2.5))
 
 
-def held_back(found: dr.Solution) -> dict[str, float]:
-    """Share of the way on which each path condition holds the rider back."""
+def active_shares(found: dr.Solution) -> dict[str, float]:
+    """Share of the time in which each path constraint is active."""
     return {a.name: a.share for a in found.optimality.active}
 
 
 @entry(level="Advanced")
 def lane_change() -> Study:
-    """A turn by 90° and a change of lane at the limits of grip and of front-wheel lift."""
-    from draisine import view
-
+    """A turn by 90° and a lane change at the limits of friction and front-wheel load."""
     rides = {"turn": quarter_turn(), "lane": next_lane()}
     findings = []
     for name, found in rides.items():
-        run, final, shares = found.trajectory, found.trajectory.final, held_back(found)
+        run, final, shares = found.trajectory, found.trajectory.final, active_shares(found)
         assert found.solved and found.discrepancy < 5e-3
         watched = found.only.pontryagin
         assert watched is not None
@@ -83,20 +86,16 @@ def lane_change() -> Study:
             f"{math.degrees(np.abs(run['lean']).max()):.1f}°, heading {math.degrees(final['heading']):.3f}° in the end; held "
             f"back by {reported} of the way; the simulated motion departs by {found.discrepancy:.0e}"
         )
-    assert held_back(rides["lane"])["front_wheel_normal_force"] > 0.05  # the front wheel is about to lift
+    assert active_shares(rides["lane"])["front_wheel_normal_force"] > 0.05  # the front wheel is about to lift
     figures: dict[str, Any] = {"limits": _limits(rides)}
     for name, found in rides.items():
         figures[f"{name}_switching"] = dr.Solution.plot(found)
-        figures[f"{name}_path"] = view.path(found.trajectory, ["rear_wheel_contact", "front_wheel_contact"], snapshots=0.4)
+        figures[f"{name}_path"] = track_figure(found.trajectory, ["rear_wheel_contact", "front_wheel_contact"], snapshots=0.4)
     return Study("At the rider's limit", {name: f.trajectory for name, f in rides.items()}, figures, tuple(findings))
 
 
 def _limits(rides: dict[str, dr.Solution]) -> Any:
-    """Used friction of both wheels and the front wheel's load, against what there is."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
+    """Friction used by both wheels and the front wheel's load, with their limits."""
     with style():
         drawing, axes = panels(2 * len(rides), PAGE, 1.1 * PAGE)
         for (name, found), used, load in zip(rides.items(), axes[::2], axes[1::2], strict=True):

@@ -1,13 +1,13 @@
-"""A rider who leans: the upper body hinged to the rear frame, with a torque at the hips as a further input.
+"""A leaning rider: the upper body hinged to the rear frame, with a hip torque as further input.
 
-What it shows: what Delebecque & Nikoukhah (1992) wished for, a leaning rider. The benchmark bicycle is cut at the hips: the upper
-body (34 of the 85 kg) turns about a forward axis, held upright by muscles like a spring and damper; what is left of the rear
-frame is such that with stiff hips the whole is the benchmark again. Nobody touches the handlebar.
+What it shows: the leaning rider that Delebecque & Nikoukhah (1992) suggest. The benchmark bicycle is divided at the hips: the
+upper body (34 of the 85 kg) turns about a forward axis, with a spring and damper for the muscles; the rest of the rear frame is
+such that with rigid hips the model is the benchmark again. The handlebar is free.
 
-What you should see: a new mode, the body's sway, beside weave and capsize; the stiffer the hips the nearer the eigenvalues are to
-the benchmark's, as one over the stiffness. The bicycle can be ridden without hands: a torque that leans the body to the right
-first throws the bicycle to the left, then it turns to the right. But leaning is a weak way to steer: at 6 m/s and 0.5 Hz a torque
-at the hips turns the bicycle about seventy times less than the same torque at the bar.
+What you should see: a new mode, the body's sway, beside weave and capsize. With growing hip stiffness the eigenvalues tend to
+the benchmark's, with a difference of one over the stiffness. The bicycle can be steered by leaning: a torque that leans the
+body to the right first makes the bicycle lean to the left, then it turns to the right. But the effect is weak: at 6 m/s and 0.5
+Hz a torque at the hips turns the bicycle about seventy times less than the same torque at the bar.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Inertia, Parameter
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.eigenvalues import eigenvalues_against
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 RIDER = (
     Parameter("x_rider", 0.3, "m", "upper body's center of mass ahead of the rear contact"),
@@ -43,7 +47,7 @@ REPORTED = ("lean", "steer", "rider_lean")
 
 @live(start={"speed": 5.0, "roll_rate": 0.2})
 def leaning_rider() -> Model:
-    """The benchmark bicycle with its rider's upper body hinged at the hips; with stiff hips it is the benchmark itself."""
+    """The benchmark bicycle with its rider's upper body hinged at the hips; with rigid hips it is the benchmark."""
     rigid = bicycle().freeze()
     x, z, mass, hips, radius = (Name(n) for n in ("x_rider", "z_rider", "m_rider", "z_hips", "r_rear_wheel"))
     bodies = tuple(_without_rider(body) if body.name == "frame" else body for body in rigid.bodies)
@@ -60,7 +64,7 @@ def leaning_rider() -> Model:
 
 
 def _without_rider(frame: Any) -> Any:
-    """What is left of the benchmark's rear frame, so that mass, center and inertia of both together are what they were."""
+    """The benchmark's rear frame without the upper body; mass, center of mass and inertia of both together are unchanged."""
     x, z, mass = Name("x_rider"), Name("z_rider"), Name("m_rider")
     whole, x_whole, z_whole = Name("m_frame"), Name("x_frame"), Name("z_frame")
     rest = whole - mass
@@ -87,9 +91,7 @@ def response(linear: Any, into: str, out: str, frequencies: NDArray[np.float64])
 
 @entry(level="Intermediate", film="lean_to_the_right", charts=("lean", "steer"))
 def rider_steers_by_leaning() -> Study:
-    """A rider who leans, hands off: eigenvalues, what a torque at the hips does, and how weak it is beside one at the bar."""
-    from draisine import view
-
+    """A leaning rider without hands: eigenvalues, response to a hip torque, and its gain compared with a steer torque."""
     model = dr.derive(leaning_rider(), work=False)
     found = dr.modes(model, speed=np.linspace(0, 10, 201), states=REPORTED)
     weave = next(c.value for c in found.critical() if c.kind == "weave")
@@ -106,13 +108,11 @@ def rider_steers_by_leaning() -> Study:
     run = dr.simulate(leaning_rider(), 6.0, start={"speed": 5.0}, inputs={"lean_torque": 20.0})
     assert run.status.complete, run.status
     early = run.time < 0.3
-    assert (
-        run["rider_lean"][early].min() >= 0 and run["lean"][early].max() <= 0
-    )  # the body to the right, the bicycle to the left,
-    assert run["lean"][-1] > math.radians(5) and run["yaw_rate"][-1] < -0.2  # and then both to the right, round the corner
+    assert run["rider_lean"][early].min() >= 0 and run["lean"][early].max() <= 0  # the body leans right, the bicycle left,
+    assert run["lean"][-1] > math.radians(5) and run["yaw_rate"][-1] < -0.2  # and then both right, into the turn
     figures = {
         "eigenvalues": _eigenvalues(found),
-        "lean_to_the_right": view.plot(run, "lean", "rider_lean", "steer", "yaw_rate"),
+        "lean_to_the_right": channel_figure(run, "lean", "rider_lean", "steer", "yaw_rate"),
         "gains": _gains(frequencies, gains),
     }
     findings = (
@@ -134,8 +134,6 @@ def stiff_hips(model: dr.Equations, stiffnesses: tuple[float, ...], speed: float
 
 
 def _eigenvalues(found: Any) -> Any:
-    from draisine.view.plots.eigenvalues import eigenvalues_against
-
     marks = [(c.kind, c.value) for c in found.critical()]
     return eigenvalues_against(found.values, found.eigenvalues, _worded(found), ("speed", "m/s"), marks)
 
@@ -151,15 +149,10 @@ def _worded(found: Any) -> list[str]:
 
 
 def _gains(frequencies: NDArray[np.float64], gains: Mapping[str, NDArray[np.float64]]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("frequency [Hz]", "rate of turn per torque [rad/s per N·m]", width=0.8 * PAGE, height=0.45 * PAGE) as (
+        drawing,
+        axes,
+    ):
         for torque, gain in gains.items():
             axes.loglog(frequencies / (2 * np.pi), gain, label=torque.replace("_", " "))
-        axes.set_xlabel("frequency [Hz]")
-        axes.set_ylabel("rate of turn per torque [rad/s per N·m]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,16 +1,16 @@
-"""A chain of n links: rods hinged one to the next, in a plane or in space, hundreds of them if you like.
+"""A chain of n links: hinged rods in a plane or in space.
 
-What it shows: a tree treated body by body. Every link passes on to the one before it what it and all beyond it weigh against
-being moved, and no matrix of all angles is ever formed: deriving, compiling and evaluating cost n times what they cost for one
-link (R. Featherstone, Int. J. Robotics Research 2, 1983).
+What it shows: the recursive formulation of a tree. Every link passes its articulated-body inertia to its parent, and no mass
+matrix is formed: deriving, compiling and evaluating cost O(n) (R. Featherstone, Int. J. Robotics Research 2, 1983).
 
-What you should see: a chain let go from the horizontal falls and cracks like a whip, its energy kept; the same motion as the
-chain of point masses in absolute angles, written down without any tree; and small swings of a hanging chain that tend, as links
-become many, to those of a rope of length L, which D. Bernoulli found in 1732 (and for which Bessel's functions appeared first):
+What you should see: a chain released from the horizontal falls like a whip and conserves energy; its accelerations agree with
+those of a chain of point masses in absolute angles, derived without a tree; and small oscillations of a hanging chain tend,
+with many links, to those of a rope of length L, which D. Bernoulli found in 1732 (and for which Bessel's functions appeared
+first):
 
     ω_k = ½ j₀,k √(g / L),   J₀(j₀,k) = 0:   1.2024, 2.7600, 4.3269, … times √(g / L)
 
-Of n rods the error falls like 1/n².
+For n rods the error is of order 1/n².
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import draisine as dr
 from draisine.gallery.entries.n_pendulum import n_pendulum_by_angles
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Array = NDArray[np.float64]
 
@@ -32,7 +34,7 @@ BESSEL = (2.404825557695773, 5.520078110286311, 8.653727912911013)  # zeros of J
 
 
 def link_chain(links: int = 5, rods: bool = True) -> Model:
-    """A chain of equal links hinged in a vertical plane: slender rods, or point masses on rods of no mass."""
+    """A chain of equal links hinged in a vertical plane: slender rods, or point masses on massless rods."""
     m = _hung(f"chain_of_{links}", "links hinged in a plane", links)
     center, moment = ("-l_link/2", "m_link*l_link^2/12") if rods else ("-l_link", "0")
     parent = "ground"
@@ -72,10 +74,10 @@ def _tip(m: Model, links: int) -> None:
         m.output(f"tip_{axis}", f"position_{axis}(tip)", "m", "of the free end")
 
 
-# ---------------------------------------------------------------- against other roads
+# ---------------------------------------------------------------- against other derivations
 
 
-def apart_from_angles(links: int, states: int = 5, seed: int = 0) -> float:
+def difference_from_angles(links: int, states: int = 5, seed: int = 0) -> float:
     """Accelerations of a chain of point masses against those of the same chain in absolute angles, relative."""
     tree, plain = dr.derive(link_chain(links, rods=False), formulation=dr.Recursive()), n_pendulum_by_angles(links)
     rng = np.random.default_rng(seed)
@@ -90,8 +92,8 @@ def apart_from_angles(links: int, states: int = 5, seed: int = 0) -> float:
     return worst
 
 
-def unbalanced(equations: dr.Equations, states: int = 3, seed: int = 0) -> float:
-    """What inverse dynamics misses of the accelerations of a tree without forces, as a part of what single masses ask for."""
+def inverse_dynamics_residual(equations: dr.Equations, states: int = 3, seed: int = 0) -> float:
+    """Residual of the inverse dynamics of a tree without forces, relative to the forces on single masses."""
     rng = np.random.default_rng(seed)
     n, worst = len(equations.coordinates), 0.0
     inverse = equations.inverse_dynamics
@@ -106,7 +108,7 @@ def unbalanced(equations: dr.Equations, states: int = 3, seed: int = 0) -> float
 
 
 def hanging_frequencies(links: int, count: int = 3) -> Array:
-    """The lowest frequencies of small swings about the vertical, in units of √(g / L)."""
+    """The lowest frequencies of small oscillations about the vertical, in units of √(g / L)."""
     equations = dr.derive(link_chain(links), formulation=dr.Recursive())
     kernel = dr.compile(equations.explicit)
     step = 1e-5
@@ -120,15 +122,15 @@ def hanging_frequencies(links: int, count: int = 3) -> Array:
 
 @entry(level="Intermediate")
 def link_chain_falls(links: int = 32, until: float = 4.0, ropes: Sequence[int] = (8, 16, 32, 64)) -> Study:
-    """A chain of rods falls from the horizontal; its accelerations by other roads; a hanging chain becomes a rope."""
+    """A chain of rods falls from the horizontal; its accelerations by other derivations; a hanging chain tends to a rope."""
     method = dr.DOP853(rtol=1e-10, atol=1e-10)
     run = dr.simulate(link_chain(links), until, start={"angle1": -np.pi / 2}, method=method)
     assert run.status.complete, run.status
     size = links * 9.81 * links / 2  # of the energy that a chain of unit links can lose
     energy = run["total_energy"]
     kept = float(np.abs(energy - energy[0]).max() / size)
-    angles, newton_euler = apart_from_angles(min(links, 16)), unbalanced(dr.derive(link_chain(links)))
-    spatial = unbalanced(dr.derive(spatial_chain(max(links // 2, 6))))
+    angles, newton_euler = difference_from_angles(min(links, 16)), inverse_dynamics_residual(dr.derive(link_chain(links)))
+    spatial = inverse_dynamics_residual(dr.derive(spatial_chain(max(links // 2, 6))))
     exact = np.array(BESSEL) / 2
     errors = {n: hanging_frequencies(n) / exact - 1 for n in ropes}
     order = float(np.log(errors[ropes[0]][0] / errors[ropes[-1]][0]) / np.log(ropes[-1] / ropes[0]))
@@ -151,35 +153,18 @@ def link_chain_falls(links: int = 32, until: float = 4.0, ropes: Sequence[int] =
 
 
 def _snapshots(run: dr.Trajectory, links: int) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
     turned = np.cumsum(np.column_stack([run[f"angle{k}"] for k in range(1, links + 1)]), axis=1)
     x = np.column_stack([np.zeros(len(run.time)), np.cumsum(-np.sin(turned), axis=1)])
     z = np.column_stack([np.zeros(len(run.time)), np.cumsum(-np.cos(turned), axis=1)])
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.6 * PAGE)
+    with single_panel("x [m]", "z [m]", height=0.6 * PAGE, equal=True) as (drawing, axes):
         for moment in np.linspace(0.0, run.time[-1], 7):
             k = int(np.argmin(np.abs(run.time - moment)))
             axes.plot(x[k], z[k], linewidth=0.9, label=f"{run.time[k]:.1f} s")
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
-        legend_above(axes, PAGE)
     return drawing
 
 
 def _errors(errors: dict[int, Array]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)
+    with single_panel("links", "relative error", height=0.4 * PAGE) as (drawing, axes):
         for k in range(len(BESSEL)):
             axes.loglog(list(errors), [abs(e[k]) for e in errors.values()], ".-", label=f"frequency {k + 1}")
-        axes.set_xlabel("links")
-        axes.set_ylabel("relative error")
-        legend_above(axes, PAGE)
     return drawing

@@ -1,10 +1,11 @@
-"""A logger's file from a swinging boom, fitted end to end: time stamps, units in the header, gaps, and a knock that is no swing.
+"""Estimation from a data logger's file of a swinging boom: time stamps, units in the header, gaps, and an outlier.
 
-What it shows: from the file as a logger wrote it to parameters with intervals in one call. The study is a file as well,
-`swing_logger.toml`, so that the command line does the same: `draisine estimate swing_logger --data FILE`.
+What it shows: from a logger's raw file to parameters with intervals in one call. The estimation problem is a file as well,
+`swing_logger.toml`, for the command line: `draisine estimate swing_logger --data FILE`.
 
-What you should see: length and damping of the boom with the truth within their intervals although a sample is wrong by 30°;
-without a robust loss that one sample passes for noise, and intervals are four times as wide. Either way it is named.
+What you should see: length and damping of the boom, with the true values within their intervals although one sample is wrong by
+30°. Without a robust loss that sample is taken for noise, and the intervals are four times as wide. The outlier is reported
+either way.
 
 The file was made from a boom of 1.12 m with a damping of 0.15 1/s, read by a sensor with 0.4° of noise.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 import sympy as sp
 
 import draisine as dr
+from draisine.estimation.study_file import read_study
 from draisine.gallery.registry import Study, entry
 
 DATA = Path(__file__).parents[1] / "data"
@@ -37,8 +39,6 @@ def damped_pendulum() -> dr.Equations:
 @entry(level="Intermediate")
 def logger_file_fitted() -> Study:
     """A logger's file with time stamps, units, gaps and an outlier, fitted end to end."""
-    from draisine.estimation.study_file import read_study
-
     study = read_study(DATA / "swing_logger.toml")
     fit = study.fit(damped_pendulum(), DATA / "swing_logger.csv")
     for name, value in TRUTH.items():
@@ -46,7 +46,7 @@ def logger_file_fitted() -> Study:
     assert len(fit.outliers) == 1 and fit.outliers[0][1] == "angle"
     assert 0.3 < 57.29578 * fit.noise["angle"] < 0.5
     plain = study.fit(damped_pendulum(), DATA / "swing_logger.csv", loss=None)
-    assert plain.deviations["damping"] > 3 * fit.deviations["damping"]  # one sample of 30° passes for noise of 1.6°
+    assert plain.deviations["damping"] > 3 * fit.deviations["damping"]  # one outlier of 30° is taken for noise of 1.6°
     run = dr.simulate(
         damped_pendulum(), 8.0, parameters=fit.parameters, start={"angle": fit["start.angle"], "rate": fit["start.rate"]}
     )

@@ -1,13 +1,13 @@
-"""A bicycle at 2 m/s, where it would fall by itself, rides through a gust: a linear law in the nonlinear equations.
+"""A bicycle stabilized by LQR at 2 m/s, where it is unstable, under a gust: a linear law in the nonlinear equations.
 
-What it shows: from a description to a law in one line, `lqr(bike, {"speed": 2.0}, weights=…, input_weights=…)`, and from the law to the
-nonlinear run in one more, `inputs=law`: the gains are compiled in. Heading and place have weights too, so that the bicycle comes
-back to its line; the forward speed, which the steering cannot change, is left alone.
+What it shows: from a description to a law in one line, `lqr(bike, {"speed": 2.0}, weights=…, input_weights=…)`, and from the law to
+the nonlinear run in one more, `inputs=law`: the gains are compiled in. Heading and lateral position have weights too, so that
+the bicycle returns to its line; the forward speed, which steering does not control, is not fed back.
 
-What you should see: a gust of up to 60 N from the right pushes the frame to the left for a second. The law lets it lean to the
-left by 1° only: it steers 14° to the left, under the fall, and rides 0.4 m away from its line; then it leans 3.5° to the
-right, steers after it and is back on its line some 6 m further on. With the bar let go, the same bicycle has fallen over a
-second after the gust.
+What you should see: a gust of up to 60 N from the right pushes the frame to the left for a second. Under control it leans to
+the left by 1° only: it steers 14° to the left, into the fall, and deviates 0.4 m from its line; then it leans 3.5° to the
+right, steers back and is on its line again some 6 m further on. Without control the same bicycle has fallen over a second after
+the gust.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLORS, PAGE, style
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 SPEED, BEGIN, END, FORCE = 2.0, 1.0, 2.0, 60.0  # m/s, s, s, N
 FALLEN = dr.Event("fallen", "abs(lean) - pi/4", "stop", description="lean passed 45°")
@@ -34,9 +39,7 @@ def gust() -> str:
 
 @entry(level="Intermediate", film="lqr_gust", charts=("lean", "steer", "steer_torque"))
 def lqr_gust(until: float = 8.0) -> Study:
-    """An LQR-stabilized bicycle at 2 m/s rides through a gust; with the bar let go it falls."""
-    from draisine import view
-
+    """An LQR-stabilized bicycle at 2 m/s under a gust; without control it falls."""
     bike = bicycle()
     law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights={"steer_torque": 0.05})
     ridden = dr.simulate(bike, until, start={"speed": SPEED}, inputs={**law, "push": gust()})
@@ -52,8 +55,8 @@ def lqr_gust(until: float = 8.0) -> Study:
 
     figures = {
         "lean_and_steer": _compared(ridden, alone),
-        "inputs": view.plot(ridden, "push", "steer_torque"),
-        "path": view.path(ridden),
+        "inputs": channel_figure(ridden, "push", "steer_torque"),
+        "path": track_figure(ridden),
     }
     degrees = {name: math.degrees(float(np.abs(ridden[name]).max())) for name in ("lean", "steer")}
     findings = (
@@ -66,10 +69,6 @@ def lqr_gust(until: float = 8.0) -> Study:
 
 
 def _compared(ridden: dr.Trajectory, alone: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
         drawing, axes = panels(2, PAGE, 0.6 * PAGE)
         for panel, name in zip(axes, ("lean", "steer"), strict=True):

@@ -1,17 +1,17 @@
-"""The bicycle turns by 45° in the least time, and runs on upright and straight (Delebecque & Nikoukhah 1992, section 4).
+"""Minimum-time turn of a bicycle by 45°, ending upright and straight (Delebecque & Nikoukhah 1992, section 4).
 
 The benchmark bicycle of Meijaard et al. (2007), with all of its nonlinear equations, at 8 m/s. Torques at the bar and at the
-pedals are bounded on both sides and constant in each of 60 pieces; the time that the pieces take is found with them.
+pedals are bounded on both sides and constant in each of 60 intervals of free, equal length.
 
-What it shows: optimal control by two roads that share nothing but the model. Collocation makes states and torques unknowns of
-one large problem, with exact second derivatives. The adjoint road of the source steps the equations forward and their adjoint
-backward, and descends along the gradient; conditions at the end get multipliers. From one start and on one grid they reach the
-same time. There are several minima close to each other: `multistart` lists them and keeps the best.
+What it shows: optimal control by two independent methods. Collocation makes states and torques unknowns of one large problem,
+with exact second derivatives. The adjoint method of the source integrates the equations forward and their adjoint backward, and
+descends along the gradient; final conditions have multipliers. From the same start and on the same grid they reach the same
+time. There are several close local minima: `multistart` lists them and keeps the best.
 
-What you should see: the bar is pushed to the right first, for a turn to the left. The front wheel goes right, the bicycle falls
-to the left and turns with its lean. Both torques are at bounds nearly all the way, and change sides where their switching
-functions vanish. The bicycle brakes for more than half of the way, so that it turns sooner, and accelerates then: the greatest
-pedal torque all the way, as the source has it, is not the best where one may brake.
+What you should see: countersteering: the bar is first pushed to the right for a turn to the left. The front wheel goes right,
+the bicycle falls to the left and turns with its lean. Both torques are at their bounds nearly throughout, and switch where
+their switching functions vanish. The bicycle brakes for more than half of the time, so that it turns sooner, and then
+accelerates: maximum pedal torque throughout, as in the source, is not optimal where braking is allowed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from functools import cache
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 SPEED, ANGLE = 8.0, math.pi / 4
 STEER, PEDAL = 5.0, 30.0  # N·m
@@ -31,7 +33,7 @@ GUESS = dr.Straight(duration=1.5)
 
 @cache
 def turn() -> dr.OptimalControlProblem:
-    """The maneuver, stated."""
+    """The optimal control problem."""
     return (
         dr.maneuver(bicycle())
         .start(speed=SPEED)
@@ -44,7 +46,7 @@ def turn() -> dr.OptimalControlProblem:
 
 @cache
 def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.MultistartResult:
-    """Local minima by collocation, from a straight guess and others around it."""
+    """Local minima by collocation, from a linear guess and perturbations of it."""
     from_here = dr.RandomGuesses(starts, first=GUESS, amplitude=0.3)
     return dr.multistart(
         turn(), from_here, method=dr.Collocation(intervals=pieces, constant_controls=True), solver=dr.Ipopt(iterations=300)
@@ -52,8 +54,8 @@ def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.MultistartResult:
 
 
 @cache
-def both_derivations(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
-    """By the adjoint and by collocation, on one grid and from one start: the same with pieces twice as long."""
+def both_methods(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
+    """By the adjoint method and by collocation, on the same grid and from the same start, with intervals twice as long."""
     start = turn().solve(dr.Collocation(intervals=pieces // 2, constant_controls=True), guess=GUESS)
     return turn().solve(dr.Adjoint(pieces=pieces), guess=start), turn().solve(
         dr.Collocation(intervals=pieces, constant_controls=True), guess=start
@@ -61,16 +63,14 @@ def both_derivations(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
 
 
 def fastest() -> dr.Solution:
-    """The best that was found."""
+    """The best local minimum found."""
     return searched().best
 
 
 @entry(level="Advanced")
 def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
-    """A bicycle turns by 45° in the least time: countersteer, bang-bang; two roads agree, minima are listed."""
-    from draisine import view
-
-    found, (adjoint, collocation) = searched(pieces, starts), both_derivations(pieces)
+    """A bicycle turns by 45° in minimum time: countersteering, bang-bang torques; two methods agree, local minima are listed."""
+    found, (adjoint, collocation) = searched(pieces, starts), both_methods(pieces)
     best = found.best
     run, steer, pedal = best.trajectory, best.only.input("steer_torque"), best.only.input("pedal_torque")
     reported = best.optimality
@@ -88,8 +88,8 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     assert abs(run.final["heading"] - ANGLE) < 2e-2 and abs(run.final["lean"]) < 2e-2
 
     figures = {
-        "path": view.path(run, snapshots=0.2),
-        "lean_and_steer": view.plot(run, "lean", "steer", "heading", "speed"),
+        "path": track_figure(run, snapshots=0.2),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "heading", "speed"),
         "torques": best.plot(),
     }
     findings = (

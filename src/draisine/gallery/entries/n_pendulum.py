@@ -1,12 +1,11 @@
 """A chain of n masses on massless rods, in Cartesian coordinates: 2 n coordinates, n constraints, nothing eliminated.
 
-What it shows: the pendulum of Thomsen's lecture notes (2005, chapter 3), whose author could not pass the vertical, written with
-the multipliers that the notes left out. There is nothing to pass: no coordinate is singular anywhere. The rods couple neighbors
-alone, so that the augmented matrix of 3 n unknowns has some 10 n entries, and a step costs n times what it costs for one mass.
+What it shows: the pendulum of Thomsen's lecture notes (2005, chapter 3), where the integration stops at the vertical, written
+with the multipliers that the notes left out. No coordinate is singular anywhere. The rods couple only neighbors, so that the
+augmented matrix of 3 n unknowns has some 10 n entries, and a step costs O(n).
 
-What you should see: a chain let go from the horizontal, falling, whipping and tangling up; energy and lengths of the rods kept
-all the while; and the same chain in n angles, whose motion agrees until chaos has blown up what the two roads differ by. The
-longer the chain the sooner they part.
+What you should see: a chain released from the horizontal falls and moves chaotically; energy and rod lengths are conserved; the
+same chain in n angles agrees until chaos has amplified the rounding differences, the sooner the longer the chain.
 
 Axes: x to the side, z up. Rod k leads from mass k − 1 to mass k; its multiplier is its tension.
 """
@@ -28,6 +27,8 @@ from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def cartesian_double_pendulum() -> dr.Equations:
 
 
 def n_pendulum(masses: int = 10, solver: Solver = Solver.AUTO) -> dr.Equations:
-    """A chain of masses on rods in Cartesian coordinates, held by its rods; it starts from the horizontal."""
+    """A chain of masses on rods in Cartesian coordinates with one constraint per rod; it starts from the horizontal."""
     _check(masses)
     q, v, p = _symbols(2 * masses)
     mass, length, gravity = ca.vertsplit(p)
@@ -124,12 +125,12 @@ def _symbols(count: int) -> tuple[ca.SX, ca.SX, ca.SX]:
     return ca.SX.sym("q", count), ca.SX.sym("v", count), ca.SX.sym("p", len(PARAMETERS))
 
 
-# ---------------------------------------------------------------- let go from the horizontal
+# ---------------------------------------------------------------- released from the horizontal
 
 
 @dataclass(frozen=True)
 class Kept:
-    """How well a chain of unit masses and rods keeps what it must, over all steps of a run."""
+    """Conservation errors of a chain of unit masses and rods over all steps of a run."""
 
     masses: int
     steps: int
@@ -139,7 +140,7 @@ class Kept:
 
 
 def kept(masses: int, until: float = 60.0, tolerance: float = 1e-9, solver: Solver = Solver.AUTO) -> Kept:
-    """Let a chain go from the horizontal and look at every step."""
+    """Release a chain from the horizontal and check every step."""
     equations = n_pendulum(masses, solver)
     start = [s.default for s in equations.states]
     run = integrate(prepare(equations), start, until, method=dr.DOP853(rtol=tolerance, atol=tolerance))
@@ -159,7 +160,8 @@ def kept(masses: int, until: float = 60.0, tolerance: float = 1e-9, solver: Solv
 
 @entry(level="Intermediate")
 def n_pendulum_falls(until: float = 60.0, chains: Sequence[int] = (1, 2, 5, 20)) -> Study:
-    """Chains of masses fall from the horizontal and pass every vertical; the same chains in angles, until chaos parts them."""
+    """Chains of masses fall from the horizontal and pass the vertical; the same chains in angles agree until chaos separates
+    them."""
     checks = [kept(masses, until) for masses in chains]
     method = dr.DOP853(rtol=1e-12, atol=1e-12)
     seconds = min(until, 30.0)
@@ -198,33 +200,16 @@ def _first(time: Array, distance: Array, limit: float = 1e-3) -> str:
 
 
 def _snapshots(run: dr.Trajectory, masses: int) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
     x, z = (np.column_stack([np.zeros(len(run.time)), *(run[f"{axis}{k + 1}"] for k in range(masses))]) for axis in "xz")
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.7 * PAGE)
+    with single_panel("x [m]", "z [m]", height=0.7 * PAGE, equal=True) as (drawing, axes):
         for moment in np.arange(0.0, min(3.5, run.time[-1]) + 1e-9, 0.5):
             k = int(np.argmin(np.abs(run.time - moment)))
             axes.plot(x[k], z[k], ".-", markersize=3, linewidth=0.8, label=f"{moment:g} s")
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
-        legend_above(axes, PAGE)
     return drawing
 
 
 def _distances(apart: dict[int, tuple[Array, Array]]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
+    with single_panel("time [s]", "distance of the tips [m]", height=0.45 * PAGE) as (drawing, axes):
         for masses, (time, distance) in apart.items():
             axes.semilogy(time, np.maximum(distance, 1e-16), label=_counted(masses))
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("tips of both roads apart [m]")
-        legend_above(axes, PAGE)
     return drawing

@@ -1,15 +1,14 @@
-"""The rattleback: a boat-shaped stone that spins one way, and refuses the other (Kane & Levinson 1982).
+"""The rattleback: a body that reverses its spin in one direction (Kane & Levinson 1982).
 
-What it shows: a model brought from SymPy's mechanics, with quasi-velocities, a holonomic and two nonholonomic constraints: a body
-rolling on a plane with any smooth surface is not in the vocabulary of graphs, but it is three lines of vectors. And physics: no
-friction, energy conserved, and yet a preferred direction of spin. The ellipsoid's axes and the principal axes of inertia are
-turned a little against each other about the vertical; rolling couples the spin to the rattling in a way that feeds it in one
-direction of spin and starves it in the other.
+What it shows: a model from SymPy's mechanics, with quasi-velocities, one holonomic and two nonholonomic constraints: rolling of
+a general smooth surface on a plane takes three lines of vectors. Energy is conserved, and yet there is a preferred direction of
+spin. The ellipsoid's axes and the principal axes of inertia are rotated slightly against each other about the vertical; rolling
+couples the spin to the pitch oscillation, which grows for one direction of spin and decays for the other.
 
-What you should see: spun to the left, the stone begins to pitch up and down after a second, the spin dies, all its energy
-rattles, and then the rattling dies into a spin to the right. Spun to the right it goes on spinning. Without friction it does not
-do so for ever: a slow rolling from side to side grows until it turns the spin too, four times as late; a little drag eats that,
-and then the stone knows but one direction. Energy is conserved, less the work of the drag; the ground never has to pull.
+What you should see: spun to the left, the body begins to pitch after a second, the spin goes to zero while its energy is in the
+oscillation, and then the oscillation turns into a spin to the right. Spun to the right it continues to spin. Without friction
+not permanently: a slow roll oscillation grows until it reverses the spin too, four times later; a small drag suppresses that.
+Energy is conserved, less the work of the drag; the normal force stays positive.
 
 The surface is an ellipsoid with semi-axes a, b, c; its center lies h above the center of mass. With n the vertical in the body's
 axes, the lowest point lies at −(a² n₁, b² n₂, c² n₃)/√(a² n₁² + b² n₂² + c² n₃²) from the ellipsoid's center. The product of
@@ -25,6 +24,10 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, FAINT, PAGE
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
 # Kane & Levinson (1982): meters, kilograms
 DEFAULTS = {
@@ -55,7 +58,7 @@ UNITS = {
 
 @live(start={"rate_z": -5.0, "roll": 0.01, "pitch": 0.01})
 def rattleback() -> dr.Equations:
-    """A half ellipsoid whose principal axes are turned against its surface, rolling on a plane; by SymPy's vectors."""
+    """A half ellipsoid whose principal axes are rotated against its surface, rolling on a plane; by SymPy's vectors."""
     import sympy as sp
     from sympy.physics.mechanics import Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia
 
@@ -108,9 +111,7 @@ DRAG = 1e-4  # N·m·s: halves the spin in a dozen seconds
 
 @entry(level="Intermediate")
 def rattleback_reverses(until: float = 20.0) -> Study:
-    """A rattleback turns round when spun to the left, and goes on when spun to the right."""
-    from draisine import view
-
+    """A rattleback reverses when spun to the left, and keeps its spin when spun to the right."""
     stone, method = rattleback(), dr.DOP853(rtol=1e-11, atol=1e-13)
     tilt = math.radians(0.5)
     runs = {
@@ -120,7 +121,7 @@ def rattleback_reverses(until: float = 20.0) -> Study:
             start={"rate_z": spin, "rate_x": 0.0, "rate_y": 0.0, "roll": tilt, "pitch": tilt},
             parameters={"drag": drag},
             method=method,
-            samples=max(2, int(400 * until)) + 1,  # it rattles fast
+            samples=max(2, int(400 * until)) + 1,  # fast oscillation
         )
         for drag in (0.0, DRAG)
         for way, spin in (("left", 5.0), ("right", -5.0))
@@ -140,10 +141,10 @@ def rattleback_reverses(until: float = 20.0) -> Study:
         assert right_drag["spin"].max() < 0.0
 
     figures = {
-        "rattleback_left": view.plot(left, "spin", "pitch", "ground_multiplier"),
-        "rattleback_right": view.plot(right, "spin", "roll", "ground_multiplier"),
-        "rattleback_left_path": view.path(left, ["contact"]),
-        "rattleback_left_energy": view.energy(left_drag),
+        "rattleback_left": channel_figure(left, "spin", "pitch", "ground_multiplier"),
+        "rattleback_right": channel_figure(right, "spin", "roll", "ground_multiplier"),
+        "rattleback_left_path": track_figure(left, ["contact"]),
+        "rattleback_left_energy": energy_figure(left_drag),
         "rattleback_spins": _spins(runs),
     }
     findings = (
@@ -166,18 +167,10 @@ def reversal(run: dr.Trajectory) -> float:
 
 def _spins(runs: dict[str, dr.Trajectory]) -> Any:
     """Spin about the vertical against time, all runs."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.5 * PAGE)
+    with single_panel("time [s]", "spin [rad/s]", height=0.5 * PAGE) as (drawing, axes):
         axes.axhline(0.0, color=FAINT, linewidth=0.7)
         for i, (name, run) in enumerate(runs.items()):
             way = "--" if "drag" in name else "-"
             label = name.removeprefix("rattleback_").replace("_", " ")
             axes.plot(run.time, run["spin"], way, color=COLORS[i % 2], label=label)
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("spin [rad/s]")
-        legend_above(axes, PAGE)
     return drawing

@@ -4,11 +4,11 @@
     frame  → front wheel   T_l = (−d − l₁ sin α₁, −l₁ cos α₁, 0)        B_l = Ω_z(α₁) Ω_y(β) Ω_z(−α₁) Ω_z(φ₁)
     frame  → rear wheel    T_r = (d + l₂ sin α₂, −l₂ cos α₂, 0)         B_r = Ω_z(φ₂)
 
-What it shows: the description of the source is the whole input; constraints, energies and equations follow from it by both
-roads, reduced Newton–Euler and energies with Christoffel symbols. The coordinates are the source's nine.
+What it shows: the description of the source is the whole input; constraints, energies and equations follow from it by two
+derivations, reduced Newton–Euler and energies with Christoffel symbols. The coordinates are the source's nine.
 
-What you should see: at 5.5 m/s, knocked to the side, the bicycle steers into its fall, nods a few times and comes upright. With
-the sign of α₁ turned over the bar flies round and it falls, the quicker the faster it goes.
+What you should see: disturbed at 5.5 m/s, the bicycle steers into its fall, oscillates a few times and returns to upright. With
+the sign of α₁ reversed the steering diverges and it falls, the sooner the faster it goes.
 
 How the print is read. Ω_y(a) turns by −a about y, as printed. Wheels spin about z, so u_z stands for u_y in (2). Upright is
 τ_x = 90°: then the frame's y axis points up, z is the axle and points to the left, and the bicycle rides towards −x, steered
@@ -34,6 +34,8 @@ from draisine.expr.expression import Name, Number, cos, sin
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, normal_force_figure
 
 STEER_AXIS, REAR_LEG, FRONT_LENGTH = math.radians(-18), math.radians(-30), 0.6
 REAR_LENGTH = FRONT_LENGTH * math.cos(STEER_AXIS) / math.cos(REAR_LEG)  # both hubs are level at τ_z = 0
@@ -130,9 +132,7 @@ def _coordinate(name: str, unit: str, at: float = 0.0, span: float = 1.2) -> Coo
 
 @entry(level="Intermediate", film="sanjuan_bicycle", charts=("lean", "steer"))
 def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
-    """The bicycle of (42)–(47) knocked to the side at 5.5 m/s, by both roads; and with its steer axis as the signs suggest."""
-    from draisine import view
-
+    """The bicycle of (42)–(47) disturbed at 5.5 m/s, by both derivations; and with the printed sign of its steer axis."""
     bike, method = sanjuan_bicycle(), dr.DOP853(rtol=1e-10, atol=1e-12)
     knocked = {"speed": 5.5, "roll_rate": 0.5}
     run = dr.simulate(bike, until, start=knocked, method=method)
@@ -142,7 +142,7 @@ def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
     apart = max(float(np.max(np.abs(run[name] - again[name]))) for name in names)
 
     assert run.status.complete, run.status
-    assert apart < 1e-7, apart  # one motion by both roads
+    assert apart < 1e-7, apart  # the same motion by both derivations
     for ride in (run, again):
         assert ride.energy_drift is not None and ride.energy_drift < 1e-9
     assert abs(again["rear_wheel_height_multiplier"] - run["rear_wheel_normal_force"]).max() < 1e-5
@@ -150,19 +150,19 @@ def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
     if until >= 5.0:
         late = run.time > 4.0
         assert abs(run["lean"]).max() > math.radians(3) and abs(run["roll_rate"][late]).max() < 0.02  # comes upright
-        assert run["speed"][-1] > run["speed"][0]  # the swing's energy goes into speed
+        assert run["speed"][-1] > run["speed"][0]  # the oscillation's energy goes into speed
 
     figures: dict[str, Any] = {
-        "path": view.path(run, ("rear_wheel", "front_wheel")),
-        "lean_and_steer": view.plot(run, "lean", "steer", "speed"),
-        "normal_forces": view.normal_forces(run),
+        "path": track_figure(run, ("rear_wheel", "front_wheel")),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "speed"),
+        "normal_forces": normal_force_figure(run),
     }
     certificate = dr.certify(bike, states=6)
     assert certificate.passed, str(certificate)
     findings = (
         f"leans {math.degrees(abs(run['lean']).max()):.1f}° at most, {math.degrees(abs(run['lean'][-1])):.2f}° at the end; "
         f"heading {math.degrees(run['heading'][-1]):.1f}°",
-        f"largest difference between the two roads: {apart:.1e}",
+        f"largest difference between the two derivations: {apart:.1e}",
         f"with alpha_1 = +18°, the axis leaning forward: {crossed.status}",
         str(certificate),
     )

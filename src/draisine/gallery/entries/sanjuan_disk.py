@@ -1,14 +1,13 @@
 """The matrices of the falling rolling disk, as printed by Sanjuan Szklarz & Jarzębowska (section VII.A) and as they are.
 
-What it shows: equations for people as a check on print. M, C, g and D of the disk with three moments of inertia are derived in
-symbols by the road of the source itself (energies, Christoffel symbols, wheel constraint (2)) and held against its page, entry
-by entry.
+What it shows: a check of printed equations. M, C, g and D of the disk with three moments of inertia are derived symbolically by
+the source's own method (energies, Christoffel symbols, wheel constraint (2)) and compared entry by entry.
 
-What you should see: the constraints and the diagonal of M are right, once the names are put in order. Off the diagonal M lacks
-I₃ sin θ between heading and spin, which is what makes a spinning disk stand up, and (I₂ − I₁) sin ψ cos ψ cos θ between lean and
-heading, which vanishes for a disk. C follows from that diagonal, but lacks its own diagonal, so that Ṁ − 2C is not even skew
-for the matrix printed; with M complete, all its entries grow. And what the missing terms do: with the printed kinetic energy a
-disk falls in 1.11 s however fast it rolls, as if it did not spin.
+What you should see: the constraints and the diagonal of M are correct once names are matched. Off the diagonal M lacks I₃ sin θ
+between heading and spin, the gyroscopic coupling that stabilizes a rolling disk, and (I₂ − I₁) sin ψ cos ψ cos θ between lean
+and heading, which vanishes for a disk. C follows from that diagonal, but lacks its own diagonal, so that Ṁ − 2C is not skew
+even for the printed matrix; with M complete, all its entries have more terms. Effect of the missing terms: with the printed
+kinetic energy a disk falls in 1.11 s at any speed, as if it did not spin.
 
 How the print is read. The list of coordinates is (x, y, z, θ, φ, ψ), but rows and columns 4, 5, 6 belong to ψ, θ, φ; ẋ, ẏ, ż in C
 and in the constraints mean ψ̇, θ̇, φ̇, and ψ̇, θ̇, φ̇ in the constraints mean ẋ, ẏ, ż. I₃ is the moment about the axle, I₁ about x, I₂
@@ -26,6 +25,8 @@ import draisine as dr
 from draisine.gallery.entries.disk import put_disk
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.symbolic.rendering.simplify import reduced
+from draisine.view.plots.trajectories import channel_figure
 
 COORDINATES = ("x", "y", "z", "ψ", "θ", "φ")  # in the order of the printed rows
 NAMES = ("disk_x", "disk_y", "disk_z", "psi", "theta", "phi")
@@ -102,7 +103,7 @@ def printed_matrices(known: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def compare_with_print() -> tuple[Entry, ...]:
-    """Every entry of M, C and D that is not zero in the print or in truth. Leans stay within ±90°."""
+    """Every entry of M, C and D that is nonzero as printed or as derived. Leans stay within ±90°."""
     from sympy import Abs, cos, sign
 
     reported = dr.symbolic(sanjuan_disk()).simplified()
@@ -126,10 +127,8 @@ def compare_with_print() -> tuple[Entry, ...]:
 
 
 def _short(entry: Any, rates: tuple[Any, ...]) -> Any:
-    """An entry that is constant or linear in the rates, each coefficient made short by itself."""
+    """An entry that is constant or linear in the rates, with each coefficient simplified separately."""
     from sympy import expand_trig, factor_terms
-
-    from draisine.symbolic.rendering.simplify import reduced
 
     entry = expand_trig(entry)
     still = reduced(entry.xreplace(dict.fromkeys(rates, 0)))
@@ -180,9 +179,7 @@ def by_the_print() -> dr.Equations:
 
 @entry(level="Advanced")
 def sanjuan_disk_matrices(until: float = 2.0) -> Study:
-    """The printed matrices of the rolling disk against the derived ones, entry by entry, and what the missing terms do."""
-    from draisine import view
-
+    """The printed matrices of the rolling disk against the derived ones, entry by entry, and the effect of missing terms."""
     entries = compare_with_print()
     verdict = {entry.name: entry.right for entry in entries}
     assert all(entry.right for entry in entries if entry.matrix == "D" or (entry.matrix == "M" and entry.row == entry.column))
@@ -212,7 +209,7 @@ def sanjuan_disk_matrices(until: float = 2.0) -> Study:
         f"with the printed kinetic energy: {other.status}, and at rest: {resting.status}",
     )
     figures = {
-        "disk": view.plot(run, "theta", "phi_rate", "speed"),
-        "by_the_print": view.plot(other, "theta", "phi_rate", "speed"),
+        "disk": channel_figure(run, "theta", "phi_rate", "speed"),
+        "by_the_print": channel_figure(other, "theta", "phi_rate", "speed"),
     }
     return Study("Printed and derived matrices of the rolling disk", {"disk": run, "by_the_print": other}, figures, findings)

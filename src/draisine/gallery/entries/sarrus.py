@@ -1,13 +1,13 @@
-"""Sarrus's linkage as a lifting table: hinges alone guide a platform along a straight line, and more of them than would do.
+"""Sarrus's linkage as a lifting table: hinges guide a platform along a straight line, with redundant constraints.
 
 What it shows: a mechanism in space with several loops and *redundant* constraints. Four legs of two bars each, hinged about
 horizontal axes, carry a platform. Each leg keeps the platform from moving across its plane and from turning out of it; two legs
-in different planes are enough (P. F. Sarrus, 1853), the other two say the same again. By counting, 9 hinges in the tree less 15
-residuals of the three closings leave less than nothing; the table goes up and down all the same. The repeated rows are found
-and named when the equations are derived, watched during a run, and not solved for.
+in different planes are enough (P. F. Sarrus, 1853), the other two are redundant. A count of 9 hinges in the tree less 15
+residuals of the three loop closures would leave no degree of freedom; the table has one. Redundant rows are detected and named
+when the equations are derived, monitored during a run, and not solved for.
 
-What you should see: let go, the table falls straight down without tilting, every leg alike, and the time it takes is that of a
-system with one freedom.
+What you should see: released, the table falls straight down without tilting, all legs move alike, and the motion is that of a
+system with one degree of freedom.
 
 By hand, α the lean of the lower bars from the vertical, l and m length and mass of a bar, M the mass of the platform:
 
@@ -30,6 +30,9 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 
@@ -38,7 +41,7 @@ LEGS = (("east", "y", 1, (1, 0)), ("north", "x", -1, (0, 1)), ("west", "y", -1, 
 
 
 def sarrus_lift() -> Model:
-    """A platform on four legs of two hinged bars each; two of them would guide it."""
+    """A platform on four legs of two hinged bars each; two legs would be enough."""
     m = Model("sarrus_lift", "lifting table on four hinged legs, twice as many as needed")
     length = m.parameter("l_bar", 0.5, "m")
     mass = m.parameter("m_bar", 1.2, "kg")
@@ -74,7 +77,7 @@ def _span(sense: int, low: float, high: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """The table as a system with one freedom: see the head of this file."""
+    """The table as a system with one degree of freedom: see the head of this file."""
 
     length: float
     bar: float
@@ -93,7 +96,7 @@ class ClosedForm:
         return (8 * self.bar + 2 * self.platform) * self.gravity * self.length * np.cos(lean)
 
     def rate(self, lean: Reals, start: float) -> Reals:
-        """α̇ after the table was let go at `start`."""
+        """α̇ after release at `start`."""
         return np.sqrt(2 * (self.potential(np.asarray(start)) - self.potential(lean)) / self.inertia(lean))
 
     def acceleration(self, lean: Reals, rate: Reals) -> Reals:
@@ -110,9 +113,7 @@ class ClosedForm:
 
 @entry(level="Intermediate", film="fall")
 def sarrus_lift_falls(until: float = 0.3) -> Study:
-    """A lifting table on four legs falls straight down although its constraints repeat each other."""
-    from draisine import view
-
+    """A lifting table on four legs with redundant constraints falls straight down."""
     model, start = sarrus_lift(), 0.3
     equations = dr.derive(model)
     said = [note for note in equations.notes if "repeats" in note]
@@ -122,7 +123,7 @@ def sarrus_lift_falls(until: float = 0.3) -> Study:
 
     assert run.status.complete, run.status
     rows = sum(constraint.level == "velocity" for constraint in equations.constraints)
-    assert len(equations.velocities) - (rows - len(said)) == 1, (rows, said)  # one freedom is left
+    assert len(equations.velocities) - (rows - len(said)) == 1, (rows, said)  # one degree of freedom is left
     height = float(np.max(np.abs(run["height"] - 2 * exact.length * np.cos(lean))))
     aside = max(float(np.max(np.abs(run[name]))) for name in ("sideways_x", "sideways_y", "tilt_x", "tilt_y"))
     uneven = float(np.max(np.abs(rate - exact.rate(lean, start))))
@@ -130,9 +131,9 @@ def sarrus_lift_falls(until: float = 0.3) -> Study:
     assert height < 1e-10 and aside < 1e-10, (height, aside)
     assert uneven < 1e-7 and load < 1e-7, (uneven, load)
 
-    figures = {"fall": view.plot(run, "height", "east_foot_rate"), "load": _load(run, exact)}
+    figures = {"fall": channel_figure(run, "height", "east_foot_rate"), "load": _load(run, exact)}
     findings = (
-        f"{len(said)} of {rows} rows repeat others and are watched only; one freedom is left",
+        f"{len(said)} of {rows} rows are redundant and only monitored; one degree of freedom is left",
         f"falls from {run['height'][0]:.4f} to {run['height'][-1]:.4f} m in {until:g} s, off the vertical by {aside:.0e} at most",
         f"lean's rate within {uneven:.0e} rad/s of the closed form, load of a leg within {load:.0e} N of a quarter of M(g + z̈)",
     )
@@ -140,12 +141,7 @@ def sarrus_lift_falls(until: float = 0.3) -> Study:
 
 
 def _load(run: dr.Trajectory, exact: ClosedForm) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("lean of the lower bars [°]", "load of a leg [N]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         degrees = np.degrees(run["east_foot"])
         for leg in ("north", "west", "south"):
             axes.plot(degrees, -run[f"{leg}_top_z_multiplier"], label=f"{leg} leg")
@@ -153,7 +149,4 @@ def _load(run: dr.Trajectory, exact: ClosedForm) -> Any:
         axes.plot(degrees[::20], by_hand[::20], "o", markersize=3, label="M(g + z̈)/4")
         axes.axhline(exact.platform * exact.gravity / 4, linestyle=":", color="gray", label="at rest")
         axes.set_xlim(math.floor(degrees[0]), math.ceil(degrees[-1]))
-        axes.set_xlabel("lean of the lower bars [°]")
-        axes.set_ylabel("load of a leg [N]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

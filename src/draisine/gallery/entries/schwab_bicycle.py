@@ -1,14 +1,13 @@
 """The bicycle of Thomsen's lecture notes (2005), chapter 6: the earlier benchmark of Schwab, Meijaard & Papadopoulos (2005).
 
-What it shows: the chapter's figures, 6.5 to 6.7: eigenvalues against speed, the root locus, and what a lean or a steer of π/10
-does at 5.6 m/s, a speed at which every small deviation decays. The chapter integrates linear equations; here the whole bicycle
-is moved as well.
+What it shows: the chapter's figures, 6.5 to 6.7: eigenvalues against speed, the root locus, and the responses to a lean or a
+steer of π/10 at 5.6 m/s, a speed at which every small deviation decays. The chapter integrates linear equations; here the
+nonlinear equations are integrated as well.
 
-What you should see: weave becomes stable at 4.30 m/s and capsize unstable at 6.06 m/s. The linear bicycle comes back from both
-starts, with a few swings in the first two seconds and then slowly (a tenth of the lean is lost each second), as the chapter says.
-The bicycle itself does not: π/10 is too much, it goes round in a tightening circle and falls. From up to 13° it comes back, and
-the smaller the start the more its motion is the linear one; the difference falls with the cube of the start, since left and right
-are alike.
+What you should see: weave becomes stable at 4.30 m/s and capsize unstable at 6.06 m/s. The linear model returns to upright from
+both starts, with a few oscillations in the first two seconds and then slowly (the lean decays by a tenth each second), as in
+the chapter. The nonlinear one does not: from π/10 it enters a tightening circle and falls. From up to 13° it recovers, and the
+difference from the linear response is of third order in the initial value, by left-right symmetry.
 """
 
 from __future__ import annotations
@@ -25,6 +24,9 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bisect
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLORS, PAGE, style
 
 # what differs from the later benchmark; our axes (z up), so the product of inertia has the other sign
 CHANGED = {
@@ -60,7 +62,7 @@ def linear_response(model: Model, start: dict[str, float], times: NDArray[np.flo
 
 
 def response(model: Model, start: dict[str, float], until: float) -> dr.Trajectory:
-    """The whole bicycle, from rest in lean and steer but for the start, until it leans 50°: tires let go before that."""
+    """The nonlinear bicycle from given initial values, until it leans 50°: tires lose grip before that."""
     still = {"speed": SPEED, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0}
     method = dr.DOP853(rtol=1e-10, atol=1e-12)
     lost = dr.Event("lost", "abs(lean) - 50*pi/180", "stop", description="lean passed 50°")
@@ -69,7 +71,7 @@ def response(model: Model, start: dict[str, float], until: float) -> dr.Trajecto
 
 @entry(level="Intermediate")
 def schwab_bicycle_responds(until: float = 40.0) -> Study:
-    """Chapter 6 of Thomsen's notes: root locus, and responses at 5.6 m/s; the linear bicycle comes back, the whole one falls."""
+    """Chapter 6 of Thomsen's notes: root locus, and responses at 5.6 m/s; the linear model recovers, the nonlinear one falls."""
     model = schwab_bicycle()
     found = dr.modes(model, speed=np.linspace(0, 10, 401), states=("lean", "steer"))
     _, weave, capsize = found.critical()
@@ -101,7 +103,7 @@ def schwab_bicycle_responds(until: float = 40.0) -> Study:
 
 
 def _largest_lean(model: Model) -> tuple[float, float]:
-    """A lean from which the whole bicycle comes back at 5.6 m/s, and a slightly larger one from which it does not."""
+    """A lean from which the nonlinear bicycle recovers at 5.6 m/s, and a slightly larger one from which it does not."""
 
     def comes_back(lean: float) -> bool:
         run = response(model, {"lean": lean}, 40.0)
@@ -111,10 +113,6 @@ def _largest_lean(model: Model) -> tuple[float, float]:
 
 
 def _responses(times: NDArray[np.float64], linear: NDArray[np.float64], large: dr.Trajectory, small: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
         drawing, both = panels(2, PAGE, 0.7 * PAGE)
         for axes, name, column in zip(both, ("lean", "steer"), (0, 1), strict=True):

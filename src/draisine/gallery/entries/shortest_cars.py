@@ -1,13 +1,13 @@
-"""Shortest paths of a car with a least turning radius: forward only (Dubins), and with reverse (Reeds & Shepp).
+"""Shortest paths of a car with a minimum turning radius: forward only (Dubins), and with reverse (Reeds & Shepp).
 
 What it shows: phases. The shortest path is a word of full left, full right and straight; with one phase for each letter the
-lengths of the arcs are the only unknowns, and the length comes out to 1e-6 and better. Stated plainly, as one phase with
-bounded curvature, the same path is found to 1e-3 from a rough drive; corners of the control fall within intervals there. The
-exact lengths come from all words in closed form (`shortest_words.py`).
+lengths of the arcs are the only unknowns, and the length is found to 1e-6 or better. As one phase with bounded curvature the
+same path is found to 1e-3 from a rough guess, since switches of the control fall inside intervals. The exact lengths come from
+all words in closed form (`shortest_words.py`).
 
-What you should see: on the left a car that must come back beside its start, facing the other way: right, left for most of a
-circle, right; and one that goes right, straight, left. On the right the same car with a reverse gear parks sideways by one
-radius with two cusps, and turns about in a three-point turn of length π. Lines are the words, dots the plain solution.
+What you should see: on the left a car that returns beside its start in the opposite direction: right, left for most of a
+circle, right; and one that goes right, straight, left. On the right the same car with reverse parks sideways by one radius with
+two cusps, and makes a three-point turn of length π. Lines are the words, dots the one-phase solution.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import sympy as sp
 import draisine as dr
 from draisine.gallery.entries.shortest_words import TURN, Word, dubins, length, reeds_shepp
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 Goal = tuple[float, float, float]  # m, m, rad; the least radius is 1 m, the speed 1 m/s
 
@@ -30,13 +32,13 @@ _UNITS = {_x: "m", _y: "m", _heading: "rad", _turn: "rad/s", _speed: "m/s", _cur
 
 
 def dubins_car() -> dr.Equations:
-    """A car at 1 m/s, forward, that turns as it likes up to a bound."""
+    """A car at 1 m/s, forward only, with bounded turn rate."""
     rates = {_x: sp.cos(_heading), _y: sp.sin(_heading), _heading: _turn}
     return dr.first_order("dubins_car", rates, inputs=[_turn], units={s: _UNITS[s] for s in (_x, _y, _heading, _turn)})
 
 
 def reeds_shepp_car() -> dr.Equations:
-    """A car that drives forward and backward on a curvature up to a bound."""
+    """A car that drives forward and backward with bounded curvature."""
     rates = {_x: _speed * sp.cos(_heading), _y: _speed * sp.sin(_heading), _heading: _speed * _curvature}
     units = {s: _UNITS[s] for s in (_x, _y, _heading, _speed, _curvature)}
     return dr.first_order("reeds_shepp_car", rates, inputs=[_speed, _curvature], units=units)
@@ -44,14 +46,14 @@ def reeds_shepp_car() -> dr.Equations:
 
 @dataclass(frozen=True)
 class Drive:
-    """From the origin, heading along x, to a goal."""
+    """A drive from the origin, heading along x, to a goal."""
 
     goal: Goal
     reverse: bool
 
     @property
     def word(self) -> Word:
-        """The shortest, in closed form."""
+        """The shortest word, in closed form."""
         return (reeds_shepp if self.reverse else dubins)(*self.goal)
 
     @property
@@ -68,7 +70,7 @@ class Drive:
         return {"speed": math.copysign(1.0, piece), "curvature": turn} if self.reverse else {"turn": turn}
 
     def rough(self) -> list[dr.Trajectory]:
-        """The word driven with every arc a fifth too long: near the goal's way, but not to the goal."""
+        """The word with every arc a fifth too long: an initial guess near the solution."""
         runs: list[dr.Trajectory] = []
         place = {"x": 0.0, "y": 0.0, "heading": 0.0}
         for kind, piece in self.word:
@@ -77,11 +79,11 @@ class Drive:
         return runs
 
     def finish(self) -> dict[str, float]:
-        """The goal, its heading with the full turns that the word makes."""
+        """The goal, with the full turns of the word in its heading."""
         return {"x": self.goal[0], "y": self.goal[1], "heading": sum(TURN[kind] * piece for kind, piece in self.word)}
 
     def rough_in_one(self) -> dr.Trajectory:
-        """The rough drive as one run, its controls as laws in time."""
+        """The rough drive as one run, its controls as functions of time."""
         ends = [1.2 * abs(piece) for _, piece in self.word]
         held = [self.held(kind, piece) for kind, piece in self.word]
         laws = {name: str(values) for name, values in held[-1].items()}
@@ -92,7 +94,7 @@ class Drive:
 
 @cache
 def by_arcs(drive: Drive) -> dr.Solution:
-    """One phase for each letter; only their durations are unknown."""
+    """One phase for each letter; only the durations are unknown."""
     model = drive.model
     phases = [
         dr.maneuver(model).inputs(**drive.held(kind, piece)).duration(1e-3, 7).minimize("time") for kind, piece in drive.word
@@ -106,7 +108,7 @@ def by_arcs(drive: Drive) -> dr.Solution:
 
 @cache
 def plainly(drive: Drive) -> dr.Solution:
-    """One phase with bounded controls, begun from the rough drive."""
+    """One phase with bounded controls, from the rough drive as initial guess."""
     stated = dr.maneuver(drive.model).start(x=0, y=0, heading=0).finish(**drive.finish())
     bounds = {"speed": (-1, 1), "curvature": (-1, 1)} if drive.reverse else {"turn": (-1, 1)}
     stated = stated.bounds(**bounds).duration(0.5, 20).minimize("time")
@@ -122,7 +124,7 @@ DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "description": ABO
 
 @entry(level="Intermediate")
 def shortest_cars() -> Study:
-    """Shortest paths of cars with a least turning radius, forward only and with reverse, against all words in closed form."""
+    """Shortest paths of cars with a minimum turning radius, forward only and with reverse, against all words in closed form."""
     findings, runs = [], {}
     for name, drive in DRIVES.items():
         arcs, plain, exact = by_arcs(drive), plainly(drive), length(drive.word)
@@ -139,11 +141,8 @@ def shortest_cars() -> Study:
 
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.62 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.62 * PAGE)
         panels = drawing.subplots(1, 2)
         for axes, names, title in zip(
             panels, (("home", "round"), ("sideways", "description")), ("forward only", "with reverse"), strict=True

@@ -3,11 +3,11 @@
 L. E. Dubins (1957): forward only, the shortest path is one of the words LSL, LSR, RSL, RSR, LRL, RLR. J. A. Reeds & L. A. Shepp
 (1990): with reverse, one of CSC, CCC, CCCC, CCSC, CSCC, CCSCC with cusps in between.
 
-All words are solved by one thought. Let a word begin with L by the angle t and end with a circle arc by v, with a middle
-between. In complex numbers, start at 0 with heading 0 and finish at z with heading h: the first circle's center is i, the
-last one's z ± i e^{ih} (+ for L). Seen from the first center the last one is at d = z ± i e^{ih} − i. The middle alone, begun
-at 0, moves it to m(u), and the first arc turns that:  d = e^{it} m(u).  So |m(u)| = |d| gives u, arguments give t, headings
-give v. Words that begin with R are those of the mirrored finish. Candidates are checked by driving them.
+All words are solved by one argument. Let a word begin with L by the angle t and end with a circle arc by v, with a middle
+between. In complex numbers, start at 0 with heading 0 and finish at z with heading h: the first circle's center is i, the last
+one's z ± i e^{ih} (+ for L). Seen from the first center the last one is at d = z ± i e^{ih} − i. The middle alone, begun at 0,
+moves it to m(u), and the first arc turns that: d = e^{it} m(u). So |m(u)| = |d| gives u, arguments give t, headings give v.
+Words that begin with R are those of the mirrored finish. Candidates are checked by driving them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXACT = 1e-9
 
 
 def driven(word: Word, begin: Pose = (0j, 0.0)) -> Pose:
-    """Where a word ends."""
+    """Final pose of a word."""
     z, h = begin
     for kind, length in word:
         side = TURN[kind]
@@ -62,7 +62,7 @@ def _words(z: complex, h: float, forward: bool) -> Iterator[Word]:
 
 
 def _closed(middle: Word, last: str, d: complex, h: float, forward: bool) -> Word:
-    """First and last arc for a given middle."""
+    """First and last arc for a given middle part."""
     place, heading = driven(middle)
     m = place + TURN[last] * 1j * cmath.exp(1j * heading) - 1j
     t = cmath.phase(d) - cmath.phase(m)
@@ -72,7 +72,7 @@ def _closed(middle: Word, last: str, d: complex, h: float, forward: bool) -> Wor
 
 
 def _middles(last: str, distance: float, forward: bool) -> Iterator[Word]:
-    """Middles that bring the last center to this distance from the first."""
+    """Middle parts with this distance between the first and the last center."""
     if last == "L" and distance <= 4:  # LRL: |m| = 4 |sin(u/2)|
         u = 2 * math.asin(distance / 4)
         yield from ((("R", a),) for a in ((u, 2 * math.pi - u) if forward else (u, -u)))

@@ -1,19 +1,18 @@
-"""Re-entry of a shuttle along a prescribed path: which angle of attack and which bank keep it there?
+"""Re-entry of a shuttle along a prescribed path: angle of attack and bank by inverse dynamics of index 2 and 3.
 
-What it shows: a prescribed path makes the controls unknowns and the equations differential-algebraic (Brenan, Campbell & Petzold
-1996, section 6.3; Thomsen 2005, chapter 8). With the flight-path angle and the azimuth given in time the index is 2: one
-differentiation brings the controls in. With the altitude in place of the flight-path angle it is 3. The start follows from
-the hidden constraints.
+What it shows: a prescribed path makes the controls unknowns and the equations differential-algebraic (Brenan, Campbell &
+Petzold 1996, section 6.3; Thomsen 2005, chapter 8). With the flight-path angle and the azimuth given in time the index is 2:
+the controls appear after one differentiation. With the altitude in place of the flight-path angle it is 3. The initial state
+follows from the hidden constraints.
 
-What you should see: angle of attack 2.67287° and bank −0.0522096° at the start, the values of Brenan et al.; the index in words.
-The shuttle comes down from 30 to 4 km in 300 s and slows from 3658 to 437 m/s; after a dip of 0.03° the angle of attack rises, as
-Brenan et al. have it (in the notes, with other aerodynamics, it falls), and the bank goes to 50° and back. Three treatments
-agree: the path put into the equations (index 1), the path differentiated and kept (index 2), and controls of a free shuttle found
-by `follow`. Where only the differentiated path is integrated, the shuttle flies beside the path with its slope (figure 8.14).
-
-Errors fall with the step as the theory has it: of Radau IIA with three stages by order 5 for the states and 3 for the controls
-where the system is stepped as posed (index 2), and by order 5 for both after reduction to index 1. The path of the notes hides
-the difference: it is a parabola in time, which three stages differentiate exactly. Along exponentials it shows.
+What you should see: angle of attack 2.67287° and bank −0.0522096° at the start, the values of Brenan et al.; the reported
+index. The shuttle comes down from 30 to 4 km in 300 s and slows from 3658 to 437 m/s; after a dip of 0.03° the angle of attack
+rises, as Brenan et al. have it (in the notes, with other aerodynamics, it falls), and the bank goes to 50° and back. Three
+formulations agree: the path substituted into the equations (index 1), the path differentiated and stabilized (index 2), and the
+controls of a free shuttle from `follow`. If only the differentiated path is integrated, the shuttle flies beside the path in
+parallel (figure 8.14). Convergence orders agree with theory: Radau IIA with three stages has order 5 for the states and 3 for
+the controls on the index-2 system, and order 5 for both after reduction to index 1. The path of the notes hides the difference:
+it is a parabola in time, which three stages differentiate exactly. Exponentials show it.
 
 Of the printed equations, (8.2.9) has the wrong sign before cos λ cos γ; the aerodynamics are those of the original problem,
 C_L = 0.01 α (α in degrees), C_D = 0.04 + 0.1 C_L², with an exponential atmosphere. Units are meters and kilograms here.
@@ -32,6 +31,9 @@ import sympy as sp
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.simulation.methods.selection import Method
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLUMN, PAGE, style
 
 FOOT = 0.3048  # m
 SLUG = 0.45359237 * 9.80665 / FOOT  # kg
@@ -119,12 +121,12 @@ def _posed(name: str, path: dict[str, sp.Expr]) -> dr.Equations:
 
 
 def shuttle() -> dr.Equations:
-    """A shuttle whose flight-path angle and azimuth are prescribed: angle of attack and bank are sought; index 2."""
+    """A shuttle with prescribed flight-path angle and azimuth; angle of attack and bank are unknown; index 2."""
     return _posed("shuttle", {"path": PATH_ANGLE, "turn": AZIMUTH})
 
 
 def shuttle_along_exponentials() -> dr.Equations:
-    """A shuttle whose angles run between the same values as exponentials of time, no polynomials; index 2."""
+    """A shuttle with the same end values of the angles but exponentials of time in place of polynomials; index 2."""
     along = (sp.exp(t / 100) - 1) / (math.exp(3) - 1)  # 0 at the start, 1 after 300 s
     return _posed(
         "shuttle_along_exponentials", {"path": gamma + DEGREE * (1 + 9 * along), "turn": A - DEGREE * (45 + 90 * along)}
@@ -132,12 +134,12 @@ def shuttle_along_exponentials() -> dr.Equations:
 
 
 def shuttle_at_altitude() -> dr.Equations:
-    """A shuttle whose altitude and azimuth are prescribed: angle of attack and bank are sought; index 3."""
+    """A shuttle with prescribed altitude and azimuth; angle of attack and bank are unknown; index 3."""
     return _posed("shuttle_at_altitude", {"descent": ALTITUDE, "turn": AZIMUTH})
 
 
 def shuttle_with_path_put_in() -> dr.Equations:
-    """A shuttle whose prescribed angles stand in the equations as functions of time: four states are left; index 1."""
+    """A shuttle with the prescribed angles substituted as functions of time: four states are left; index 1."""
     angle, turn = sp.solve(PATH_ANGLE, gamma)[0], sp.solve(AZIMUTH, A)[0]
     known, slopes = {gamma: angle, A: turn}, rates()
     return dr.semi_explicit(
@@ -169,13 +171,13 @@ def free_shuttle() -> dr.Equations:
 
 
 def beginning() -> dict[str, float]:
-    """The states at the start; the controls follow."""
+    """The initial states; the controls follow."""
     return {name: value for name, (_, value) in STATES.items()}
 
 
 @entry(level="Advanced")
 def shuttle_poses() -> Study:
-    """A shuttle on a prescribed path: the index of both ways to prescribe it, and the controls at the start."""
+    """A shuttle on a prescribed path: the index for both prescriptions, and the initial controls."""
     by_angle, by_altitude = shuttle(), shuttle_at_altitude()
     reports = [dr.index_of(e, beginning(), elsewhere=0) for e in (by_angle, by_altitude)]
     attack, bank = (reports[0].point[name] / DEGREE for name in CONTROLS)
@@ -201,7 +203,7 @@ REPORTED = ("altitude", "speed", "attack", "bank")
 
 @dataclass(frozen=True)
 class Treatment:
-    """A method with a fixed step, and what is stepped: the system as posed, or with its index reduced to 1 or to 0."""
+    """A method with a fixed step, and the system it integrates: as given, or with its index reduced to 1 or to 0."""
 
     method: Callable[[float], Method]
     index: int
@@ -220,7 +222,7 @@ Errors = dict[float, dict[str, float]]  # by step, then by what is told; relativ
 
 
 def errors_against_step(posed: dr.Equations) -> dict[str, Errors]:
-    """Errors of all treatments after 300 s along a path posed at index 2."""
+    """Errors of all treatments after 300 s along a path given at index 2."""
     forms = {0: dr.reduce_index(posed), 1: dr.reduce_index(posed, implicit=True), 2: posed}
     best = dr.simulate(forms[0], LAST, start=beginning(), method=dr.DOP853(rtol=1e-13, atol=1e-13), samples=2)
     found = {}
@@ -245,7 +247,7 @@ def orders(errors: Errors) -> dict[str, float]:
 
 @entry(level="Advanced")
 def shuttle_returns() -> Study:
-    """A shuttle flies along a prescribed path for 300 s: histories, three treatments, drift, error against step."""
+    """A shuttle flies along a prescribed path for 300 s: time histories, three formulations, drift, error against step size."""
     tight = dr.DOP853(rtol=1e-12, atol=1e-12)
     open_states = {name: value for name, value in beginning().items() if name not in FLOWN}
     at_altitude = {name: value for name, value in open_states.items() if name != "altitude"}
@@ -276,8 +278,8 @@ def shuttle_returns() -> Study:
     assert attack[-1] > 2.5 * attack[0] and np.diff(attack[20:]).min() > 0  # after a dip of 0.03° it rises all the way
     assert 49 < bank.max() < 51
     assert np.abs(best["path_residual"]).max() < 1e-11 and np.abs(runs["index_3"]["descent_residual"]).max() < 1e-7
-    assert np.abs(_off(beside) - 0.5).max() < 1e-8  # the constant of integration: it stays where it began
-    assert np.abs(_off(coarse)).max() > 100 * np.abs(_off(held)).max()  # errors of steps that nobody corrects
+    assert np.abs(_off(beside) - 0.5).max() < 1e-8  # the constant of integration is kept
+    assert np.abs(_off(coarse)).max() > 100 * np.abs(_off(held)).max()  # errors of steps that are not corrected
     assert all(3.5 < order < 4.6 for order in orders(parabolas["RK4, reduced"]).values()), orders(parabolas["RK4, reduced"])
     slow, quick = (orders(exponentials[f"Radau, index {index}"])["attack"] for index in (2, 1))
     assert abs(slow - 3) < 0.2 and abs(quick - 5) < 0.2, (slow, quick)
@@ -287,7 +289,7 @@ def shuttle_returns() -> Study:
         f"altitude {best['altitude'][0] / 1000:.2f} km → {best['altitude'][-1] / 1000:.3f} km, "
         f"speed {best['speed'][0]:.1f} → {best['speed'][-1]:.2f} m/s; angle of attack rises to {attack[-1]:.3f}°, "
         f"bank up to {bank.max():.2f}°, {bank[-1]:.2f}° at the end",
-        *(f"{name}: differs by {value:.1e} (relative) from its other road" for name, value in apart.items()),
+        *(f"{name}: differs by {value:.1e} (relative) from its other formulation" for name, value in apart.items()),
         f"only the differentiated path integrated, begun 0.5° beside it: it stays there, to {np.ptp(_off(beside)):.0e}° "
         "over 300 s (figure 8.14)",
         f"the same begun on the path, RK4 with steps of 10 s: {np.abs(_off(coarse)).max():.1e}° off; with the path kept "
@@ -320,7 +322,7 @@ def _table(path: str, found: dict[str, Errors]) -> list[str]:
 
 
 def _by_slopes() -> dr.Equations:
-    """The differentiated path in the place of the path: six states, index 1, as integrated for figure 8.14."""
+    """The differentiated path in place of the path: six states, index 1, as integrated for figure 8.14."""
     slopes = rates()
     return _posed("shuttle_by_slopes", {"path": slopes[gamma] + PATH_ANGLE.diff(t), "turn": slopes[A] + AZIMUTH.diff(t)})
 
@@ -331,9 +333,6 @@ def _off(run: dr.Trajectory) -> Any:
 
 
 def _descent(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         figure, (high, fast) = panels(2, PAGE, 4.2)
         for name, label in (("followed", "flight-path angle prescribed"), ("index_3", "altitude prescribed")):
@@ -347,9 +346,6 @@ def _descent(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _controls(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         figure, (pitch, roll) = panels(2, PAGE, 4.2)
         for name, label in (("followed", "flight-path angle prescribed"), ("index_3", "altitude prescribed")):
@@ -363,9 +359,6 @@ def _controls(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _drift(beside: dr.Trajectory, best: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLUMN, style
-
     with style():
         figure, (axes,) = panels(1, COLUMN, 2.8)
         axes.plot(beside.time, np.degrees(beside["path_angle"]), label="its slope alone")
@@ -377,10 +370,6 @@ def _drift(beside: dr.Trajectory, best: dr.Trajectory) -> Any:
 
 
 def _steps(found: dict[str, Errors]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         figure, (states, sought) = panels(2, PAGE, 5.0)
         for axes, name in ((states, "altitude"), (sought, "attack")):

@@ -1,17 +1,17 @@
-"""How far to the side can a shuttle land? Maximum cross-range of the vehicle of chapter 8.
+"""Maximum cross-range of a shuttle, the vehicle of chapter 8.
 
-What it shows: a flight over the turning Earth with bounds on what the vehicle and its crew can take. It is the shuttle of
+What it shows: optimal control of a flight over the rotating Earth with bounds on load and angles. It is the shuttle of
 `shuttle.py` (Brenan, Campbell & Petzold 1996; Thomsen 2005, chapter 8), with its aerodynamics, its atmosphere and its start:
-100 000 ft, 12 000 ft/s, 1° down; but on the equator, flying east. Angle of attack and bank are sought that bring it as far
-north as possible, to where a landing begins: 80 000 ft, 2500 ft/s, between level and 10° down.
+100 000 ft, 12 000 ft/s, 1° down; but on the equator, flying east. Angle of attack and bank maximize the distance to the north,
+at final conditions where a landing begins: 80 000 ft, 2500 ft/s, between level and 10° down.
 
     angle of attack  0 … 20°        bank  −89 … 89°         load (lift and drag)  at most 2.5 g
     flight path      −30 … 30°      altitude  0 … 60 km     duration  100 … 3000 s
 
-What you should see: it pulls up first, as hard as the load allows, to where the air is thin; then it banks by 76° to the left
-and less and less as the turn is done, at the greatest angle of attack it may have, since lift over drag still rises there.
-Altitude and bank swing with the period of a phugoid. Near the end it dives and zooms up again to the altitude asked for. It
-reaches 17.6° north, 1960 km from its first plane.
+What you should see: it first pulls up at the load limit to thin air; then it banks by 76° to the left, decreasing as the turn
+completes, at the largest allowed angle of attack, since lift over drag still rises there. Altitude and bank oscillate with the
+phugoid period. Near the end it dives and climbs again to the final altitude. It reaches 17.6° north, 1960 km from its first
+plane.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.shuttle import CONSTANTS, DEGREE, FOOT, STATES, UNITS, H, V, alpha, controls, latitude, rates
 from draisine.gallery.registry import Study, entry, live
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 MOST_LOAD, MOST_ATTACK = 2.5, 20 * DEGREE  # g, rad
 START: dict[str, Any] = {
@@ -41,7 +43,7 @@ START: dict[str, Any] = {
 
 @live(pace=20.0)
 def gliding_shuttle() -> dr.Equations:
-    """A shuttle with angle of attack and bank as inputs, told with its load and its distance from the equator."""
+    """A shuttle with angle of attack and bank as inputs, and load and cross-range as outputs."""
     radius, _, _, density, height, slope, mass, area = (sp.Symbol(name) for name in CONSTANTS)
     lift, pressure = slope * alpha, density * sp.exp(-H / height) * V**2 / 2
     drag = sp.Rational(4, 100) + lift**2 / 10
@@ -63,7 +65,7 @@ def gliding_shuttle() -> dr.Equations:
 
 @cache
 def farthest() -> dr.Solution:
-    """From a guess of 800 s at 5° of attack and 45° of bank to the left."""
+    """The solution from a guess of 800 s at 5° angle of attack and 45° bank to the left."""
     stated = dr.maneuver(gliding_shuttle()).start(**START)
     stated = stated.finish(altitude=80_000 * FOOT, speed=2500 * FOOT, path_angle=(-10 * DEGREE, 0.0))
     stated = stated.bounds(attack=(0, MOST_ATTACK), bank=(-89 * DEGREE, 89 * DEGREE), load=(None, MOST_LOAD))
@@ -73,7 +75,8 @@ def farthest() -> dr.Solution:
 
 
 def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
-    """Costates times rates at the nodes, relative to the largest term: zero, since the time is free and does not enter."""
+    """Costates times rates at the nodes, relative to the largest term: zero, since the final time is free and the system
+    autonomous."""
     only = found.only
     nodes = only.rates / only.duration
     terms = only.costates * nodes
@@ -82,7 +85,7 @@ def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
 
 @entry(level="Advanced")
 def shuttle_lands_aside() -> Study:
-    """A shuttle flies as far to the side as it can, within bounds of load, angle of attack and flight path."""
+    """Maximum cross-range of a shuttle within bounds of load, angle of attack and flight path."""
     found = farthest()
     run = found.trajectory
     assert found.solved and found.discrepancy < 1e-3
@@ -107,11 +110,8 @@ def shuttle_lands_aside() -> Study:
 
 
 def _flight(run: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.75 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.75 * PAGE)
         grid = drawing.add_gridspec(3, 2)
         ground = drawing.add_subplot(grid[:, 0])
         ground.axhline(0, color=FAINT, lw=1.0, ls="--")

@@ -1,4 +1,4 @@
-"""The simplest bicycle that must be countersteered: an inverted pendulum on a path that the steer angle draws.
+"""Countersteering of a simple bicycle model: an inverted pendulum on a path given by the steer angle.
 
 What it shows: the countersteering problem of opty's gallery (J. K. Moore and others, example "Bicycle Countersteering"), on
 C. Bourlet's model of 1899 in D. Karnopp's words (2004). The rear contact moves at v = 5 m/s and turns with r = v tan δ / b;
@@ -6,13 +6,12 @@ the mass m is at height h above a point a ahead of it, whose acceleration to the
 
     (I₁ + m h²) φ̈ = m g h sin φ + m h cos φ (v r + a ṙ) − (I₃ − I₂ − m h²) r² sin φ cos φ,      φ to the right, r to the left.
 
-The steer rate is the control, within ±200°/s; the roll rate stays within ±100°/s. Sought is the fastest turn by 90°, straight
-and upright at both ends. The example's code has v²/v tan δ where v r = v²/b tan δ belongs, with these numbers a fifth of it;
-both are solved here.
+The steer rate is the control, within ±200°/s; the roll rate stays within ±100°/s. The maneuver is the minimum-time turn by 90°,
+straight and upright at both ends. The example's code has v²/v tan δ instead of v r = v²/b tan δ, a fifth of it with these
+numbers; both are solved here.
 
-What you should see: to go to the left, the bar goes to the right first, by more than 20°. The turn takes 1.1154 s; as the
-example has it, with less to throw the bicycle over, 1.3093 s. The steer rate is at a bound, or the roll rate is, almost all
-the time.
+What you should see: for a left turn the bar goes right first, by more than 20°. The turn takes 1.1154 s; with the example's
+smaller coupling, 1.3093 s. Either the steer rate or the roll rate is at a bound almost all the time.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 CONSTANTS = {"I_roll": 9.2, "I_pitch": 11.0, "I_yaw": 2.8, "a": 0.5, "b": 1.0, "g": 9.81, "h": 1.0, "m": 87.0, "v": 5.0}
 UNITS = {
@@ -84,7 +85,7 @@ def quickest(as_printed: bool = False) -> dr.Solution:
 
 @entry(level="Intermediate")
 def simple_bicycle_countersteers() -> Study:
-    """The simplest bicycle's fastest turn by 90°: the bar goes to the other side first."""
+    """Minimum-time turn of a simple bicycle by 90°: the bar goes to the other side first."""
     found, printed = quickest(), quickest(True)
     for one in (found, printed):
         run = one.trajectory
@@ -104,11 +105,8 @@ def simple_bicycle_countersteers() -> Study:
 
 
 def _turn(found: dr.Solution, printed: dr.Solution) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.5 * PAGE)
         above, angles = drawing.subplots(1, 2)
         for one, color, label in ((printed, FAINT, "as printed"), (found, COLORS[0], "v²/b")):
             above.plot(one["x"], one["y"], color=color, label=f"{label}: {one.duration:.3f} s")

@@ -1,10 +1,10 @@
-"""A constraint with two branches, on which the same three equations have different indices (Thomsen 2005, example 1.1).
+"""A singular algebraic constraint: its two branches have different indices (Thomsen 2005, example 1.1).
 
     y₁′ = y₃,   0 = y₂ (1 − y₂),   0 = y₁ y₂ + y₃ (1 − y₂) − t
 
-What it shows: the index belongs to a solution, not to equations alone. With y₂ = 0 the last equation gives y₃ = t, and y₁ may
-start anywhere: index 1. With y₂ = 1 it gives y₁ = t, nothing may be chosen, and y₃ = 1 follows only after a
-differentiation: index 2. Structure sees the first of these; ranks at a consistent point see both.
+What it shows: the index belongs to a solution, not to equations alone. With y₂ = 0 the last equation gives y₃ = t, and y₁(0) is
+free: index 1. With y₂ = 1 it gives y₁ = t, no initial value is free, and y₃ = 1 follows only after a differentiation: index 2.
+Structural analysis finds the first; ranks at a consistent point find both.
 
 What you should see: y₁ = y₁(0) + t²/2 on the first branch, y₁ = t on the second, both by an explicit method after the index of
 that branch has been reduced.
@@ -17,6 +17,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.trajectories import channel_figure
 
 
 def singular_constraint() -> dr.Equations:
@@ -33,9 +34,7 @@ def singular_constraint() -> dr.Equations:
 
 @entry(level="Intermediate")
 def singular_constraint_branches(until: float = 2.0) -> Study:
-    """Both branches of a singular constraint: their indices in words, and their solutions."""
-    from draisine import view
-
+    """Both branches of a singular constraint: their indices and their solutions."""
     equations = singular_constraint()
     reports = [dr.index_of(equations, {"y2": branch}) for branch in (0.0, 1.0)]
     first, second = (dr.reduce_index(equations, at={"y2": branch}) for branch in (0.0, 1.0))
@@ -53,8 +52,8 @@ def singular_constraint_branches(until: float = 2.0) -> Study:
 
     assert [r.differential for r in reports] == [1, 2] and [r.structural for r in reports] == [1, 1]
     assert [r.freedoms for r in reports] == [1, 0]
-    assert [r.elsewhere[0].differential for r in reports] == [2, 1]  # each report tells of the other branch
+    assert [r.elsewhere[0].differential for r in reports] == [2, 1]  # each report mentions the other branch
     assert max(apart) < 1e-9, apart
-    figures = {"branches": view.plot(one, "y1", "y3"), "second_branch": view.plot(two, "y1", "y3")}
+    figures = {"branches": channel_figure(one, "y1", "y3"), "second_branch": channel_figure(two, "y1", "y3")}
     findings = tuple(sentence for report in reports for sentence in (*report.sentences, *map(str, report.steps)))
     return Study("A singular algebraic constraint, branch by branch", runs, figures, findings)

@@ -1,9 +1,9 @@
-"""A riderless bicycle is steered through a slalom by feedback.
+"""Slalom of a riderless bicycle under linear feedback.
 
-What it shows: one linear law, designed for straight running at 4 m/s, follows a path that is far from straight. The law holds the
-place across the course, heading, lean and speed; `following` finds what lean, steer and torque go with a swing across the course
-at its frequency, so that nothing lags, and the phase is told by the place along the course and not by the clock. All of it is an
-expression that is compiled into the nonlinear equations.
+What it shows: one linear law, designed for straight running at 4 m/s, follows a path that is far from straight. The law
+controls lateral position, heading, lean and speed; `following` computes the lean, steer and torque of a periodic reference at
+its frequency, so that there is no lag. The phase is a function of the position along the course, not of time. The whole law is
+one expression compiled into the nonlinear equations.
 
 What you should see: from above, the tracks of both wheels wind through the cones, alternately left and right of them, the rear
 one inside; the first swings grow from nothing. The bicycle leans into every turn by some 11° and steers after its lean, with a
@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.style import COLORS
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 SPEED, APART, SWING = 4.0, 7.0, 0.8  # m/s, distance of the cones, amplitude in m
 LENGTH = 60.0  # m, of the course
@@ -31,9 +34,7 @@ GROWING = f"{SWING}*(1 - exp(-(rear_wheel_contact_x/8)^2))"
 
 @entry(level="Intermediate", film="slalom", charts=("lean", "steer"))
 def slalom(until: float = LENGTH / SPEED) -> Study:
-    """A riderless bicycle at 4 m/s is steered through a slalom by a linear law compiled in."""
-    from draisine import view
-
+    """A riderless bicycle at 4 m/s rides a slalom under a compiled linear law."""
     bike = bicycle()
     law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights=EFFORT, limits={"steer_torque": 5.0})
     rate = math.pi * SPEED / APART
@@ -49,8 +50,8 @@ def slalom(until: float = LENGTH / SPEED) -> Study:
 
     figures = {
         "path": _seen_from_above(run, cones),
-        "lean_and_steer": view.plot(run, "lean", "steer", "heading"),
-        "steer_torque": view.plot(run, "steer_torque"),
+        "lean_and_steer": channel_figure(run, "lean", "steer", "heading"),
+        "steer_torque": channel_figure(run, "steer_torque"),
     }
     findings = (
         str(law),
@@ -62,10 +63,7 @@ def slalom(until: float = LENGTH / SPEED) -> Study:
 
 
 def _seen_from_above(run: dr.Trajectory, cones: NDArray[np.float64]) -> Any:
-    from draisine import view
-    from draisine.view.plots.style import COLORS
-
-    drawing = view.path(run, snapshots=1.0)
+    drawing = track_figure(run, snapshots=1.0)
     drawing.set_figheight(1.45)
     axes = drawing.axes[0]
     axes.set_ylim(-3, 3)

@@ -1,11 +1,11 @@
-"""The Chaplygin sleigh: a board on one blade turns its mass to the front by itself.
+"""The Chaplygin sleigh: a body on one blade turns until its mass leads.
 
-What it shows: no friction, no force along the blade, energy conserved, and yet the motion has a preferred direction. Thrown
-with its mass *behind* the blade, the sleigh swings round until the mass leads, and runs straight on. (S. A. Chaplygin, 1911;
-C. Carathéodory, 1933.) This cannot happen to a system with holonomic constraints, whose volume in phase space is conserved.
+What it shows: no friction, energy conserved, and yet asymptotic stability in one direction. Started with its mass *behind* the
+blade, the sleigh turns until the mass leads, and runs straight on. (S. A. Chaplygin, 1911; C. Carathéodory, 1933.) This cannot
+happen to a system with holonomic constraints, whose volume in phase space is conserved.
 
-What you should see: the blade backs up, stops in a cusp and sets off again; the rate of turn rises to √(2E/m)/J and dies
-away; in the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
+What you should see: the blade moves backward, stops in a cusp and moves forward; the rate of turn rises to √(2E/m)/J and
+decays; in the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
 
 Its equations by hand. Let e₁ point along the blade and e₂ to the left; v is the velocity of the blade along e₁, ω the rate of
 turn, a the distance of the mass ahead of the blade, I = m k² the inertia about the center of mass, F the force of the ground
@@ -33,6 +33,10 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, FAINT, INK, PAGE
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -61,7 +65,7 @@ def chaplygin_sleigh() -> Model:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """The motion by formulas: see the head of this file."""
+    """The motion in closed form: see the head of this file."""
 
     a: float
     k: float
@@ -97,9 +101,7 @@ class ClosedForm:
 
 @entry(level="First steps", film="chaplygin_sleigh", charts=("speed", "turn_rate"))
 def sleigh_turns_round(until: float = 7.0) -> Study:
-    """A sleigh thrown with its mass behind the blade swings round and runs on with the mass ahead."""
-    from draisine import view
-
+    """A sleigh started with its mass behind the blade turns and runs on with the mass ahead."""
     model = chaplygin_sleigh()
     start = {"speed": -1.0, "turn_rate": 0.05}
     method = dr.DOP853(rtol=1e-12, atol=1e-13)
@@ -112,13 +114,13 @@ def sleigh_turns_round(until: float = 7.0) -> Study:
     assert max(errors.values()) < 1e-9, errors
     assert run.energy_drift is not None and run.energy_drift < 1e-10
     if until >= 7.0:
-        assert run["speed"][0] < 0 and run["speed"][-1] > 0.999 * exact.top_speed  # it has turned its mass to the front
+        assert run["speed"][0] < 0 and run["speed"][-1] > 0.999 * exact.top_speed  # the mass leads now
         assert 0 < run["turn_rate"][-1] < 0.02 * run["turn_rate"].max()
 
     others = [dr.simulate(model, until, start={"speed": v, "turn_rate": w}) for v, w in _OTHERS]
     figures = {
-        "path": view.path(run, ("blade", "sleigh"), snapshots=0.35),
-        "speeds_and_force": view.plot(run, "speed", "turn_rate", "blade_force_across"),
+        "path": track_figure(run, ("blade", "sleigh"), snapshots=0.35),
+        "speeds_and_force": channel_figure(run, "speed", "turn_rate", "blade_force_across"),
         "ellipses": _ellipses([run, *others], exact.j),
     }
     findings = (
@@ -134,12 +136,9 @@ _OTHERS = ((-0.8, -0.2), (-0.55, 0.2), (0.0, -1.3), (0.0, 0.9))  # speed, rate o
 
 def _ellipses(runs: list[Trajectory], j: float) -> Any:
     """Motions in the plane of the speed along the blade and the rate of turn, with the ellipses of constant energy."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)
+    with single_panel(
+        "speed along the blade, positive with the mass ahead [m/s]", "rate of turn [rad/s]", width=0.8 * PAGE, height=0.6 * PAGE
+    ) as (drawing, axes):
         around = np.linspace(0, 2 * math.pi, 200)
         for run, color in zip(runs, COLORS, strict=False):
             v, w = run["speed"], run["turn_rate"]
@@ -151,7 +150,4 @@ def _ellipses(runs: list[Trajectory], j: float) -> Any:
         axes.plot([], [], "o", color=INK, markerfacecolor="white", markersize=5, label="start")
         axes.plot([], [], "o", color=INK, markersize=5, label=f"after {runs[0].time[-1]:g} s")
         axes.plot([], [], color=FAINT, linewidth=0.7, linestyle=":", label="constant energy")
-        axes.set_xlabel("speed along the blade, positive with the mass ahead [m/s]")
-        axes.set_ylabel("rate of turn [rad/s]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

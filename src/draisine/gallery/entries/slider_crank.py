@@ -1,11 +1,11 @@
-"""The slider-crank: an engine's crank, connecting rod and piston, running free and held at a steady speed.
+"""The slider-crank: an engine's crank, connecting rod and piston, free and driven at constant speed.
 
-What it shows: a loop with a slider in it, described in two ways that give one motion: the piston on its guide and the pin closed
-(`slider_crank`), or the piston hung on the rod and its guide closed (`slider_crank_by_guide`). The multipliers of the closing are
-the forces in the pin; those of the motor that holds the speed are the torque.
+What it shows: a loop with a slider in it, described in two ways that give one motion: the piston on its guide and the pin
+closed (`slider_crank`), or the piston hung on the rod and its guide closed (`slider_crank_by_guide`). The multipliers of the
+loop closure are the forces in the pin; that of the motor is its torque.
 
-What you should see: running free, the crank is slow at mid-stroke, where the piston is fast, and quick at the dead centers; held
-at a steady speed, the piston's acceleration is the textbook's r ω² (cos φ + λ cos 2φ) but for a few per cent of higher harmonics.
+What you should see: free, the crank is slow at mid-stroke, where the piston is fast, and fast at the dead centers; at constant
+speed the piston's acceleration is r ω² (cos φ + λ cos 2φ) up to a few per cent of higher harmonics.
 
 By hand, with the crank's radius r, the rod's length l, λ = r/l, and all angles from the line of the stroke:
 
@@ -30,6 +30,9 @@ import draisine as dr
 from draisine.expr.expression import Expr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 
@@ -47,7 +50,7 @@ def slider_crank() -> Model:
 
 @live(start={"crank_angle_rate": 8.0})
 def slider_crank_by_guide() -> Model:
-    """The same engine with the piston hung on the rod; the guide closes the loop, held by the cylinder on all sides."""
+    """The same engine with the piston hinged to the rod; the guide in the cylinder closes the loop."""
     m, rod_length = _crank_and_rod("slider_crank_by_guide")
     m.revolute("wrist", "rod", "piston", axis="y", at=(rod_length, 0, 0))
     m.close_slider("guide", "ground", "piston", axis="x")
@@ -56,7 +59,7 @@ def slider_crank_by_guide() -> Model:
 
 
 def slider_crank_driven() -> Model:
-    """The engine turned at a steady speed."""
+    """The engine driven at constant speed."""
     m = slider_crank()
     m.name = "slider_crank_driven"
     m.independent()
@@ -149,9 +152,7 @@ def _slope(f: Callable[[Reals], Reals], phi: Reals) -> Reals:
 
 @entry(level="First steps", film="by_pin")
 def slider_crank_runs(turns: int = 4) -> Study:
-    """An engine's slider-crank running free and at a steady speed: uneven running, and forces as multipliers."""
-    from draisine import view
-
+    """An engine's slider-crank, free and at constant speed: uneven running, and forces as multipliers."""
     method = dr.DOP853(rtol=1e-11, atol=1e-12)
     start = 30.0
     exact = ClosedForm.of(dr.simulate(slider_crank(), 1e-3, start={"crank_angle_rate": start}).parameters)
@@ -178,7 +179,7 @@ def slider_crank_runs(turns: int = 4) -> Study:
     assert np.max(np.abs(driven["motor_multiplier"] - torque)) < 1e-7 * np.max(np.abs(torque))
 
     figures = {
-        "running_free": view.plot(runs["by_pin"], "crank_angle_rate", "piston_x"),
+        "running_free": channel_figure(runs["by_pin"], "crank_angle_rate", "piston_x"),
         "piston": _harmonics(driven, exact, acceleration, speed),
     }
     rate = runs["by_pin"]["crank_angle_rate"]
@@ -192,21 +193,13 @@ def slider_crank_runs(turns: int = 4) -> Study:
 
 
 def _harmonics(run: dr.Trajectory, exact: ClosedForm, acceleration: Reals, speed: float) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
     phi = run["crank_angle"]
     first = -exact.radius * speed**2 * np.cos(phi)
     second = -exact.radius * speed**2 * exact.radius / exact.rod * np.cos(2 * phi)
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("crank angle [°]", "piston's acceleration [m/s²]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         degrees = np.degrees(phi)
         axes.plot(degrees, -run["pin_x_multiplier"] / exact.m_piston, label="pin's force / mass")
         axes.plot(degrees[::12], acceleration[::12], "o", markersize=3, label="closed form")
         axes.plot(degrees, first, "--", label="first harmonic")
         axes.plot(degrees, first + second, ":", label="first and second")
-        axes.set_xlabel("crank angle [°]")
-        axes.set_ylabel("piston's acceleration [m/s²]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,12 +1,11 @@
-"""A bicycle that slides: tires that creep and let go, in place of ideal rolling (what Thomsen 2005, section 6.6, tried).
+"""A bicycle with creep and friction limits in place of ideal rolling (attempted in Thomsen 2005, section 6.6).
 
-What it shows: the benchmark bicycle whose wheels hold on to the ground by a law. The force along the ground is proportional to
-creep and bounded by grip times the normal force; the normal forces are multipliers, and Newton's method finds both at every step.
+What it shows: the benchmark bicycle with a creep law at its wheels. The tangential force is proportional to creep and bounded
+by friction times the normal force; the normal forces are multipliers, and Newton's method solves for both at every step.
 
-What you should see: the stiffer the tires, the closer the motion is to that of ideal rolling; the difference falls as one over
-the stiffness. Knocked to the side at 4.6 m/s it needs a friction of 0.14 to right itself: a dry road has that; on ice the wheels
-slide away from under it, sideways and more slowly than it goes forward, and it falls. Contact is persistent: once a wheel would
-lift, a run says so.
+What you should see: the motion tends to that of ideal rolling with growing tire stiffness, with a difference of one over the
+stiffness. Disturbed at 4.6 m/s it needs a friction coefficient of 0.14 to recover: a dry road has that; on ice the wheels slide
+sideways and it falls. Contact is persistent: a run reports a wheel that would lift.
 """
 
 from __future__ import annotations
@@ -22,13 +21,16 @@ from draisine.gallery.registry import Study, entry, live
 from draisine.model.contact_laws import Creep
 from draisine.model.items import Parameter
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 STIFFNESSES = (1e4, 3e4, 1e5)  # N per unit of creep
 
 
 @live(start={"speed": 4.6, "roll_rate": 0.5})
 def sliding_bicycle() -> Model:
-    """The benchmark bicycle on tires that creep, and slide where they need more than their grip."""
+    """The benchmark bicycle with creep and sliding tires."""
     ideal = bicycle().freeze()
     own = (
         Parameter("tire_stiffness", 2e4, "N", "force per unit of creep, along and across"),
@@ -42,16 +44,14 @@ def sliding_bicycle() -> Model:
 
 
 def rolling_start(**targets: float) -> dict[str, float]:
-    """Coordinates and velocities of the bicycle that rolls ideally, with wishes fulfilled."""
+    """Coordinates and velocities of the ideally rolling bicycle that meet the targets."""
     first = dr.simulate(bicycle(), 1e-3, start=targets)
     return {name: float(first[name][0]) for group in ("coordinates", "velocities") for name in first.names(group)}
 
 
 @entry(level="Intermediate", film="ice", charts=("lean",))
 def bicycle_slides(until: float = 2.0) -> Study:
-    """A bicycle on tires that creep and slide: it tends to ideal rolling with stiff tires, and falls on ice."""
-    from draisine import view
-
+    """A bicycle with creep and sliding: it tends to ideal rolling with stiff tires, and falls on ice."""
     method = dr.DOP853(rtol=1e-9, atol=1e-11)
     model, knock = sliding_bicycle(), {"speed": 4.6, "roll_rate": 0.5}
     ideal = dr.simulate(bicycle(), until, start=knock, method=method, samples=201)
@@ -81,8 +81,8 @@ def bicycle_slides(until: float = 2.0) -> Study:
 
     figures = {
         "lean": _leans({n: r for n, r in runs.items() if n not in ("dry", "ice")}),
-        "dry": view.plot(dry, "lean", "steer", "rear_wheel_slip_across"),
-        "ice": view.plot(ice, "lean", "steer", "rear_wheel_slip_across", "front_wheel_slip_across"),
+        "dry": channel_figure(dry, "lean", "steer", "rear_wheel_slip_across"),
+        "ice": channel_figure(ice, "lean", "steer", "rear_wheel_slip_across", "front_wheel_slip_across"),
     }
     findings = (
         *(f"stiffness {c:g} N: lean within {a:.1e} rad of ideal rolling" for c, a in zip(STIFFNESSES, apart, strict=True)),
@@ -93,16 +93,8 @@ def bicycle_slides(until: float = 2.0) -> Study:
 
 
 def _leans(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("time [s]", "lean [rad]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for name, run in runs.items():
             label = "ideal rolling" if name == "ideal" else f"{float(name.removeprefix('stiffness_')):g} N"
             axes.plot(run.time, run["lean"], "--" if name == "ideal" else "-", label=label)
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("lean [rad]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

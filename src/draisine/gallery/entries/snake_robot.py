@@ -1,17 +1,17 @@
-"""A snake of n links on wheels: it drives by bending, since no wheel slides across.
+"""A snake robot of n links on passive wheels, propelled by its joint servos.
 
-What it shows: joints that push and wheels that hold. Every link has a pair of free wheels, a blade seen from above, and a servo
-in every joint pulls towards a wave that runs down the body, angle_k = A sin(Ω t − k δ) (S. Hirose's serpenoid curve). The wheels
-leave two velocities out of n + 2, speed and rate of turn of the head, so that the body runs in the track of its head and the
-servos, which cannot bend it as they like, push it along instead.
+What it shows: propulsion by nonholonomic constraints. Every link has a pair of free wheels, modeled as a blade, and a servo in
+every joint follows a travelling wave, angle_k = A sin(Ω t − k δ) (S. Hirose's serpenoid curve). The wheels leave two of n + 2
+velocities independent, speed and turn rate of the head, so that the body follows the track of its head and the servo torques
+propel it.
 
-What you should see: from rest the snake sets off, winding, and soon goes nearly as fast as the wave runs backwards along the
-body, l Ω / δ for links of length l; soft servos let it fall behind, and very soft ones do not get it going. Nobody pushes it from
-outside but the ground through the wheels: its momentum is, at every moment, what the forces across the wheels have given it,
+What you should see: the snake starts from rest and soon reaches nearly the speed of the wave along the body, l Ω / δ for links
+of length l; with soft servos it is slower, and with very soft ones it does not start. The only external forces are those of the
+wheels: its momentum is their impulse at every instant,
 
     d/dt Σ m v = Σ λ_k n_k,      d/dt (angular momentum about the origin) = Σ λ_k (r_k × n_k),
 
-with n_k the unit vector across link k; and its energy is what the servos have put in.
+with n_k the unit vector across link k; and its energy is the work of the servos.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Array = NDArray[np.float64]
 
@@ -62,7 +64,7 @@ def wave(links: int, amplitude: float = 0.4, lag: float = 0.5) -> dict[str, floa
 
 
 def middles(run: dr.Trajectory, links: int) -> tuple[Array, Array, Array, Array]:
-    """Places and velocities (samples × links × 2) of the links' middles, headings and rates of turn, from the state alone."""
+    """Positions and velocities (samples × links × 2) of the links' midpoints, headings and turn rates, from the state alone."""
     bends = [run[f"joint{k}"] for k in range(2, links + 1)]
     heading = np.cumsum(np.column_stack([run["link1_heading"], *bends]), axis=1)
     turning = np.cumsum(
@@ -80,7 +82,7 @@ def middles(run: dr.Trajectory, links: int) -> tuple[Array, Array, Array, Array]
 
 
 def momentum_gap(run: dr.Trajectory, links: int) -> tuple[float, float]:
-    """How far linear and angular momentum are from what the wheels' forces have given, as parts of their largest values."""
+    """Differences of linear and angular momentum from the impulses of the wheels' forces, relative to their largest values."""
     from scipy.integrate import cumulative_simpson
 
     place, velocity, heading, turning = middles(run, links)
@@ -102,7 +104,7 @@ def _moment(place: Array, vector: Array) -> Array:
 
 @entry(level="Advanced", film="snake")
 def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
-    """A snake of links on wheels drives by the wave of its joints; its momentum comes from the wheels alone."""
+    """A snake robot on passive wheels is propelled by a wave of its joints; its momentum is the impulse of the wheels."""
     run = dr.simulate(
         snake_robot(links), until, start=wave(links), method=dr.DOP853(rtol=1e-10, atol=1e-10), samples=int(2000 * until) + 1
     )
@@ -129,17 +131,10 @@ def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
 
 
 def _winding(run: dr.Trajectory, links: int) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     place, _, _, _ = middles(run, links)
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
+    with single_panel("x [m]", "y [m]", height=0.45 * PAGE, equal=True) as (drawing, axes):
         axes.plot(place[:, 0, 0], place[:, 0, 1], linewidth=0.8)
         axes.plot(place[:, -1, 0], place[:, -1, 1], linewidth=0.8)
         for k in np.linspace(0, len(run.time) - 1, 4).astype(int):
             axes.plot(place[k, :, 0], place[k, :, 1], "k.-", linewidth=0.6, markersize=2)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("y [m]")
     return drawing

@@ -1,17 +1,17 @@
-"""The snakeboard: a rider who never touches the ground drives it by twisting, because the wheels turn with the twist.
+"""The snakeboard: propulsion by periodic motion of a rotor and two steered wheel sets.
 
 What it shows: a board with a wheel set at each end, each free to steer, and a rotor in the middle that stands for the rider's
-body (J. Ostrowski, J. Burdick, A. Lewis & R. Murray, 1995). Wheels roll along themselves and do not slide across: two
-nonholonomic constraints and no force along the board, yet it sets off. Hips and feet follow a gait, front steer = −back steer
-= φ₀ + A sin Ωt and rotor = B sin Ωt, held by torques (proportional and derivative laws, compiled in).
+body (J. Ostrowski, J. Burdick, A. Lewis & R. Murray, 1995). Wheels roll without lateral slip: two nonholonomic constraints and
+no external force along the board, yet it accelerates. Rotor and wheels follow a gait, front steer = −back steer = φ₀ + A sin Ωt
+and rotor = B sin Ωt, controlled by torques (compiled proportional-derivative laws).
 
-What you should see: in phase, the gait drives straight on, faster from cycle to cycle, the board wagging a little more each
-time; the momentum climbs in steps, two to a cycle, and never falls back by much. With a steady steer φ₀ the same gait drives
-round in a ring of about the radius l / tan φ₀. Out of phase (B < 0) the board goes backwards.
+What you should see: in phase, the gait drives straight ahead, faster with each cycle, with growing yaw of the board; the
+momentum grows in steps, two per cycle. With a constant steer φ₀ the same gait drives a circle of about the radius l / tan φ₀.
+Out of phase (B < 0) the board goes backwards.
 
-Why, by hand. In the board's axes its center moves with (v, w), it turns with ω; m is the whole mass, I the whole moment of
-inertia about the center, K and k those of rotor and wheel set, l half the distance of the wheels. No sliding across at the
-wheels' angles α, β:
+By hand: in the board's axes its center moves with (v, w), it turns with ω; m is the whole mass, I the whole moment of inertia
+about the center, K and k those of rotor and wheel set, l half the distance of the wheels. No lateral slip at the wheel angles
+α, β:
 
     w + l ω = v tan α,  w − l ω = v tan β,    so  w = a v,  ω = b v  with  a = (tan α + tan β)/2,  b = (tan α − tan β)/(2 l).
 
@@ -27,10 +27,9 @@ still:
     K (ω̇ + ψ̈) = τ_rotor, k (ω̇ + α̈) = τ_front, k (ω̇ + β̈) = τ_back,   d/dt (√G v) = −b T / √G,   G = m (1 + a²) + (I − K −
     2k) b².
 
-Where it fails: with both wheel sets across the board (α = β = ±90°) the two constraints are one and the board may do as it
-likes; spans of the steering angles keep the choice of independent velocities away from there. With one wheel set across, the
-board can only turn about the other: its velocity v along itself, a good independent velocity up to there, says nothing, and a
-run goes over to the rate of turn by itself.
+Singularities: with both wheel sets across the board (α = β = ±90°) the two constraints are dependent; spans of the steering
+angles keep the choice of independent velocities away from there. With one wheel set across, the board can only turn about the
+other: its longitudinal velocity v is then no valid independent velocity, and a run switches to the rate of turn.
 """
 
 from __future__ import annotations
@@ -43,6 +42,8 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
 
 @live(start={"speed": 0.5})
@@ -114,7 +115,7 @@ class Gait:
 
     @property
     def start(self) -> dict[str, float]:
-        """A standing board, wheels and rotor already in the gait."""
+        """A board at rest, wheels and rotor already in the gait."""
         return {
             "speed": 0.0,
             "front_steer": self.bias,
@@ -125,7 +126,7 @@ class Gait:
         }
 
     def laws(self) -> dict[str, str]:
-        """Torques that hold the gait, as texts to be compiled in."""
+        """Torques that control the gait, as expressions to be compiled."""
         return {
             "rotor_torque": self._hold("rotor", 0.0, self.twist, stiffness=30.0, damping=2.0),
             "front_torque": self._hold("front_steer", self.bias, self.steer, stiffness=2.0, damping=0.1),
@@ -140,9 +141,7 @@ class Gait:
 
 @entry(level="First steps", film="snakeboard_circle")
 def snakeboard_drive(until: float = 6.0) -> Study:
-    """A snakeboard drives itself by twisting: straight on, and with a steady steer in a circle."""
-    from draisine import view
-
+    """A snakeboard is propelled by its gait: straight ahead, and with a constant steer in a circle."""
     model, gait, turning = snakeboard(), Gait(), Gait(bias=0.15)
     method = dr.DOP853(rtol=1e-11, atol=1e-12)
     run = dr.simulate(model, until, start=gait.start, inputs=gait.laws(), method=method)
@@ -160,11 +159,11 @@ def snakeboard_drive(until: float = 6.0) -> Study:
     radius = p["half_length"] / math.tan(turning.bias)
 
     figures = {
-        "path": view.path(run, ("back_wheels", "front_wheels")),
-        "path_in_a_circle": view.path(circle, ("back_wheels", "front_wheels")),
-        "gait": view.plot(run, "rotor", "front_steer", "back_steer", "rotor_torque"),
-        "momentum_and_speed": view.plot(run, "momentum", "speed", "board_heading"),
-        "energy": view.energy(run),
+        "path": track_figure(run, ("back_wheels", "front_wheels")),
+        "path_in_a_circle": track_figure(circle, ("back_wheels", "front_wheels")),
+        "gait": channel_figure(run, "rotor", "front_steer", "back_steer", "rotor_torque"),
+        "momentum_and_speed": channel_figure(run, "momentum", "speed", "board_heading"),
+        "energy": energy_figure(run),
     }
     findings = (
         f"after {until:g} s: {run['board_x'][-1]:.3f} m ahead, {run['board_y'][-1]:+.3f} m aside, at {run['speed'][-1]:.3f} m/s",

@@ -1,17 +1,15 @@
-"""The snakeboard at its best: one meter from rest to rest in the least time, and a gait of one meter per cycle with least effort.
+"""Optimal control of the snakeboard: one meter from rest to rest in minimum time, and a cyclic gait of least effort.
 
-What it shows: two problems for a rider who never touches the ground. In the first all three torques are bounded (rotor ±2
-N·m, wheel sets ±0.05 N·m) and time is to be short; wheels, rotor and board end as they began, one meter on. In the second the
-cycle lasts 2 s and the rider's effort is to be small: the integral of the squared torques, each relative to the inertia that
-it turns, so that a wheel set's torque counts (K/k)² = 1600 times. Nothing brakes a snakeboard, and a cycle of pure coasting
-would cost nothing; so the board has to come to a stop in every cycle. Rotor and wheel sets may be in full swing then: all
-their angles and rates are periodic.
+What it shows: two problems. In the first all three torques are bounded (rotor ±2 N·m, wheel sets ±0.05 N·m) and the time is
+minimized; wheels, rotor and board end as they began, one meter ahead. In the second the cycle lasts 2 s and the effort is
+minimized: the integral of the squared torques, each relative to the inertia that it accelerates, so that a wheel set's torque
+has the weight (K/k)² = 1600. A snakeboard has no losses, and coasting would cost nothing; therefore the board has to stop once
+in every cycle. Rotor and wheel sets may be moving then: all their angles and rates are periodic.
 
-What you should see: fast, the board wags by 40°, the rotor turns by most of a circle and back, the torques jump from bound to
-bound. With least effort all of it is smooth: while the wheel sets are turned against each other as far as they may, the
-rotor's twist drives; in the middle of the cycle they have changed sides. Both motions are their own mirror images in time,
-the front wheels from the one end doing what the back wheels do from the other, to the same side or the other: nothing is
-lost, and the board has no front.
+What you should see: in minimum time the board yaws by 40°, the rotor turns by most of a circle and back, and the torques are
+bang-bang. With least effort the motion is smooth: while the wheel sets are turned against each other at their limits, the rotor
+drives; in mid-cycle they change sides. Both motions are symmetric under time reversal with front and back exchanged, since
+there are no losses and the board has no front.
 """
 
 from __future__ import annotations
@@ -24,6 +22,9 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.snakeboard import Gait, snakeboard
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, PAGE, style
+from draisine.view.plots.tracks import track_figure
 
 WAY, CYCLE = 1.0, 2.0  # m, s
 ROTOR, WHEELS = 2.0, 0.05  # N·m
@@ -33,7 +34,7 @@ STEERS = {"front_steer": (-1.0, 1.0), "back_steer": (-1.0, 1.0)}  # rad
 
 @cache
 def dash() -> dr.Solution:
-    """Rest to rest in the least time, begun from a simulated gait that goes about as far but does not stop."""
+    """Rest to rest in minimum time, from a simulated gait of about the same distance as initial guess."""
     home = {"board_y": 0, "board_heading": 0, "rotor": 0, "front_steer": 0, "back_steer": 0}
     wheels = (-WHEELS, WHEELS)
     stated = dr.maneuver(snakeboard()).start(speed=0).finish(board_x=WAY, **home, rates=0).minimize("time").duration(0.5, 20)
@@ -44,7 +45,7 @@ def dash() -> dr.Solution:
 
 @cache
 def gait() -> dr.Solution:
-    """The cycle of least effort; where the rotor and the board are at the start does not matter and is fixed."""
+    """The cycle of least effort; the initial positions of rotor and board do not matter and are fixed."""
     place: dict[str, Any] = {"speed": 0, "rotor": 0, "board_y": 0}
     stated = dr.maneuver(snakeboard()).start(board_x=0, **place).periodic(displaced=["board_x"]).finish(board_x=WAY)
     stated = stated.bounds(**STEERS).duration(CYCLE).minimize(integral=EFFORT)
@@ -53,8 +54,8 @@ def gait() -> dr.Solution:
     return stated.solve(dr.Collocation("gauss", 3, 30), guess=rough)
 
 
-def from_both_ends(found: dr.Solution) -> float:
-    """How much front and back wheels differ, one counted backwards in time (left and right may be exchanged); and the ways."""
+def time_reversal_asymmetry(found: dr.Solution) -> float:
+    """Asymmetry under time reversal: difference of front and back wheels (left and right may be exchanged), and of the paths."""
     run, times = found.trajectory, np.linspace(0, found.duration, 201)
     front, back, way = (np.interp(times, run.time, run[name]) for name in ("front_steer", "back_steer", "board_x"))
     wheels = min(np.abs(front - side * back[::-1]).max() for side in (1, -1))
@@ -63,16 +64,14 @@ def from_both_ends(found: dr.Solution) -> float:
 
 @entry(level="Advanced")
 def snakeboard_at_its_best() -> Study:
-    """A snakeboard goes one meter in the least time, and in cycles of one meter with least effort."""
-    from draisine import view
-
+    """A snakeboard goes one meter in minimum time, and in cycles of one meter with least effort."""
     fast, easy = dash(), gait()
     for found in (fast, easy):
         run = found.trajectory
         assert found.solved and found.discrepancy < 1e-3
         assert run.energy_drift is not None and run.energy_drift < 1e-8 and run.constraint_residual["nonholonomic"] < 1e-9
         assert abs(run.final["board_x"] - WAY) < 1e-4 and abs(run.final["speed"]) < 1e-3
-        assert from_both_ends(found) < 0.01, from_both_ends(found)
+        assert time_reversal_asymmetry(found) < 0.01, time_reversal_asymmetry(found)
     cyclic = [easy[name] for name in ("rotor", "rotor_rate", "front_steer", "back_steer_rate", "board_heading", "board_y")]
     back = max(abs(float(values[-1] - values[0])) for values in cyclic)
     assert back < 1e-3, back
@@ -84,10 +83,10 @@ def snakeboard_at_its_best() -> Study:
         f"the rotor's torque at a bound for {at_bound.mean():.0%} of the time",
         f"least effort of a cycle of {CYCLE:g} s: {easy.objective:.5f} (N·m)²·s; angles and rates return to {back:.0e}",
         f"simulated motions depart from the nodes by {fast.discrepancy:.0e} and {easy.discrepancy:.0e}",
-        f"from both ends alike to {from_both_ends(fast):.0e} and {from_both_ends(easy):.0e}",
+        f"from both ends alike to {time_reversal_asymmetry(fast):.0e} and {time_reversal_asymmetry(easy):.0e}",
     )
     figures = {
-        "dash": view.path(fast.trajectory, ("back_wheels", "front_wheels"), snapshots=0.2),
+        "dash": track_figure(fast.trajectory, ("back_wheels", "front_wheels"), snapshots=0.2),
         "both": _both(fast, easy),
     }
     return Study(
@@ -96,11 +95,8 @@ def snakeboard_at_its_best() -> Study:
 
 
 def _both(fast: dr.Solution, easy: dr.Solution) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.8 * PAGE)
         grid = drawing.subplots(3, 2, sharex="col", height_ratios=[1.3, 1.0, 1.0])
         for column, found, title in ((0, fast, "least time"), (1, easy, "a cycle of least effort")):
             run, (angles, torque, way) = found.trajectory, grid[:, column]

@@ -1,11 +1,11 @@
-"""Four fates of a riderless bicycle after a push on the bar: what Delebecque & Nikoukhah (1992) saw "at lower speeds".
+"""Long-time behavior of a riderless bicycle after a steer torque pulse, at four speeds (Delebecque & Nikoukhah 1992).
 
-What it shows: the riderless bicycle of that paper (as a graph, with the parameters we chose), the same torque pulse from 0.1 to
-0.3 s at four speeds, followed for two minutes. Nothing takes energy away, nobody steers.
+What it shows: the riderless bicycle of that paper (as a graph, with chosen parameters) after the same torque pulse from 0.1 to
+0.3 s at four speeds, simulated for two minutes without dissipation or steering.
 
-What you should see: at 8 m/s it rights itself and goes straight on. Below 5.94 m/s straight running is unstable, and it runs on
-in a zig-zag that neither grows nor dies, a limit cycle whose leans to the left and right are alike. Below 5.27 m/s that cycle has
-lost its symmetry: it leans further to one side than to the other, and the zig-zag bends into a circle. Below 5.1 m/s it falls.
+What you should see: at 8 m/s it recovers and goes straight on. Below 5.94 m/s straight running is unstable, and it approaches a
+symmetric limit cycle, a zig-zag. Below 5.27 m/s the cycle is asymmetric: it leans further to one side than to the other, and
+its mean path is a circle. Below 5.1 m/s it falls.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.delebecque_bicycle import delebecque_graph, pulse
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import new_figure, panels, single_panel
+from draisine.view.plots.style import COLORS, PAGE, style
 
 FATES = {"rights itself": 8.0, "zig-zag": 5.6, "circle": 5.15, "fall": 5.0}
 WHEELS = ("rear_wheel", "front_wheel")
 
 
 def ride(speed: float, until: float) -> dr.Trajectory:
-    """The bicycle after the push, until it has fallen or time is over."""
+    """The bicycle after the pulse, until it has fallen or the time is over."""
     fallen = dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", description="lean passed 80°")
     return dr.simulate(
         delebecque_graph(),
@@ -51,7 +53,7 @@ def late_swing(run: dr.Trajectory) -> tuple[float, float, float]:
 
 @entry(level="Intermediate")
 def delebecque_fates(until: float = 120.0) -> Study:
-    """A push on the bar at four speeds: the riderless bicycle rights itself, zig-zags, circles, or falls."""
+    """A steer torque pulse at four speeds: the riderless bicycle recovers, zig-zags, circles, or falls."""
     runs = {fate: ride(speed, until) for fate, speed in FATES.items()}
     swings = {fate: late_swing(run) for fate, run in runs.items() if fate != "fall"}
     for fate in swings:
@@ -86,11 +88,8 @@ def delebecque_fates(until: float = 120.0) -> Study:
 
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.5 * PAGE)
         for axes, (k, (fate, run)) in zip(drawing.subplots(1, len(runs)), enumerate(runs.items()), strict=True):
             shown = run.time <= (60.0 if fate == "circle" else 12.0)
             axes.plot(run["rear_wheel_contact_x"][shown], run["rear_wheel_contact_y"][shown], color=COLORS[k], lw=1.0)
@@ -103,9 +102,6 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _leans(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
         drawing, rows = panels(len(runs), PAGE, 0.8 * PAGE)
         for axes, (k, (fate, run)) in zip(rows, enumerate(runs.items()), strict=True):
@@ -118,16 +114,8 @@ def _leans(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _swing(speeds: NDArray[np.float64], table: NDArray[np.float64], weave: float) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+    with single_panel("speed [m/s]", "largest lean [°]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for column, word in ((0, "to the left"), (1, "to the right")):
             axes.plot(speeds, np.degrees(table[:, column]), "o-", ms=3, label=f"lean {word}, after a minute")
         axes.axvline(weave, color="0.5", ls=":", lw=0.8)
-        axes.set_xlabel("speed [m/s]")
-        axes.set_ylabel("largest lean [°]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,24 +1,25 @@
-"""A ball rolling on a turntable goes round in circles, 2/7 as fast as the table.
+"""A ball rolling on a turntable moves on circles with 2/7 of the table's angular velocity.
 
-What it shows: quasi-velocities and constraints that move. The angular velocity of a ball needs no angles: five speeds (two of the
-center, three of spin) belong to two coordinates, and SymPy's vectors state the rolling: contact point and table move alike,
-v − r ω × z = Ω z × p. The table does work on the ball through these constraints, and the energy balance counts it.
+What it shows: quasi-velocities and rheonomic constraints. The angular velocity of a ball needs no angles: five speeds (two of
+the center, three of spin) belong to two coordinates, and SymPy's vectors state the rolling: contact point and table have the
+same velocity, v − r ω × z = Ω z × p. The table does work on the ball through these constraints, which the energy balance
+includes.
 
-What you should see: the ball moves on a circle about a point that depends on how it was thrown and not on the axis of the table,
-always with 2/7 of the table's angular velocity: seven turns of the table, two of the ball. It never flies off. A ball put down at
-rest on the table, ρ from its axis, goes round on a circle of 7/2 ρ. On a tilted table a ball does not roll down: its circle
-drifts sideways, across the slope, at a constant speed.
+What you should see: the ball moves on a circle about a point that depends on its initial velocity and not on the table's axis,
+always with 2/7 of the table's angular velocity. A ball placed on the table without relative motion at the distance ρ from the
+axis moves on a circle of radius 7/2 ρ. On a tilted table the circle drifts across the slope at constant speed.
 
 By hand (complex numbers for the plane, z = i): with R the force of the table, a the acceleration of gravity along it,
 
     m v̇ = R + m a,      I ω̇ = −r z × R,      v − r ω × z = i Ω p,
 
-differentiate the third and put in the others: v̇ = (1 − κ) a + i κ Ω v with κ = I/(I + m r²), which is 2/7 for a uniform ball. So
+differentiate the third and substitute the others: v̇ = (1 − κ) a + i κ Ω v with κ = I/(I + m r²), which is 2/7 for a uniform
+ball. So
 
     v = d + (v₀ − d) e^{iκΩt},      p = p₀ + d t + (v₀ − d)(e^{iκΩt} − 1)/(iκΩ),      d = i (1 − κ) a/(κΩ) = 5 i a/(2 Ω),
 
-and the spin about the vertical stays what it was. The table's power is R · (Ω z × p) = Ω dL_z/dt, with L_z the angular momentum
-about its axis: so on the level table T − Ω L_z is constant, though T is not.
+and the spin about the vertical is constant. The table's power is R · (Ω z × p) = Ω dL_z/dt, with L_z the angular momentum about
+its axis: so on the level table T − Ω L_z is constant, though T is not.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
 Reals = NDArray[np.float64]
 
@@ -91,7 +94,7 @@ def sphere_on_turntable() -> dr.Equations:
 
 
 def closed_form(t: Reals, place: complex, velocity: complex, table_rate: float, fall: float = 0.0) -> tuple[Reals, Reals]:
-    """Place and velocity of the ball as complex numbers; `fall` is g sin(tilt), downhill along −x.
+    """Position and velocity of the ball as complex numbers; `fall` is g sin(tilt), downhill along −x.
 
     >>> place, _ = closed_form(np.array([math.pi / 2]), 0.2, 0.1j, 7.0)  # half a turn of 2 rad/s
     >>> float(place[0].real).__round__(6)
@@ -105,12 +108,10 @@ def closed_form(t: Reals, place: complex, velocity: complex, table_rate: float, 
 
 @entry(level="Intermediate")
 def sphere_on_turntable_circles(until: float = 4 * math.pi) -> Study:
-    """A ball thrown on a turntable circles with 2/7 of its rate; on a tilted one the circle drifts sideways.
+    """A ball on a turntable moves on a circle with 2/7 of its rate; on a tilted one the circle drifts sideways.
 
     The default is seven turns of the table.
     """
-    from draisine import view
-
     ball, method = sphere_on_turntable(), dr.DOP853(rtol=1e-12, atol=1e-14)
     start = {"ball_x": 0.2, "ball_y": 0.0, "velocity_x": 0.05, "velocity_y": 0.1, "spin_z": 1.0}
     runs = {
@@ -140,11 +141,11 @@ def sphere_on_turntable_circles(until: float = 4 * math.pi) -> Study:
     drift = -2.5 * tilted.parameters["gravity"] * math.sin(math.radians(2)) / tilted.parameters["table_rate"]
 
     figures = {
-        "turntable_level_path": view.path(level, ["ball"]),
-        "turntable_carried_path": view.path(carried, ["ball"]),
-        "turntable_tilted_path": view.path(tilted, ["ball"]),
-        "turntable_level": view.plot(level, "ball_x", "ball_y", "velocity_x", "velocity_y", "spin_x", "spin_y"),
-        "turntable_level_energy": view.energy(level),
+        "turntable_level_path": track_figure(level, ["ball"]),
+        "turntable_carried_path": track_figure(carried, ["ball"]),
+        "turntable_tilted_path": track_figure(tilted, ["ball"]),
+        "turntable_level": channel_figure(level, "ball_x", "ball_y", "velocity_x", "velocity_y", "spin_x", "spin_y"),
+        "turntable_level_energy": energy_figure(level),
     }
     table_turns = level.parameters["table_rate"] * until / (2 * math.pi)
     findings = (

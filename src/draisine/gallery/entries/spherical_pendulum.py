@@ -1,12 +1,12 @@
 """The spherical pendulum in Cartesian coordinates with one constraint, and in two angles.
 
-What it shows: redundant coordinates have no poles. Thrown so that it passes close by its lowest point, the pendulum has an
-azimuth that jumps by half a turn there: in angles the integrator must crawl through, with more steps the closer the bob passes;
-in x, y, z nothing happens at all, and the multiplier is the force of the rod.
+What it shows: redundant coordinates have no coordinate singularities. Close to its lowest point the pendulum's azimuth changes
+rapidly by half a turn: in angles the integrator needs more steps the closer the bob passes; in x, y, z the motion is regular,
+and the multiplier is the force of the rod.
 
-What you should see: from above, an ellipse whose long axis turns in the sense of the motion, for small semi-axes a and b by
-3/8 ω a b/l² per second (G. B. Airy, 1851); and the evaluations against the distance at which the bob passes, level in Cartesian
-coordinates and rising in angles.
+What you should see: from above, an ellipse whose long axis turns in the sense of the motion, for small semi-axes a and b by 3/8
+ω a b/l² per second (G. B. Airy, 1851); and the number of evaluations against the distance at which the bob passes, constant in
+Cartesian coordinates and rising in angles.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure
 
 DEFAULTS = {"m_bob": 1.0, "l_rod": 1.0, "gravity": 9.81}
 UNITS = {"m_bob": "kg", "l_rod": "m", "gravity": "m/s^2"}
@@ -67,9 +71,7 @@ PASSES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m, distances at which the bob passes 
 
 @entry(level="First steps")
 def spherical_pendulum_passes(until: float = 60.0) -> Study:
-    """A spherical pendulum passes its pole: no event in Cartesian coordinates, ever more work in angles; and it precesses."""
-    from draisine import view
-
+    """A spherical pendulum passes its pole: regular in Cartesian coordinates, costly in angles; and it precesses."""
     whole = {distance: _thrown(distance) for distance in PASSES}
     apart = max(max(float(np.max(np.abs(a[axis] - b[axis]))) for axis in "xyz") for a, b in whole.values())
     works = {d: tuple(run.statistics.evaluations for run in pair) for d, pair in whole.items()}
@@ -83,13 +85,13 @@ def spherical_pendulum_passes(until: float = 60.0) -> Study:
             assert np.ptp(run["spin"]) < 1e-9 * max(abs(run["spin"][0]), 1e-2)  # no torque about the vertical
     assert apart < 1e-6, apart
     cartesian, angles = zip(*works.values(), strict=True)
-    assert max(cartesian) < 1.3 * min(cartesian)  # the pole costs nothing …
-    assert list(angles) == sorted(angles) and angles[-1] > 6 * cartesian[-1]  # … or ever more
+    assert max(cartesian) < 1.3 * min(cartesian)  # constant cost …
+    assert list(angles) == sorted(angles) and angles[-1] > 6 * cartesian[-1]  # … or rising cost
     assert abs(turning / airy - 1) < 0.01, (turning, airy)
 
     figures = {
-        "rosette": view.path(rosette),
-        "closest_pass": view.plot(whole[PASSES[-1]][0], "x", "y", "z"),
+        "rosette": track_figure(rosette),
+        "closest_pass": channel_figure(whole[PASSES[-1]][0], "x", "y", "z"),
         "work": _work(works),
     }
     findings = (
@@ -103,7 +105,8 @@ def spherical_pendulum_passes(until: float = 60.0) -> Study:
 
 
 def _thrown(distance: float) -> tuple[dr.Trajectory, dr.Trajectory]:
-    """Let go at 1.2 rad with just the spin that makes the bob pass its lowest point at this distance; both descriptions."""
+    """Released at 1.2 rad with the angular momentum that makes the bob pass its lowest point at this distance; both
+    descriptions."""
     l, g, polar = DEFAULTS["l_rod"], DEFAULTS["gravity"], 1.2
     fastest = math.sqrt(2 * g * l * (1 - math.cos(polar)))
     sideways = distance * fastest / (l * math.sin(polar))  # m/s: the same angular momentum
@@ -114,7 +117,7 @@ def _thrown(distance: float) -> tuple[dr.Trajectory, dr.Trajectory]:
 
 
 def _ellipse(until: float) -> tuple[dr.Trajectory, float, float]:
-    """A small ellipse; how fast its long axis turns, and how fast it should, in rad/s."""
+    """A small ellipse: the measured and the theoretical precession rate of its long axis, in rad/s."""
     l, g = DEFAULTS["l_rod"], DEFAULTS["gravity"]
     long, short, frequency = 0.1 * l, 0.05 * l, math.sqrt(g / l)
     start = {"x": long, "y": 0.0, "y_rate": short * frequency}
@@ -128,17 +131,12 @@ def _ellipse(until: float) -> tuple[dr.Trajectory, float, float]:
 
 
 def _work(works: dict[float, tuple[int, ...]]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.7 * PAGE, 0.45 * PAGE)
+    with single_panel("distance from the pole in passing [m]", "evaluations in 10 s", width=0.7 * PAGE, height=0.45 * PAGE) as (
+        drawing,
+        axes,
+    ):
         for values, label in zip(zip(*works.values(), strict=True), ("Cartesian, one constraint", "two angles"), strict=True):
             axes.semilogx(list(works), values, "o-", label=label)
         axes.invert_xaxis()
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("distance from the pole in passing [m]")
-        axes.set_ylabel("evaluations in 10 s")
-        legend_above(axes, 0.7 * PAGE)
     return drawing

@@ -1,14 +1,14 @@
-"""Lean and steer of a bicycle, which nobody measures, from a gyroscope and a wheel's speed.
+"""State estimation of a bicycle: lean and steer from a gyroscope and a wheel speed sensor.
 
-What it shows: `filter` on the nonlinear equations of the benchmark bicycle. The rider's torques and side winds are not known: to
-the filter they are white noise. A cheap gyroscope on the frame tells three rates with noise of 0.1 rad/s, the rear wheel its spin
-with 0.5 rad/s, 25 times a second. The frame's attitude is a unit quaternion and both wheels stand on the ground: ten deviations
-of thirteen states, and every estimate keeps the constraints.
+What it shows: `filter` on the nonlinear equations of the benchmark bicycle. The rider's torques and side winds are unknown and
+modeled as white noise. A gyroscope on the frame measures three rates with noise of 0.1 rad/s, and a sensor the rear wheel's
+spin with 0.5 rad/s, at 25 Hz. The frame's attitude is a unit quaternion and both wheels are on the ground: ten deviations of
+thirteen states, and every estimate satisfies the constraints.
 
-What you should see: the start is known to within 3° of lean. After a second lean is known to within 1° though no sensor feels it:
-a bicycle that leans must turn, and turning is felt. Looking back over the whole ride (smoothed), it is known twice as well. The
-truth lies in the bands of 95 % about as often as they say, and innovations are as large as promised. The extended filter, by
-exact derivatives, and the unscented one, by points, agree to a fraction of their deviations.
+What you should see: the initial lean is known to within 3°. After a second it is known to within 1° although no sensor measures
+it: a leaning bicycle turns, and the turn rate is measured. The smoother over the whole ride halves the deviation. The true
+values lie in the 95 % bands about as often as stated, and the innovations are consistent. The extended filter, by exact
+derivatives, and the unscented one, by sigma points, agree to a fraction of their deviations.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
 from draisine.simulation.sampled_control import Recorded
+from draisine.view.plots.estimation import Band, bands
 
-SPEED = 4.6  # m/s, between weave and capsize speed: it stays upright by itself
+SPEED = 4.6  # m/s, between weave and capsize speed: self-stable
 SENSORS = {"frame_wx": 0.1, "frame_wy": 0.1, "frame_wz": 0.1, "rear_wheel_spin": 0.5}  # rad/s
 SHAKEN = {"steer_torque": 0.2, "push": 2.0, "pedal_torque": 2.0}  # N m √s, N √s, N m √s
 SPREAD = {"lean": 0.05, "steer": 0.05, "frame_wx": 0.1, "steer_rate": 0.1, "speed": 0.2}
@@ -32,7 +33,7 @@ STEP, EVERY = 0.005, 8  # s of constant noise, and how many of them from sample 
 
 
 def ride(until: float, seed: int) -> tuple[dr.Trajectory, dict[str, np.ndarray]]:
-    """A ride, shaken at steer, saddle and pedals, and what the sensors say."""
+    """A ride with random steer, saddle and pedal inputs, and its measurements."""
     bike, random = bicycle(), np.random.default_rng(seed)
     fine = np.linspace(0.0, until, round(until / STEP), endpoint=False)
     names = [q.name for q in dr.derive(bike).inputs]
@@ -46,7 +47,7 @@ def ride(until: float, seed: int) -> tuple[dr.Trajectory, dict[str, np.ndarray]]
 
 @entry(level="Advanced")
 def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
-    """A filter and a smoother tell the lean and steer of a bicycle from its gyroscope and the speed of its rear wheel."""
+    """A filter and a smoother estimate lean and steer of a bicycle from a gyroscope and the speed of its rear wheel."""
     truth, data = ride(until, seed)
     found = {}
     for name, method in (("extended", dr.ExtendedKalmanFilter()), ("unscented", dr.UnscentedKalmanFilter())):
@@ -92,9 +93,7 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
 
 
 def _errors(found: dr.FilterResult, truth: dr.Trajectory) -> Any:
-    """Estimate less truth, with the bands in which it should lie."""
-    from draisine.view.plots.estimation import Band, bands
-
+    """Estimation errors with their 95 % bands."""
     zero = (truth.time, np.zeros(len(truth.time)))
     kinds = [e for e in (found.filtered, found.smoothed) if e is not None]
     panels = []

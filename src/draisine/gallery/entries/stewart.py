@@ -1,12 +1,12 @@
-"""A Gough–Stewart platform on six legs that change their length, with a post in the middle that nobody needed.
+"""A Gough–Stewart platform on six legs of prescribed length, with a redundant post in the middle.
 
-What it shows: a free body held by ties alone. Each leg is a distance that follows a law in time, and its multiplier is the force
-in the leg: no joint, no body for it, no loop to think of. Six legs hold the platform completely; the post under its middle has to
-agree with them at every instant, and its row repeats theirs. How seven legs share the load is then not decided by mechanics: what
-is given are the smallest forces that do it.
+What it shows: a free body supported by distance constraints alone. Each leg is a distance prescribed in time, and its
+multiplier is the force in the leg: no joints and no leg bodies. Six legs determine the platform's pose; the post under its
+middle is compatible with them and redundant. The forces of seven legs are statically indeterminate; the minimum-norm solution
+is reported.
 
-What you should see: the platform heaves, and nothing else moves. The six legs carry alike, the post more than any of them, since
-it stands upright; together they carry the weight and what the heaving needs.
+What you should see: the platform heaves without any other motion. The six legs carry equal forces, the post a larger one, since
+it is vertical; together they carry the weight and the inertia force.
 
 By hand. Feet on a circle of radius R, heads on one of radius r, 30° further round; c² = R² + r² − 2 R r cos 30° is the square of
 the distance of a head from its foot as seen from above. At height z(t) = h + s sin Ωt
@@ -29,12 +29,15 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 FEET = tuple(f"{pair}{side}" for pair in "abc" for side in "lr")  # three pairs of legs, left and right
 
 
 def stewart_platform(post: bool = True) -> Model:
-    """A free platform heaved by six legs of prescribed length and a post that repeats them."""
+    """A free platform on six legs of prescribed length and a redundant post."""
     m = Model("stewart_platform", "platform on six legs that change their length, and a post in the middle")
     wide, narrow = m.parameter("foot_radius", 1.2, "m"), m.parameter("head_radius", 0.7, "m")
     m.parameter("height", 0.8, "m", "in the middle of the stroke")
@@ -58,9 +61,7 @@ def stewart_platform(post: bool = True) -> Model:
 
 @entry(level="Intermediate", film="heave")
 def stewart_platform_heaves(until: float = 3.0) -> Study:
-    """A platform on six legs and a post heaves; the forces that are not unique are the smallest."""
-    from draisine import view
-
+    """A platform on six legs and a redundant post heaves; its forces are the minimum-norm solution."""
     run = dr.simulate(stewart_platform(), until, method=dr.DOP853(rtol=1e-11, atol=1e-12))
     p, t = run.parameters, run.time
     wave, rate = p["stroke"] * np.sin(p["heave_rate"] * t), p["heave_rate"]
@@ -77,7 +78,7 @@ def stewart_platform_heaves(until: float = 3.0) -> Study:
     error = max(error, *(float(np.max(np.abs(run[f"leg_{leg}_multiplier"] - held * upright))) for leg in FEET))
     assert error < 1e-6 * np.max(lift), error
 
-    figures = {"heave": view.plot(run, "platform_z", "post_multiplier", "leg_al_multiplier"), "plan": _plan(p)}
+    figures = {"heave": channel_figure(run, "platform_z", "post_multiplier", "leg_al_multiplier"), "plan": _plan(p)}
     findings = (
         f"height between {z.min():.3f} and {z.max():.3f} m, load between {lift.min():.0f} and {lift.max():.0f} N",
         f"post carries {held.min():.0f} to {held.max():.0f} N, each leg at most {np.max(held * upright):.0f} N",
@@ -87,12 +88,8 @@ def stewart_platform_heaves(until: float = 3.0) -> Study:
 
 
 def _plan(p: Mapping[str, float]) -> Any:
-    """Legs as seen from above."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLORS, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.5 * PAGE, 0.5 * PAGE)
+    """The legs from above."""
+    with single_panel("x [m]", "y [m]", width=0.5 * PAGE, height=0.5 * PAGE, equal=True) as (drawing, axes):
         for index in range(6):
             pair, sense = divmod(index, 2)
             below, above = (math.radians(120 * pair + (1 - 2 * sense) * turn) for turn in (15, 45))
@@ -101,7 +98,4 @@ def _plan(p: Mapping[str, float]) -> Any:
             y = [feet * math.sin(below), heads * math.sin(above)]
             axes.plot(x, y, color=COLORS[0], marker="o", markersize=3)
         axes.plot([0], [0], "o", color=COLORS[1])
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("y [m]")
     return drawing

@@ -1,15 +1,13 @@
-"""Swing-ups with least effort: a pole on a cart, and an acrobot, two rods with a motor at the elbow alone.
+"""Swing-ups with least effort: a cart-pole, and an acrobot (two rods with a motor at the elbow only).
 
-What it shows: machines with fewer motors than freedoms, brought from hanging to standing at rest in a given time with the
-least integral of the squared effort. The cart-pole is the problem of M. Kelly (SIAM Review 59, 2017, section 6): 1 kg and 0.3
-kg, 0.5 m, one meter to the side in 2 s, force within ±20 N. It is found from straight lines. The acrobot is harder: it is
-found with a second motor at the shoulder first, whose torque is then made dearer and dearer and at last taken away; each
-answer is the guess of the next.
+What it shows: underactuated systems brought from hanging to upright rest in a given time with the least integral of the squared
+input. The cart-pole is the problem of M. Kelly (SIAM Review 59, 2017, section 6): 1 kg and 0.3 kg, 0.5 m, one meter to the side
+in 2 s, force within ±20 N. It converges from a linear guess. The acrobot is harder: it is first solved with a second motor at
+the shoulder, whose torque gets a growing weight and is finally removed; each solution is the guess of the next.
 
-What you should see: the cart runs past its place, is pulled back hard, and so throws the pole up in one swing, with ∫F² dt =
-58.808 N²·s. The acrobot swings out to both sides, folds, and unfolds on its way up, for the last second almost a balance. Its
-motion is so unstable that an error of one part in 10⁸ is seen at the end; the re-simulation from the first state to the last
-confirms the mesh.
+What you should see: the cart overshoots its target, is pulled back hard, and so swings the pole up at once, with ∫F² dt =
+58.808 N²·s. The acrobot swings to both sides, folds, and unfolds on its way up, nearly balanced in the last second. The motion
+is so unstable that an error of 1e-8 is visible at the end; a simulation from the first state confirms the mesh.
 """
 
 from __future__ import annotations
@@ -24,6 +22,8 @@ import draisine as dr
 from draisine.gallery.entries.cart_pole import cart_pole
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 KELLY = {"l_pole": 0.5}  # m; masses and gravity are the model's own
 SWING = 4.0  # s
@@ -56,7 +56,7 @@ def cart_pole_up() -> dr.Solution:
 
 @cache
 def acrobot_up() -> dr.Solution:
-    """With help at the shoulder first, dearer each time, then without; the last mesh is fine enough to be simulated."""
+    """Continuation over the weight of a shoulder torque, finally removed; the last mesh is fine enough for simulation."""
     swing = dr.maneuver(acrobot()).start(shoulder=0).finish(shoulder=math.pi, elbow=0, rates=0).duration(SWING)
     swing = swing.bounds(elbow=(-3.1, 3.1), elbow_torque=(-15, 15))
     found = None
@@ -70,7 +70,7 @@ def acrobot_up() -> dr.Solution:
 
 @entry(level="Intermediate")
 def swing_ups() -> Study:
-    """A cart-pole and an acrobot swing up to rest with the least effort."""
+    """A cart-pole and an acrobot swing up to rest with least effort."""
     cart, robot = cart_pole_up(), acrobot_up()
     for found, limit in ((cart, 1e-4), (robot, 1e-3)):
         assert found.solved and found.discrepancy < limit, found
@@ -99,11 +99,8 @@ def swing_ups() -> Study:
 
 
 def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
-
     with style():
-        drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")
+        drawing = new_figure(PAGE, 0.8 * PAGE)
         (left, right), (push, torque) = drawing.subplots(2, 2, height_ratios=[2.2, 1.0])
         for k in np.linspace(0, len(cart.time) - 1, 17).astype(int):
             shade = 0.25 + 0.75 * k / len(cart.time)

@@ -1,4 +1,4 @@
-"""The restricted three-body problem: a satellite between Earth and Moon, on an orbit that closes, and its invariant.
+"""The restricted three-body problem: a periodic orbit between Earth and Moon, and its invariant.
 
 What it shows: a system with an invariant and no constraint (Thomsen 2005, chapter 4). In axes that turn with Earth and Moon
 (μ = 1/82.45 and 1 − μ of the mass, one unit apart, the origin in their center of mass) the satellite obeys
@@ -9,22 +9,23 @@ and keeps Jacobi's integral I = ½(ẋ² + ẏ² − x² − y²) − (1 − μ)
 (4.3.2); projection onto I = I₀; one step of that after each step of the method (4.3.3); coordinates and momenta — are run over
 ten periods with both of their methods, the improved Euler method and the implicit midpoint rule.
 
-What you should see: with a good method the orbit closes to 1e-12. The improved Euler method loses the orbit at the notes' steps;
-with I held it keeps it from a step of 0.001 on. The implicit midpoint rule converges with order 2 and needs no help.
+What you should see: with an accurate method the orbit closes to 1e-12. The improved Euler method loses the orbit at the notes'
+step sizes; with projection onto I it keeps it from a step of 0.001 on. The implicit midpoint rule converges with order 2
+without projection.
 
-Where the notes wondered, and why it is so:
+Explanations of the notes' observations:
 
-- The multiplier does nothing. I is constant along solutions whatever its value, so the multiplier is zero: index 2, but the first
-  treatment over again.
+- The multiplier has no effect. I is constant along solutions for any value, so the multiplier is zero: index 2, but the same
+  solution as the first treatment.
 - Velocities and momenta give the same orbit, with either method. The momenta ẋ − y, ẏ + x are linear in the state, and
-  Runge–Kutta methods do not notice linear maps; so the midpoint rule is symplectic in the notes' first variables too.
-- Holding I makes the midpoint rule worse. It keeps a neighbor of I to rounding (the integral of its modified equations), which
-  differs from I near the Earth alone. I therefore dips as the satellite passes and comes back by itself; who corrects it there
-  moves the satellite to another orbit.
+  Runge–Kutta methods are invariant under linear maps; so the midpoint rule is symplectic in the notes' first variables too.
+- Projection onto I makes the midpoint rule worse. The method conserves the integral of its modified equations, which differs
+  from I only near the Earth. I therefore dips as the satellite passes and recovers; a correction there moves the satellite to
+  another orbit.
 
-What the notes saw and is not reproduced: that I drops by 5 % at once and stays there, in all their methods. It stays within 1e-6
-until the satellite comes near the Earth; their own code must have compared two different things. The dips there are real, 2, 8
-and 37 % for the midpoint rule with steps of 0.0005, 0.001 and 0.002.
+Not reproduced: the notes report that I drops by 5 % at once and stays there, in all their methods. It stays within 1e-6 until
+the satellite comes near the Earth; their own code must have compared two different things. The dips there are real, 2, 8 and 37
+% for the midpoint rule with steps of 0.0005, 0.001 and 0.002.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from draisine.dynamics.options import Drift, InvariantStabilization, NoControl, 
 from draisine.gallery.registry import Study, entry
 from draisine.simulation.run import integrate
 from draisine.simulation.simulate import compute
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Reals = NDArray[np.float64]
 
@@ -160,7 +163,7 @@ FAR = 0.5  # from the Earth
 
 @cache
 def flight(treatment: str, method: str, step: float) -> Flight:
-    """Fly ten periods."""
+    """Integrate ten periods."""
     make, drift = TREATMENTS[treatment]
     equations = make()
     crossing = dr.Event("crossing", "y", "record", -1)
@@ -181,7 +184,7 @@ OUTSIDE = 1.05  # x beyond which a crossing of the axis is a return: outside the
 
 
 def closing_error(periods: int = 1) -> float:
-    """By how far the orbit misses its start, in the largest of coordinates and velocities, by a method of order 8."""
+    """Closing error of the orbit, in the largest of coordinates and velocities, by a method of order 8."""
     equations = three_body()
     start = np.array([s.default for s in equations.states])
     run = integrate(equations, start, periods * PERIOD, method=dr.DOP853(rtol=1e-14, atol=1e-14))
@@ -205,7 +208,7 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
         assert flights["plain", explicit, h].lost, h
         assert not flights["plain", implicit, h].lost, h
         assert flights["projected", implicit, h].worst < 1e-12, h
-        # held to I₀ the midpoint rule does worse than left alone
+        # projection makes the midpoint rule worse
         assert flights["stabilized", implicit, h].mean > flights["plain", implicit, h].mean, h
     for treatment in ("projected", "stabilized"):
         assert not flights[treatment, explicit, finest].lost, treatment
@@ -226,7 +229,7 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
 
 
 def _same(one: Flight, other: Flight) -> bool:
-    """Whether two flights are one, as far as rounding that an unstable orbit blows up lets them be."""
+    """Whether two flights agree up to the rounding that the unstable orbit amplifies."""
     first, second = one.errors[:1], other.errors[:1]
     return bool(np.allclose(first, second, rtol=1e-6, atol=1e-9))
 
@@ -252,29 +255,17 @@ CURVES = {"plain, multiplier, momenta": "plain", "projected": "projected", "stab
 
 
 def _orbit(run: dr.Trajectory) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.7 * PAGE)
+    with single_panel("x", "y", height=0.7 * PAGE, equal=True) as (drawing, axes):
         axes.plot(run["x"], run["y"], linewidth=0.9)
         axes.plot([-MASS, 1 - MASS], [0, 0], "o", markersize=4)
         for name, x in (("Earth", -MASS), ("Moon", 1 - MASS)):
             axes.annotate(name, (x, 0.0), textcoords="offset points", xytext=(6, 6))
-        axes.set_aspect("equal")
-        axes.set_xlabel("x")
-        axes.set_ylabel("y")
     return drawing
 
 
 def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float, ...]) -> Any:
     """Figure 4.4."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.55 * PAGE)
+    with single_panel("step", "mean error over ten periods", height=0.55 * PAGE) as (drawing, axes):
         for method, line in zip(METHODS, ("--", "-"), strict=True):
             for (label, treatment), mark in zip(CURVES.items(), "osx", strict=True):
                 found = [(h, flights[treatment, method, h].mean) for h in steps if not flights[treatment, method, h].lost]
@@ -284,24 +275,13 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
                     )
         slope = np.array([min(steps), max(steps)])
         axes.loglog(slope, 1.5e3 * slope**2, ":", color="gray", label="order 2")
-        axes.set_xlabel("step")
-        axes.set_ylabel("mean error over ten periods")
-        legend_above(axes, PAGE)
     return drawing
 
 
 def _invariant(flights: Mapping[tuple[str, str, float], Flight], step: float) -> Any:
     """Figure 4.5, as it is."""
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)
+    with single_panel("periods", "change of Jacobi's integral [%]", height=0.4 * PAGE) as (drawing, axes):
         for treatment in ("plain", "stabilized"):
             f = flights[treatment, "implicit midpoint", step]
             axes.plot(f.time / PERIOD, 100 * f.deviation, linewidth=0.8, label=f"{treatment}, step {step:g}")
-        axes.set_xlabel("periods")
-        axes.set_ylabel("change of Jacobi's integral [%]")
-        legend_above(axes, PAGE)
     return drawing

@@ -1,13 +1,12 @@
 """A solid torus rolling on its tube, without slip.
 
-What it shows: a wheel with a tube. As the torus leans, its contact moves round the tube towards the side it falls to, so
-gravity tips it with the arm R sin θ of the tube's center line only, not with that of the outer radius. Inertia is given as
-expressions of the mass and the two radii; with a tube of zero the torus is a thin ring.
+What it shows: a wheel with a tube. As the torus leans, its contact moves around the tube towards the lower side, so gravity
+acts with the lever arm R sin θ of the tube's center line, not with that of the outer radius. Inertia is given as expressions of
+the mass and the two radii; with a tube of zero the torus is a thin ring.
 
-What you should see: in the steady turn, lean and both circles (of the center, of the contact) stay what they are. With too
-little spin for its turn the torus dips and rises between two leans: its center draws the petals of a flower inside the track
-of the contact. Rolling straight at 0.7 m/s, slower than it needs, it is knocked and meanders, falling to one side and the
-other. Energy is kept throughout.
+What you should see: in the steady turn, lean and both circles (of the center, of the contact) are constant. With less spin the
+torus nutates between two leans: its center moves along petals inside the track of the contact. Disturbed at 0.7 m/s, below the
+critical speed, it meanders from side to side. Energy is conserved throughout.
 """
 
 from __future__ import annotations
@@ -19,6 +18,8 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
 
 @live(start={"lean": 0.3, "turn_rate": 1.0, "spin": 6.0})
@@ -76,9 +77,7 @@ def critical_speed(ring: float = 0.24, tube: float = 0.06, gravity: float = 9.81
 
 @entry(level="First steps", film="torus_flower", charts=("lean",))
 def rolling_torus_paths(until: float = 20.0) -> Study:
-    """A torus in a steady turn, one that dips and rises like a flower's petals, and one that meanders."""
-    from draisine import view
-
+    """A torus in a steady turn, one that nutates, and one that meanders below the critical speed."""
     torus, method = rolling_torus(), dr.DOP853(rtol=1e-11, atol=1e-13)
     lean, turn_rate = math.radians(20), -2.0
     spin = steady_spin(lean, turn_rate)
@@ -106,11 +105,11 @@ def rolling_torus_paths(until: float = 20.0) -> Study:
 
     points = ["torus", "torus_contact"]
     figures = {
-        "torus_steady_turn": view.path(turn, points, snapshots=math.pi / 20),  # a twentieth of a turn
-        "torus_flower_path": view.path(flower, points, snapshots=None),
-        "torus_flower": view.plot(flower, "lean", "turn_rate", "spin", "speed", "torus_normal_force"),
-        "torus_meander_path": view.path(meander, points, snapshots=0.1),
-        "torus_flower_energy": view.energy(flower),
+        "torus_steady_turn": track_figure(turn, points, snapshots=math.pi / 20),  # a twentieth of a turn
+        "torus_flower_path": track_figure(flower, points, snapshots=None),
+        "torus_flower": channel_figure(flower, "lean", "turn_rate", "spin", "speed", "torus_normal_force"),
+        "torus_meander_path": track_figure(meander, points, snapshots=0.1),
+        "torus_flower_energy": energy_figure(flower),
     }
     findings = (
         f"straight rolling is stable above {critical_speed():.4f} m/s, a ring as high above {critical_speed(0.3, 0.0):.4f} m/s",

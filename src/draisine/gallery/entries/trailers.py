@@ -1,16 +1,16 @@
-"""A vehicle with n trailers, each hitched to the axle before it: one blade, one hinge and one body after the other.
+"""A vehicle with n trailers, each hitched to the axle before it: a chain of hinges with nonholonomic constraints.
 
-What it shows: nonholonomic constraints that are solved along the tree. With the motion of the axle before it given, the blade of
-a trailer decides how fast its hitch turns; so n constraints are n divisions by a length, and two velocities stay independent
-however many trailers there are: the speed of the vehicle and its rate of turn.
+What it shows: nonholonomic constraints that are solved along the tree. With the motion of the axle before it given, the blade
+of a trailer decides how fast its hitch turns; so n constraints are n divisions by a length, and two velocities are independent
+for any number of trailers: the speed of the vehicle and its rate of turn.
 
-What you should see: in a steady circle every trailer cuts the corner by a little more than the one before it, since axle and
-hitch are two corners of a right-angled triangle whose third is the center of the circle:
+What you should see: in a steady circle every trailer runs on a smaller radius than the one before it, since axle, hitch and
+center of the circle form a right-angled triangle:
 
     R_k² = R_0² − k L²
 
-and the hitches stand at the angles atan(L / R_k). Left alone the train keeps its energy; its blades do no work. Driven backwards
-the train folds up: a straight train is unstable in reverse, each trailer the faster the shorter it is.
+and the hitches stand at the angles atan(L / R_k). Without inputs the train conserves energy; its blades do no work. In reverse
+the train jackknifes: a straight train is unstable, with growth rates inverse to the trailers' lengths.
 
 By hand (P. Rouchon, M. Fliess, J. Lévine & P. Martin, 1993): with headings θ_k and speeds v_k of the axles along them
 
@@ -28,6 +28,8 @@ import draisine as dr
 from draisine.errors import ArgumentError
 from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import PAGE
 
 Array = NDArray[np.float64]
 
@@ -63,7 +65,7 @@ def trailers(count: int = 3) -> Model:
     return m
 
 
-def in_a_circle(count: int, radius: float) -> dict[str, float]:
+def circle_hitch_angles(count: int, radius: float) -> dict[str, float]:
     """Angles of the hitches in a steady turn to the left of the vehicle's axle about a circle."""
     if radius**2 <= count * LENGTH**2:
         raise ArgumentError(
@@ -73,8 +75,8 @@ def in_a_circle(count: int, radius: float) -> dict[str, float]:
     return {f"hitch{k}": -float(np.arctan(LENGTH / r)) for k, r in enumerate(radii, start=1)}
 
 
-def what_holds(model: Model, motion: dict[str, float]) -> dict[str, float]:
-    """The push and the turn that keep speed and rate of turn as they are; both enter the accelerations linearly."""
+def steady_inputs(model: Model, motion: dict[str, float]) -> dict[str, float]:
+    """The push and the turn moment for constant speed and rate of turn; both enter the accelerations linearly."""
     equations = dr.derive(model)
     x, p = np.array([motion.get(s.name, 0.0) for s in equations.states]), equations.default_parameters
     count = len(equations.coordinates)
@@ -84,7 +86,7 @@ def what_holds(model: Model, motion: dict[str, float]) -> dict[str, float]:
 
 
 def places(run: dr.Trajectory, count: int) -> tuple[Array, Array]:
-    """Where the axles are (samples × axles × 2), and which way they head (samples × axles), from the coordinates alone."""
+    """Positions (samples × axles × 2) and headings (samples × axles) of the axles, from the coordinates alone."""
     hitches = np.column_stack([run["vehicle_heading"], *(run[f"hitch{k}"] for k in range(1, count + 1))])
     heading = np.cumsum(hitches, axis=1)
     forward = np.stack([np.cos(heading), np.sin(heading)], axis=2)
@@ -111,11 +113,11 @@ def radii_of(run: dr.Trajectory, count: int) -> Array:
 
 @entry(level="Advanced", film="circle")
 def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
-    """A train of trailers in a steady circle, left alone in a tangle, and pushed backwards."""
+    """A train of trailers in a steady circle, free from a bent configuration, and in reverse."""
     model = trailers(count)
     speed = 2.0
-    start = {"vehicle_vx": speed, "vehicle_heading_rate": speed / radius, **in_a_circle(count, radius)}
-    hold = what_holds(model, start)
+    start = {"vehicle_vx": speed, "vehicle_heading_rate": speed / radius, **circle_hitch_angles(count, radius)}
+    hold = steady_inputs(model, start)
     method = dr.DOP853(rtol=1e-10, atol=1e-10)
     circle = dr.simulate(model, 10.0, start=start, inputs=hold, method=method)
     radii = radii_of(circle, count)
@@ -148,16 +150,9 @@ def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
 
 
 def _tracks(run: dr.Trajectory, count: int) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     where, _ = places(run, count)
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.7 * PAGE)
+    with single_panel("x [m]", "y [m]", height=0.7 * PAGE, equal=True) as (drawing, axes):
         for k in sorted({0, count // 2, count}):
             axes.plot(where[:, k, 0], where[:, k, 1], linewidth=0.8)
         axes.plot(where[-1, :, 0], where[-1, :, 1], "k.-", linewidth=0.6, markersize=3)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("y [m]")
     return drawing

@@ -1,16 +1,17 @@
-"""The tricycle: two wheels on one axle that say the same thing twice, and the speed at which the inner one lifts.
+"""The tricycle: redundant rolling contacts of two wheels on one axle, and the tipping speed.
 
-What it shows: redundant rolling contacts. Neither rear wheel can slide sideways, and since both sit on one axle, the second only
-repeats the first: of the nine rows of three rolling wheels eight count. That is found when the equations are derived; how the two
-share the sideways force is not decided by mechanics, all other forces of the ground are. The tricycle is a body in space, held
-upright by nothing but its wheels, so that the normal forces tell when it would tip.
+What it shows: redundant rolling contacts. The lateral constraints of the two rear wheels on one axle are dependent: of the nine
+rows of three rolling wheels eight are independent. That is detected when the equations are derived; the lateral forces of these
+two are statically indeterminate, all other contact forces are determined. The tricycle is a body in space supported by its
+wheels alone, so that the normal forces show when it would tip.
 
-What you should see: with the handlebar held, it rides a circle whose center lies on the rear axle, at L/tan δ. Driven faster and
-faster, load goes from the inner to the outer rear wheel, until the inner one would have to be pulled down: there it tips.
+What you should see: with a fixed steer angle it rides a circle whose center lies on the rear axle, at L/tan δ. With growing
+speed, load shifts from the inner to the outer rear wheel, until the inner one has none: there it tips.
 
-By hand. At a held steer δ everything turns with ω = v/R about a center O on the ground, R = L/tan δ to the left of the axle's
-middle. The angular momentum about O is ω h; a body at (x, y, z) seen from O adds m (−x z, −y z, x² + y²) to h and its own inertia
-about the vertical, a wheel also J s/ω along its axle, with the spin s = ω · (way from O)/radius. Then for the normal forces Nᵢ
+By hand: at a constant steer δ everything turns with ω = v/R about a center O on the ground, R = L/tan δ to the left of the
+axle's middle. The angular momentum about O is ω h; a body at (x, y, z) seen from O adds m (−x z, −y z, x² + y²) to h and its
+own inertia about the vertical, a wheel also J s/ω along its axle, with the spin s = ω · (way from O)/radius. Then for the
+normal forces Nᵢ
 
     Σ Nᵢ = m g,   Σ yᵢ Nᵢ − m g y_c = ω̇ h_x − ω² h_y,   −Σ xᵢ Nᵢ + m g x_c = ω̇ h_y + ω² h_x,
 
@@ -30,6 +31,9 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 WHEELS = ("rear_left", "rear_right", "front")
@@ -71,7 +75,7 @@ def tricycle() -> Model:
 
 @live(start={"speed": 2.0})
 def tricycle_held(steer: float = 0.35) -> Model:
-    """The tricycle with its handlebar held."""
+    """The tricycle with a fixed steer angle."""
     m = tricycle()
     m.name = "tricycle_held"
     m.prescribe("handlebar", "steer", steer)
@@ -150,9 +154,7 @@ class ClosedForm:
 
 @entry(level="Intermediate", film="ride")
 def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
-    """A tricycle driven round a circle, faster and faster, until its inner wheel would lift."""
-    from draisine import view
-
+    """A tricycle accelerates on a circle until its inner wheel would lift."""
     model, steer = tricycle_held(), 0.35
     method = dr.DOP853(rtol=1e-11, atol=1e-12)
     inputs = {"left_torque": torque, "right_torque": torque}
@@ -173,9 +175,9 @@ def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     assert len(said) == 1 and "rear_right_y repeats rear_left_y" in said[0], said
     tips = exact.tipping_speed(acceleration)
 
-    figures = {"normal_forces": _loads(run, exact, tips, acceleration), "ride": view.plot(run, "speed", "turn_rate")}
+    figures = {"normal_forces": _loads(run, exact, tips, acceleration), "ride": channel_figure(run, "speed", "turn_rate")}
     findings = (
-        "two wheels on one axle: the sideways row of one repeats that of the other, and is watched only",
+        "two wheels on one axle: the lateral row of one is redundant, and only monitored",
         f"circle of {exact.radius:.4f} m = L/tan δ; gains {acceleration:.5f} m/s every second, M v̇ = 2τ/r",
         f"inner rear wheel without load at {tips:.4f} m/s; normal forces within {off:.0e} N of those by hand",
     )
@@ -183,20 +185,12 @@ def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
 
 
 def _loads(run: dr.Trajectory, exact: ClosedForm, tips: float, acceleration: float) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     some = slice(None, None, max(1, len(run.time) // 12))
     by_hand = exact.normal_forces(run["speed"][some], acceleration)
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)
+    with single_panel("speed [m/s]", "normal force [N]", width=0.8 * PAGE, height=0.5 * PAGE) as (drawing, axes):
         for wheel, points, color in zip(WHEELS, by_hand, COLORS, strict=False):
             axes.plot(run["speed"], run[f"{wheel}_normal_force"], color=color, label=wheel.replace("_", " "))
             axes.plot(run["speed"][some], points, "o", color=color, markersize=3)
         axes.axhline(0.0, color="black", linewidth=0.6)
         axes.axvline(tips, color="gray", linestyle=":", label="inner wheel lifts")
-        axes.set_xlabel("speed [m/s]")
-        axes.set_ylabel("normal force [N]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

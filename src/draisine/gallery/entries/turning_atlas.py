@@ -1,17 +1,16 @@
-"""Every turn a bicycle can ride: what holds it, what the ground must give, and the circles it rides by itself.
+"""Atlas of steady turns of a bicycle: torque, friction, loads, stability, and hands-free circles.
 
-What it shows: steady motions as branches and as a map. Hands-free circles of the benchmark bicycle are followed from straight
-running by pseudo-arclength continuation; Basu-Mandal, Chatterjee & Papadopoulos (2007) describe three families of them. Then
-every turn of a grid of lean and speed is held by a torque on the bar, and the friction it needs, the loads of both wheels and
-its stability are mapped.
+What it shows: steady motions as branches and as a map. Hands-free circles of the benchmark bicycle are continued from straight
+running by pseudo-arclength; Basu-Mandal, Chatterjee & Papadopoulos (2007) describe three families of them. Then the steer
+torque, the friction needed, the loads of both wheels and the stability of turns are mapped over lean and speed.
 
-What you should see: turns leave straight running at the capsize speed, 6.024 m/s, and lead to slower and tighter circles, all
-unstable, until the bicycle stands still with its front wheel almost across. With the bar turned round there is another such
-family, which begins at 7.899 m/s, has a stable part near 5 m/s and ends with a bicycle that spins lying almost flat. A third
-family pivots about the rear wheel. In the atlas the heavy line of zero torque is the first of these families (the second line,
-at the edge of what exists, is the third one's part with the bar forward); inside it the rider must hold the bar back, against
-the turn, beyond it into the turn. Friction needed is about the tangent of the lean; above 39° dry asphalt no longer gives it.
-Hatched is what does not exist: at 2 m/s no turn leans more than 24.5°, whatever the torque.
+What you should see: turns bifurcate from straight running at the capsize speed, 6.024 m/s, and continue to slower and tighter
+circles, all unstable, until the speed is zero with the front wheel almost across. With the bar reversed there is another
+family, which begins at 7.899 m/s, has a stable part near 5 m/s and ends almost flat on the ground. A third family pivots about
+the rear wheel. In the atlas the heavy line of zero torque is the first of these families (the second line, at the edge of what
+exists, is the third one's part with the bar forward); inside it the steer torque acts against the turn, beyond it into the
+turn. Friction needed is about the tangent of the lean; above 39° it exceeds that of dry asphalt. Hatched regions have no steady
+turn: at 2 m/s no turn leans more than 24.5°.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.branches import atlas_figure, branch_figure
 
 ASPHALT = 0.8  # coefficient of friction, dry
 
@@ -30,8 +30,6 @@ ASPHALT = 0.8  # coefficient of friction, dry
 @entry(level="Advanced")
 def turning_atlas(points: int = 61) -> Study:
     """Hands-free circles of the benchmark bicycle, and a map of all turns: torque, friction, loads, stability."""
-    from draisine.view.plots.branches import atlas_figure, branch_figure
-
     bike = dr.derive(bicycle(), work=False)
     families = dr.hands_free_turns(bike, speed=(0.0, 12.0))
     turning, reversed_turns = families["turning"], families["turning, bar reversed"]
@@ -46,7 +44,7 @@ def turning_atlas(points: int = 61) -> Study:
     weight = 94 * 9.81
     load = atlas["rear_wheel_normal_force"] + atlas["front_wheel_normal_force"]
     assert np.abs(load[there] / weight - 1).max() < 1e-9  # the ground carries the weight in every turn
-    assert np.abs(atlas["pedal_torque"][there]).max() < 1e-8  # and nothing is lost
+    assert np.abs(atlas["pedal_torque"][there]).max() < 1e-8  # and power is zero
     fast = atlas.second > 6.0
     assert np.abs(atlas.friction[:, fast] / np.tan(np.maximum(atlas.first, 1e-9))[:, None] - 1)[1:].max() < 0.1
     assert float(np.nanmin(atlas.load)) > 0  # no wheel lifts off

@@ -1,14 +1,13 @@
 """The two-mass-skate bicycle of Kooijman, Meijaard, Papadopoulos, Ruina & Schwab (Science 332, 2011, p. 339).
 
-What it shows: a bicycle needs neither gyroscopic effect nor trail to right itself. Two frames, a point mass on each, blades in
-place of wheels: nothing spins, so there is no spin angular momentum at all. Its numbers are those of the BicycleParameters
-project's file `TmsBenchmark.txt`, with zero trail. They place the masses ahead of the front contact, so that its blades must be
-held down (contact here is held both ways). A second set of our own choice has the masses between the blades and a trail that
-is negative, the front contact 20 mm *ahead* of the steer axis.
+What it shows: neither gyroscopic effect nor trail is necessary for self-stability. Two frames, a point mass on each, blades in
+place of wheels: there is no spin angular momentum. Its parameters are those of the BicycleParameters project's file
+`TmsBenchmark.txt`, with zero trail. The masses lie ahead of the front contact, so that the contact must be bilateral. A second,
+chosen set has the masses between the blades and a trail that is negative, the front contact 20 mm *ahead* of the steer axis.
 
-What you should see: with zero trail every small deviation decays above 2.84 m/s, however fast; with negative trail above
-1.43 m/s. Kicked at 4 m/s the bicycle with negative trail swings back to upright, its energy unchanged and both blades pressed
-to the ground.
+What you should see: with zero trail every small deviation decays above 2.84 m/s, without upper limit; with negative trail above
+1.43 m/s. Disturbed at 4 m/s the bicycle with negative trail returns to upright, with constant energy and positive normal forces
+on both blades.
 """
 
 from __future__ import annotations
@@ -20,12 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.bicycle.characteristic_polynomial import TwoWheeler
 from draisine.expr.expression import Name, Number
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.style import PAGE, style
+from draisine.view.plots.trajectories import channel_figure
 
-# chosen by us: the front contact ahead of the steer axis, the weight between the contacts
+# chosen: the front contact ahead of the steer axis, the weight between the contacts
 NEGATIVE = {
     "trail": -0.02,
     "steer_axis_tilt": math.radians(-5.0),
@@ -39,7 +42,7 @@ NEGATIVE = {
 
 @live(start={"speed": 3.0, "roll_rate": 0.1})
 def two_mass_skate() -> Model:
-    """The two-mass-skate bicycle of Kooijman et al. 2011: two frames, two point masses, two blades, nothing that spins."""
+    """The two-mass-skate bicycle of Kooijman et al. 2011: two frames, two point masses, two blades, no spin."""
     m = Model("two_mass_skate", "two-mass-skate bicycle of Kooijman et al. 2011")
     w = m.parameter("wheelbase", 1.0, "m", "distance of the contact points, upright")
     c = m.parameter("trail", 0.0, "m", "front contact behind the steer axis's trace")
@@ -72,11 +75,9 @@ def two_mass_skate() -> Model:
 @entry(level="Intermediate", film="kicked", charts=("lean", "steer"))
 def two_mass_skate_rights_itself() -> Study:
     """Self-stable without spin angular momentum, with zero and with negative trail (Kooijman et al. 2011)."""
-    from draisine import view
-
     model = two_mass_skate()
     matrices = dr.canonical(model)
-    assert np.abs(matrices.C1[:, 0]).max() < 1e-12  # lean rate gives no moment: nothing precesses
+    assert np.abs(matrices.C1[:, 0]).max() < 1e-12  # no gyroscopic coupling of the lean rate
     speeds = np.linspace(0.5, 12.0, 231)
     swept = {
         name: dr.modes(model, speed=speeds, states=("lean", "steer"), parameters=parameters)
@@ -96,7 +97,7 @@ def two_mass_skate_rights_itself() -> Study:
     assert pressed > 0
     figures = {
         **{name: found.plot() for name, found in swept.items()},
-        "kicked": view.plot(run, "lean", "steer", "speed"),
+        "kicked": channel_figure(run, "lean", "steer", "speed"),
         "map": _map(model),
     }
     findings = (
@@ -109,8 +110,6 @@ def two_mass_skate_rights_itself() -> Study:
 
 def slowest_stable(model: Model, trails: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
     """The slowest stable speed up to 15 m/s for each trail (row) and place of the front mass; NaN where there is none."""
-    from draisine.bicycle.characteristic_polynomial import TwoWheeler
-
     equations = dr.derive(model, work=False)
     names = [p.name for p in equations.parameters]
     sets = np.tile(equations.default_parameters, (len(trails) * len(places), 1))
@@ -123,9 +122,6 @@ def slowest_stable(model: Model, trails: NDArray[np.float64], places: NDArray[np
 
 
 def _map(model: Model) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     trails, places = np.linspace(-0.03, 0.04, 57), np.linspace(0.96, 1.3, 69)
     slowest = slowest_stable(model, trails, places)
     assert np.isfinite(slowest[trails < 0]).any()

@@ -1,14 +1,14 @@
-"""A wheeled unicycle: one wheel, a frame on its hub, and a rider who pedals and twists.
+"""A unicycle: one wheel, a frame on its hub, and a rider who pedals and twists the torso.
 
-What it shows: inputs as laws. A unicycle falls in every direction; two laws, written as text and compiled in, keep it up.
-Pedalling moves the wheel under the rider: to speed up it must first roll *back*, so that the rider tips forward. Twisting the
-torso one way turns the frame the other way, since the ground holds no moment about the vertical: so the rider steers into a
-fall, as a bicycle does by itself.
+What it shows: feedback laws as inputs. A unicycle is unstable in pitch and roll; two laws, written as expressions and compiled,
+stabilize it. Pedalling moves the wheel under the rider: to accelerate it must first roll *back*, so that the rider pitches
+forward. Twisting the torso one way turns the frame the other way, since the ground transmits no moment about the vertical: so
+the rider steers into a fall.
 
-What you should see: from rest, speed dips below zero, the rider leans forward by 17° and rides off to 3 m/s, all in one
-plane. Pushed to the left at 3 m/s, the unicycle leans to the left, the torso twists to the right, the track bends to the left
-under the rider, and within four seconds it is upright again, in almost the old direction. With the pedalling law alone, the
-same push ends on the ground.
+What you should see: from rest, the speed first goes below zero, the rider pitches forward by 17° and accelerates to 3 m/s in
+one plane. Pushed to the left at 3 m/s, the unicycle leans to the left, the torso twists to the right, the track bends to the
+left under the rider, and within four seconds it is upright again, in almost the old direction. With the pedalling law alone it
+falls after the same push.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.tracks import track_figure
+from draisine.view.plots.trajectories import channel_figure, energy_figure
 
-# Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
+# Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: nonminimum phase: it rolls back to accelerate.
 PEDALLING = "430*pitch + 90*pitch_rate + 30*(speed - 3)"
 TWISTING = "60*lean + 23*lean_rate + 6*twist - 7*twist_rate"
 PUSH = "200*exp(-((t - 1)/0.1)^2)"  # N, for about 0.2 s
@@ -29,7 +31,7 @@ PUSH = "200*exp(-((t - 1)/0.1)^2)"  # N, for about 0.2 s
 
 @live(start={"speed": 1.5})
 def unicycle() -> Model:
-    """A wheel, a frame with the rider's legs on its hub, and the rider's torso, which can twist.
+    """A wheel, a frame with the rider's legs on its hub, and the rider's twisting torso.
 
     Inputs: `pedal_torque` (frame on wheel, positive forward), `twist_torque` (frame on torso, positive turns the torso to the
     left), `push` (side force on the torso, positive along the world's y).
@@ -79,9 +81,7 @@ def unicycle() -> Model:
 
 @entry(level="Intermediate", film="unicycle_pushed")
 def unicycle_ride(until: float = 10.0) -> Study:
-    """A unicycle rides off under a pedalling law, takes a push with a twisting law, and falls without it."""
-    from draisine import view
-
+    """A unicycle starts under a pedalling law, recovers from a push with a twisting law, and falls without it."""
     model, method = unicycle(), dr.DOP853(rtol=1e-11, atol=1e-13)
     rolling = {"speed": 3.0, "pitch_rate": 0.0}
     laws = {"pedal_torque": PEDALLING, "twist_torque": TWISTING, "push": PUSH}
@@ -103,11 +103,11 @@ def unicycle_ride(until: float = 10.0) -> Study:
         assert pushed["lean"][first] < 0 and pushed["heading"].max() > 0.3 and pushed["twist"].min() < -0.4  # into the fall
 
     figures = {
-        "unicycle_ride_off": view.plot(ride, "pitch", "speed", "pedal_torque"),
-        "unicycle_pushed": view.plot(pushed, "lean", "twist", "heading", "speed", "twist_torque", "pedal_torque"),
-        "unicycle_pushed_path": view.path(pushed, ["wheel_contact"]),
-        "unicycle_falls_path": view.path(falls, ["wheel_contact", "chest"], snapshots=0.1),
-        "unicycle_ride_off_energy": view.energy(ride),
+        "unicycle_ride_off": channel_figure(ride, "pitch", "speed", "pedal_torque"),
+        "unicycle_pushed": channel_figure(pushed, "lean", "twist", "heading", "speed", "twist_torque", "pedal_torque"),
+        "unicycle_pushed_path": track_figure(pushed, ["wheel_contact"]),
+        "unicycle_falls_path": track_figure(falls, ["wheel_contact", "chest"], snapshots=0.1),
+        "unicycle_ride_off_energy": energy_figure(ride),
     }
     findings = (
         f"riding off: back at {-ride['speed'].min():.2f} m/s, forward lean of {math.degrees(ride['pitch'].max()):.1f}°, "

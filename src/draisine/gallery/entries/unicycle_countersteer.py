@@ -1,14 +1,13 @@
-"""A unicycle turns to the left in the least time: to do so its rider turns it to the right first.
+"""Countersteering of a unicycle: the minimum-time turn to the left begins with a turn to the right.
 
-What it shows: a maneuver of the full nonlinear unicycle, stated in the names of its model. At 3 m/s, upright, the rider is
-to turn by 45° to the left in the least time and be upright again, torso straight, at the old speed. Both torques are bounded:
-pedals within ±40 N·m, twist within ±30 N·m; the torso may twist by ±90°.
+What it shows: a maneuver of the nonlinear unicycle in the names of its model: from upright at 3 m/s, turn by 45° to the left in
+minimum time and end upright, torso straight, at the same speed. Both torques are bounded: pedals within ±40 N·m, twist within
+±30 N·m; the torso may twist by ±90°.
 
-What you should see: the torso twists to the left, which turns the wheel to the right by 32°. The track goes out to the right
-from under the rider, who falls to the left; only then the wheel is turned to the left, under the fall. A bicycle is turned in
-the same way (`simple_countersteer.py`, the problem of opty's gallery). Since nothing is lost to friction the motion can run
-backwards, and the fastest turn is its own mirror image: lean and speed are the same from both ends, twist and torques
-opposite.
+What you should see: the torso twists to the left, which turns the wheel to the right by 32°. The track moves to the right and
+the rider falls to the left; only then is the wheel steered to the left, into the fall. A bicycle turns in the same way
+(`simple_countersteer.py`, the problem of opty's gallery). Since there is no friction the motion is reversible, and the optimal
+turn is symmetric in time: lean and speed are even, twist and torques odd.
 """
 
 from __future__ import annotations
@@ -22,6 +21,10 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.unicycle import unicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import COLORS, PAGE, style
+from draisine.view.plots.tracks import track_figure
 
 SPEED, TURN = 3.0, math.pi / 4  # m/s, rad
 PEDALS, TWIST = 40.0, 30.0  # N·m
@@ -29,7 +32,7 @@ PEDALS, TWIST = 40.0, 30.0  # N·m
 
 @cache
 def quickest_turn() -> dr.Solution:
-    """Sixty intervals with constant torques in each; Gauss points are the same from both ends, as the motion turns out to be."""
+    """Sixty intervals with constant torques in each; Gauss points are symmetric in time, as the solution is."""
     upright = {"lean": 0, "pitch": 0, "twist": 0}
     stated = dr.maneuver(unicycle()).start(speed=SPEED, pitch_rate=0).finish(heading=TURN, **upright, rates=0).finish(speed=SPEED)
     stated = stated.bounds(pedal_torque=(-PEDALS, PEDALS), twist_torque=(-TWIST, TWIST), twist=(-math.pi / 2, math.pi / 2))
@@ -37,8 +40,8 @@ def quickest_turn() -> dr.Solution:
     return stated.solve(dr.Collocation("gauss", 3, 60, constant_controls=True), guess=dr.Straight(duration=1.5))
 
 
-def mirrored(found: dr.Solution, name: str, sign: int) -> float:
-    """How far a quantity is from being the same, or opposite, when counted from the other end; relative to its range."""
+def asymmetry(found: dr.Solution, name: str, sign: int) -> float:
+    """Distance of a quantity from being even or odd in time, relative to its range."""
     only = found.only
     run, times = found.trajectory, only.begin + only.duration * np.linspace(0, 1, 201)
     value = np.interp(times, run.time, run[name])
@@ -47,9 +50,7 @@ def mirrored(found: dr.Solution, name: str, sign: int) -> float:
 
 @entry(level="Advanced", film="unicycle_countersteers")
 def unicycle_countersteers() -> Study:
-    """A unicycle's fastest turn to the left begins with a turn to the right, and is its own mirror image in time."""
-    from draisine import view
-
+    """A unicycle's minimum-time turn to the left begins with a turn to the right, and is symmetric in time."""
     found = quickest_turn()
     run = found.trajectory
     early = run.time < 0.15 * found.duration
@@ -58,7 +59,11 @@ def unicycle_countersteers() -> Study:
     assert run["lean"][early].max() < 1e-9 and run["lean"].min() < -0.3  # which lets it fall to the left
     twisting = found.only.input("twist_torque")
     assert (np.abs(np.abs(twisting) - TWIST) < 0.01 * TWIST).mean() > 0.9 and twisting[0] > 0
-    image = {"lean": mirrored(found, "lean", 1), "speed": mirrored(found, "speed", 1), "twist": mirrored(found, "twist", -1)}
+    image = {
+        "lean": asymmetry(found, "lean", 1),
+        "speed": asymmetry(found, "speed", 1),
+        "twist": asymmetry(found, "twist", -1),
+    }
     assert max(image.values()) < 1e-3, image
     final, right, lean = run.final, math.degrees(-run["heading"].min()), math.degrees(-run["lean"].min())
     findings = (
@@ -70,16 +75,12 @@ def unicycle_countersteers() -> Study:
     )
     figures = {
         "turn": _turn(found),
-        "path": view.path(run, ["wheel_contact", "chest"], snapshots=0.2),
+        "path": track_figure(run, ["wheel_contact", "chest"], snapshots=0.2),
     }
     return Study("A unicycle countersteers", {"unicycle_countersteers": run}, figures, findings)
 
 
 def _turn(found: dr.Solution) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     run = found.trajectory
     with style():
         drawing, (angles, speed, torques) = panels(3, PAGE, 0.85 * PAGE, [2.0, 1.0, 1.4])

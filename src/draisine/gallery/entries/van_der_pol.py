@@ -1,8 +1,8 @@
 """Van der Pol's oscillator: an ordinary equation, a singular perturbation, and the differential-algebraic system in its limit.
 
-What it shows: one problem in three forms (Thomsen 2005, section 2.2). In time scaled by μ, with ε = 1/μ², it reads y₁′ = y₂,
-ε y₂′ = (1 − y₁²) y₂ − y₁; with ε = 0 the second line is an algebraic equation, and the index is 1 in place of 0. The limit is
-followed from y₁ = 2 to the fold at y₁ = 1, where no solution goes on and the oscillator jumps.
+What it shows: one problem in three forms (Thomsen 2005, section 2.2). In time scaled by μ, with ε = 1/μ², it reads y₁′ = y₂, ε
+y₂′ = (1 − y₁²) y₂ − y₁; with ε = 0 the second line is an algebraic equation, and the index is 1 in place of 0. The limit is
+followed from y₁ = 2 to the fold at y₁ = 1, where the solution ends and the oscillator jumps.
 
 What you should see: relaxation oscillations whose period tends to (3 − 2 ln 2) μ, with the correction 7.014 μ^(−1/3) of
 A. A. Dorodnitsyn (1947); and the slow part of the cycle on the limit's curve, 3/2 − ln 2 long in scaled time.
@@ -18,6 +18,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.trajectories import channel_figure
 
 STIFFNESS = (10.0, 100.0, 1e3, 1e6)
 SLOWEST = 3 - 2 * math.log(2)  # period in scaled time as μ → ∞
@@ -25,7 +26,7 @@ AIRY = 2.338107410459767  # − the first zero of Airy's function
 
 
 def van_der_pol() -> dr.Equations:
-    """Van der Pol's oscillator as two ordinary equations; mu says how stiff it is."""
+    """Van der Pol's oscillator as two ordinary equations; mu determines the stiffness."""
     y1, y2, mu = sp.symbols("y1 y2 mu")
     return dr.first_order("van_der_pol", {y1: y2, y2: mu * (1 - y1**2) * y2 - y1}, parameters={mu: 10.0}, start={y1: 2.0})
 
@@ -44,7 +45,7 @@ def van_der_pol_singular() -> dr.Equations:
 
 
 def van_der_pol_limit() -> dr.Equations:
-    """What is left of Van der Pol's oscillator for eps = 0: a differential-algebraic system of index 1."""
+    """Van der Pol's oscillator for eps = 0: a differential-algebraic system of index 1."""
     y1, y2 = sp.symbols("y1 y2")
     return dr.semi_explicit(
         "van_der_pol_limit", {y1: y2}, constraints={"fast": (1 - y1**2) * y2 - y1}, unknowns=[y2], start={y1: 2.0, y2: -2.0 / 3.0}
@@ -59,8 +60,6 @@ def asymptotic_period(mu: float) -> float:
 @entry(level="First steps")
 def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
     """Relaxation oscillations against their period in the limit, and the slow part against the algebraic limit."""
-    from draisine import view
-
     runs = {f"mu_{mu:g}": _cycles(mu) for mu in stiffness}
     periods = [float(np.diff([e.time for e in run.events])[-1]) for run in runs.values()]
     apart = [abs(period / asymptotic_period(mu) - 1) for mu, period in zip(stiffness, periods, strict=True)]
@@ -72,7 +71,7 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
 
     assert apart == sorted(apart, reverse=True) and apart[-1] < 0.01, apart  # the stiffer, the closer
     assert abs(taken - closed) < 1e-9, (taken, closed)
-    assert changes == [0, 1], changes  # a rate whose factor is zero is no rate
+    assert changes == [0, 1], changes  # for eps = 0 the second equation is algebraic
     findings = (
         *(
             f"mu = {mu:g}: period {period:.4f}, {period / mu:.4f} in scaled time (limit {SLOWEST:.4f}), "
@@ -82,7 +81,7 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
         f"the limit reaches y1 = 1.01 after {taken:.6f} of scaled time, by its closed form after {closed:.6f}",
         f"differential index {changes[0]} for eps > 0, {changes[1]} for eps = 0",
     )
-    figures = {"relaxation": view.plot(list(runs.values())[-1], "y1"), "limit": view.plot(limit, "y1", "y2")}
+    figures = {"relaxation": channel_figure(list(runs.values())[-1], "y1"), "limit": channel_figure(limit, "y1", "y2")}
     return Study("Van der Pol's oscillator and its algebraic limit", {**runs, "limit": limit}, figures, findings)
 
 

@@ -1,10 +1,11 @@
-"""A wheel over a road of waves: rolling on curved ground, where the contact point is not explicit.
+"""Rolling on curved ground: a wheel on a sinusoidal road, with an implicit contact point.
 
-What it shows: the ground is given by its height, z = a sin(2πx/L); the place of contact is a pair of surface parameters that the
-contact itself determines, and the normal force is a multiplier.
+What it shows: the ground is given by its height, z = a sin(2πx/L); the contact point is a pair of surface parameters determined
+by the contact conditions, and the normal force is a multiplier.
 
-What you should see: the hub goes along the road's parallel curve, flatter over the crests and sharper in the troughs; the wheel
-is slow on the crests; it presses hardest in the troughs. Faster than the limit it would have to be held down on the crests.
+What you should see: the hub moves along the road's parallel curve, flatter over the crests and sharper in the troughs; the
+wheel is slow on the crests; its normal force is largest in the troughs. Above a limit speed the normal force on the crests
+would be negative.
 
 By hand, with the road's slope s′ = tan α at the place x of contact and c = cos α:
 
@@ -28,13 +29,16 @@ from draisine.expr.expression import Name, Number
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
+from draisine.view.plots.canvas import single_panel
+from draisine.view.plots.style import COLORS, PAGE
+from draisine.view.plots.trajectories import channel_figure
 
 Reals = NDArray[np.float64]
 
 
 @live(start={"turn_rate": 4.0})
 def wheel_on_waves() -> Model:
-    """A wheel that rolls along a road of sine waves and stays upright."""
+    """An upright wheel that rolls along a sinusoidal road."""
     m = Model("wheel_on_waves", "a wheel in a vertical plane over the road z = a sin(2 pi x / L)")
     radius = m.parameter("radius", 0.34, "m")
     mass, moment = m.parameter("mass", 15.0, "kg"), m.parameter("moment", 1.2, "kg*m^2", "about the axle")
@@ -51,7 +55,7 @@ def wheel_on_waves() -> Model:
 
 
 class ByHand:
-    """The motion as a function of the place of contact: see the head of this file."""
+    """The motion as a function of the contact position: see the head of this file."""
 
     def __init__(self, parameters: Mapping[str, float], gravity: float = 9.81) -> None:
         self.radius, self.mass, self.moment = (parameters[n] for n in ("radius", "mass", "moment"))
@@ -86,9 +90,7 @@ class ByHand:
 
 @entry(level="First steps", film="run")
 def wheel_over_waves(until: float = 6.0) -> Study:
-    """A wheel over a road of waves: its hub on the parallel curve, its speed and its normal force against closed forms."""
-    from draisine import view
-
+    """A wheel on a sinusoidal road: its hub on the parallel curve, its speed and normal force against closed forms."""
     method = dr.DOP853(rtol=1e-12, atol=1e-12)
     run = dr.simulate(wheel_on_waves(), until, start={"along": 0.0, "turn_rate": 4.0}, method=method, samples=601)
     assert run.status.complete, run.status
@@ -98,7 +100,7 @@ def wheel_over_waves(until: float = 6.0) -> Study:
     drift = float(np.ptp(run["total_energy"]) / np.ptp(run["potential_energy"]))
     assert drift < 1e-9, drift
     speed = np.hypot(run["along_rate"], run["up_rate"])
-    assert np.max(np.abs(speed - by_hand.radius * run["turn_rate"])) < 1e-9  # what touches is at rest
+    assert np.max(np.abs(speed - by_hand.radius * run["turn_rate"])) < 1e-9  # the contact point is at rest
     assert np.max(np.abs(speed - by_hand.speed(x, float(speed[0]), float(x[0])))) < 1e-8
     normal = run["rim_normal_force"]
     assert np.max(np.abs(normal - by_hand.normal(x, speed))) < 1e-6 * float(normal.max())
@@ -107,17 +109,12 @@ def wheel_over_waves(until: float = 6.0) -> Study:
         f"{speed.min():.3f} m/s over crests, {speed.max():.3f} m/s in troughs",
         f"presses with {normal.min():.0f} to {normal.max():.0f} N, at rest {by_hand.mass * by_hand.gravity:.0f} N",
     )
-    figures = {"path": _path(run, by_hand), "force": view.plot(run, "rim_normal_force", "turn_rate")}
+    figures = {"path": _path(run, by_hand), "force": channel_figure(run, "rim_normal_force", "turn_rate")}
     return Study("A wheel over waves", {"run": run}, figures, findings)
 
 
 def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, PAGE, 0.27 * PAGE)
+    with single_panel("x [m]", "z [m]", height=0.27 * PAGE, equal=True) as (drawing, axes):
         x = np.linspace(0.0, 4.0, 400)
         axes.plot(x, by_hand.road(x), color="black", label="road")
         seen = run["along"] < 4.0
@@ -127,8 +124,4 @@ def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
         for center in zip(*by_hand.hub(place), strict=True):
             ring = center[0] + by_hand.radius * np.cos(angle), center[1] + by_hand.radius * np.sin(angle)
             axes.plot(*ring, color=COLORS[1], linewidth=0.7)
-        axes.set_aspect("equal")
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("z [m]")
-        legend_above(axes, PAGE)
     return drawing

@@ -1,14 +1,15 @@
 """The weave of the benchmark bicycle as a limit cycle.
 
-What it shows: a bicycle without damping and without drive that rides a serpentine for ever. Energy is conserved, and yet, within
-one energy, the motion is a limit cycle: nonholonomic systems may attract, for volumes of their reduced flow are not conserved.
+What it shows: a periodic motion of a bicycle without damping or drive. Energy is conserved, and yet the motion is a limit cycle
+within one energy level: nonholonomic systems can have attractors, since their reduced flow does not conserve volume.
 
-What you should see: just below the weave speed, 4.292 m/s, the straight run gives way to a cycle around it that exists for lower
-energies only and attracts its neighbors of the same energy (supercritical). Its period and shape tend to those of the weave mode
-as it shrinks. At a lean of 0.21 rad and mean speeds below 3.95 m/s a multiplier passes one, and the symmetric weave is unstable.
+What you should see: just below the weave speed, 4.292 m/s, a cycle bifurcates from straight running that exists for lower
+energies only and attracts neighboring motions of the same energy (supercritical). Its period and shape tend to those of the
+weave mode as it shrinks. At a lean of 0.21 rad and mean speeds below 3.95 m/s a multiplier passes one, and the symmetric weave
+is unstable.
 
-How we know: the cycle closes to 1e-10 and its trivial multiplier is one to ten digits; a bicycle that is merely knocked, at the
-energy of the cycle, ends up in it.
+Checks: the cycle closes to 1e-10 and its trivial multiplier is one to ten digits; a disturbed bicycle with the energy of the
+cycle converges to it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.style import PAGE, style
+from draisine.view.plots.trajectories import channel_figure
 
 WEAVE_SPEED = 4.292382536341114  # Meijaard et al. 2007
 STATES = ("lean", "steer")
 
 
 def weave_cycles(leans: Sequence[float]) -> list[dr.Cycle]:
-    """Symmetric weave cycles by their largest lean, from the mode at the weave speed on; each begins with the largest lean."""
+    """Symmetric weave cycles by their largest lean, continued from the mode at the weave speed; each starts at its largest
+    lean."""
     bike = dr.derive(dr.gallery.bicycle(), work=False)
     linear = dr.linearize(bike, {"speed": WEAVE_SPEED}, states=STATES).essential()
     values, vectors = np.linalg.eig(linear.A)
@@ -44,9 +49,7 @@ def weave_cycles(leans: Sequence[float]) -> list[dr.Cycle]:
 
 @entry(level="Advanced")
 def bicycle_weaves(leans: Sequence[float] = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.18, 0.2, 0.22, 0.24)) -> Study:
-    """Weave limit cycles of the benchmark bicycle against their mean speed, and a knocked bicycle that ends up in one."""
-    from draisine import view
-
+    """Weave limit cycles of the benchmark bicycle against their mean speed, and a disturbed bicycle that converges to one."""
     cycles = weave_cycles(leans)
     speeds = [float(cycle.trajectory["speed"][:-1].mean()) for cycle in cycles]
     energies = [float(cycle.trajectory["total_energy"][0]) for cycle in cycles]
@@ -71,13 +74,13 @@ def bicycle_weaves(leans: Sequence[float] = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 
     figures = {
         "amplitude": _by_speed(cycles, leans, speeds),
         "cycles": _portraits(cycles, leans),
-        "knocked": view.plot(knocked, "lean", "speed"),
+        "knocked": channel_figure(knocked, "lean", "speed"),
     }
     return Study("The bicycle weaves for ever", {"cycle": cycles[model].trajectory, "knocked": knocked}, figures, tuple(lines))
 
 
 def _knocked(energy: float, until: float = 80.0) -> dr.Trajectory:
-    """A bicycle that runs straight but for a small roll rate, at a given energy."""
+    """A straight-running bicycle with a small roll rate, at a given energy."""
     bike, knock = dr.gallery.bicycle(), {"roll_rate": 0.02}
 
     def energy_at(speed: float) -> float:
@@ -89,9 +92,6 @@ def _knocked(energy: float, until: float = 80.0) -> dr.Trajectory:
 
 
 def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequence[float]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
         good = [cycle.floquet.attracts for cycle in cycles]
@@ -106,9 +106,6 @@ def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequen
 
 
 def _portraits(cycles: Sequence[dr.Cycle], leans: Sequence[float]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.6 * PAGE)
         for cycle, lean in zip(cycles, leans, strict=True):

@@ -1,15 +1,15 @@
 """A railway wheelset: cones on round rails, creep forces that depend on the normal forces, hunting (Thomsen 2005, chapter 5).
 
-What it shows: two bodies in persistent contact along surfaces with parameters of their own, in three dimensions; normal forces as
-multipliers; creep forces by Shen, Hedrick and Elkins, which are not linear in these multipliers, so that Newton's method finds
-both at every step. The frame runs along the track, and the rails' matter runs past.
+What it shows: persistent contact of two bodies along parametrized surfaces in three dimensions; normal forces as multipliers;
+creep forces by Shen, Hedrick and Elkins, which are nonlinear in these multipliers, so that Newton's method solves for both at
+every step. The reference frame moves along the track.
 
-What you should see: without suspension the centerd run is unstable at 20 m/s, and the flanges bound the hunting; held by springs
-it is stable at 100 m/s with a conicity of 0.05 and unstable with 0.08. The critical speed falls with the conicity.
+What you should see: without suspension the centerd run is unstable at 20 m/s, and the flanges limit the hunting; with
+suspension it is stable at 100 m/s with a conicity of 0.05 and unstable with 0.08. The critical speed falls with the conicity.
 
-Where it differs from the chapter: the contact is treated in three dimensions (there the yaw is left out of it), creep comes from
-the velocities of the matter that touches (there from approximations of first order), and the flanges act at the nominal rolling
-circle. The verdicts are the same.
+Differences from the chapter: the contact is three-dimensional (there without yaw), creep follows from the velocities at the
+contact (there from first-order approximations), and the flanges act at the nominal rolling circle. The stability results are
+the same.
 
 By hand: a wheelset of conicity γ that rolls freely goes along a sine of wave number √(γ/(r b)) (Klingel), b half its base.
 """
@@ -30,6 +30,8 @@ from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.style import PAGE, style
 
 SPRINGS = 1.823e6  # N/m
 RUNS = {  # speed, suspension, conicity, seconds
@@ -51,7 +53,7 @@ STEEL = ShenHedrickElkins(
 
 @live(start={"turn_rate": 20.0, "lateral": 0.003})
 def wheelset() -> Model:
-    """A wheelset with conical wheels on rails of circular profile, seen from a frame that runs along the track."""
+    """A wheelset with conical wheels on rails of circular profile, in a frame that moves along the track."""
     m = Model("wheelset", "conical wheels on rails of circular profile; the rails run past")
     speed = m.parameter("speed", 20.0, "m/s", "along the track")
     m.parameter("conicity", 0.05, "rad")
@@ -102,7 +104,7 @@ AXLE = {"kind": "cylinder", "radius": 0.08, "length": "2*half_base + 0.5", "axis
 
 
 def _wheel(side: int) -> list[dict[str, Any]]:
-    """Hub, web, rim with flange and coned tread, turned about the axle; and a mark, by which one sees it turn."""
+    """Hub, web, rim with flange and coned tread, as solids of revolution, and a mark that shows the rotation."""
     # from half_base outwards, and the radius there
     outline = [
         (-0.09, 0.08), (-0.09, 0.14), (-0.02, 0.17), (-0.015, "radius - 0.075"), (-0.065, "radius - 0.07"),
@@ -128,13 +130,13 @@ def _rail(side: int) -> list[dict[str, Any]]:
 
 
 def _boxes() -> list[dict[str, Any]]:
-    """Axle boxes, which do not turn."""
+    """Axle boxes, which do not rotate."""
     at = "half_base + 0.22"
     return [{"kind": "box", "size": (0.24, 0.16, 0.24), "at": (0, f"{side}*({at})", 0), "color": "#0072B2"} for side in (1, -1)]
 
 
 def centerd(speed: float, conicity: float) -> dict[str, float]:
-    """The start of a run in the middle of the track, rolling on the circles that touch there."""
+    """Initial conditions of the centerd run with rolling at the nominal contact circles."""
     circle = 0.46 - (0.04 - 0.21 * math.sin(conicity)) * math.tan(conicity)
     still = dict.fromkeys(("lateral", "yaw", "lateral_rate", "yaw_rate"), 0.0)
     return {**still, "turn_rate": speed / circle}
@@ -196,9 +198,6 @@ def _amplitude(run: dr.Trajectory, eighth: int) -> float:
 
 
 def _lateral(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, all_axes = panels(len(runs), PAGE, 0.3 * PAGE * len(runs))
         for axes, (name, run) in zip(all_axes, runs.items(), strict=True):
@@ -211,9 +210,6 @@ def _lateral(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _curve(conicities: NDArray[np.float64], speeds: NDArray[np.float64]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import PAGE, style
-
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
         axes.plot(conicities, speeds, "o-")

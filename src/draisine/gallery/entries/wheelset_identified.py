@@ -1,10 +1,10 @@
-"""Conicity and suspension of a railway wheelset from its lateral displacement alone.
+"""Identification of a railway wheelset: conicity and suspension stiffness from its lateral displacement.
 
-What it shows: a mechanism whose contact forces are solved for at every step (creep that depends on normal forces) is identified
-like any other: sensitivities pass through that solution, and through the consistent start.
+What it shows: estimation for a mechanism whose contact forces are solved for at every step (creep that depends on normal
+forces): sensitivities include that solution and the consistent start.
 
-What you should see: a wheelset at 40 m/s, released 4 mm beside the middle, swings back; from its lateral displacement, 200
-samples with 0.1 mm of noise, the conicity follows to about 4 % and the stiffness of the suspension to 1 %, within their
+What you should see: a wheelset at 40 m/s, released 4 mm off-center, returns to the center; from its lateral displacement, 200
+samples with 0.1 mm of noise, the conicity is estimated to about 4 % and the stiffness of the suspension to 1 %, within their
 intervals.
 """
 
@@ -25,7 +25,7 @@ METHOD = dr.DOP853(rtol=1e-7, atol=1e-9)
 
 
 def displaced(until: float = 1.0, seed: int = 1) -> tuple[dr.Trajectory, dict[str, Any]]:
-    """The run, and what a displacement sensor at 200 Hz would have recorded of it."""
+    """The run, and the measurements of a displacement sensor at 200 Hz."""
     start = {**centerd(SPEED, TRUTH["conicity"]), "lateral": 0.004}
     samples = round(200 * until) + 1
     run = dr.simulate(wheelset(), until, start=start, parameters={"speed": SPEED, **TRUTH}, samples=samples, method=METHOD)
@@ -34,7 +34,7 @@ def displaced(until: float = 1.0, seed: int = 1) -> tuple[dr.Trajectory, dict[st
 
 
 def identify(data: Any) -> dr.Fit:
-    """Conicity, suspension, and where the run began."""
+    """Conicity, suspension stiffness, and the initial state."""
     return dr.estimate(
         wheelset(),
         data,

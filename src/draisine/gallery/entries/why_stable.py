@@ -1,13 +1,13 @@
-"""Why a bicycle that conserves energy can be asymptotically stable.
+"""Asymptotic stability of an energy-conserving bicycle: contraction of phase-space volume.
 
-What it shows: in mechanics without friction a motion cannot be asymptotically stable as long as constraints are holonomic: the
-flow in phase space keeps volumes, and a volume cannot shrink to a point. Rolling without slip is no such constraint. The
-bicycle's flow in (lean, steer, their rates) has a divergence, tr A = −v tr(M⁻¹C₁), negative and proportional to the speed; and
-the energy of the weave goes where the linear equations cannot see it, into forward speed.
+What it shows: a conservative system with holonomic constraints cannot be asymptotically stable: its flow conserves phase-space
+volume. Rolling without slip is nonholonomic. The bicycle's flow in (lean, steer, their rates) has a divergence, tr A = −v
+tr(M⁻¹C₁), negative and proportional to the speed; and the energy of the weave goes into forward speed, which is not part of the
+linear equations.
 
-What you should see: the volume of a small box of starts shrinks in a tenth of a second by the factor e^(t tr A), to six digits
-of the nonlinear flow. Kicked at 5 m/s the bicycle swings, the energy of lean and steer dies away, the speed rises, and their sum
-stays what it was; at the end the speed is the one that holds all of the kick's energy.
+What you should see: the volume of a small box of initial states shrinks in a tenth of a second by the factor e^(t tr A), to six
+digits of the nonlinear flow. After a disturbance at 5 m/s the energy of lean and steer decays, the speed rises, and the total
+energy is constant; the final speed contains all of the disturbance's energy.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
+from draisine.view.plots.canvas import panels, single_panel
+from draisine.view.plots.style import COLORS, PAGE, style
 
 SPEED, KICK = 5.0, 0.3  # m/s, rad/s
 STATES = ("lean", "steer", "roll_rate", "steer_rate")
@@ -38,7 +40,7 @@ def straight_energy(speed: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 
 def shrinking(until: float = 0.1, size: float = 1e-4) -> tuple[float, float]:
-    """Volume left of a small box of starts about straight running: by the nonlinear flow, and e^(t tr A)."""
+    """Remaining volume of a small box of initial states about straight running: by the nonlinear flow, and e^(t tr A)."""
     bike = bicycle()
     still = {"speed": SPEED, **dict.fromkeys(STATES, 0.0)}
 
@@ -53,7 +55,7 @@ def shrinking(until: float = 0.1, size: float = 1e-4) -> tuple[float, float]:
 
 @entry(level="Intermediate")
 def why_bicycles_settle(until: float = 25.0) -> Study:
-    """An energy-conserving bicycle is asymptotically stable: its flow shrinks volumes, and the weave's energy becomes speed."""
+    """An energy-conserving bicycle is asymptotically stable: its flow contracts volume, and the weave's energy becomes speed."""
     bike = bicycle()
     box, rule = shrinking()
     assert abs(box / rule - 1) < 1e-6 and rule < 0.25
@@ -61,9 +63,9 @@ def why_bicycles_settle(until: float = 25.0) -> Study:
     total = run["total_energy"]
     aside = total - straight_energy(run["speed"])
     assert run.status.complete and float(np.abs(total - total[0]).max()) < 1e-9 * abs(total[0])
-    assert aside[0] > 0 and abs(aside[-1]) < 1e-3 * aside[0]  # the energy of lean and steer dies,
+    assert aside[0] > 0 and abs(aside[-1]) < 1e-3 * aside[0]  # the energy of lean and steer decays,
     predicted = _speed_for(float(total[0]))
-    assert predicted > SPEED and abs(run["speed"][-1] - predicted) < 2e-6  # and is speed in the end
+    assert predicted > SPEED and abs(run["speed"][-1] - predicted) < 2e-6  # and becomes forward speed
 
     found = dr.modes(bike, speed=np.linspace(0, 10, 101), states=("lean", "steer"))
     matrices = dr.canonical(bike)
@@ -86,9 +88,6 @@ def _speed_for(energy: float) -> float:
 
 
 def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLORS, PAGE, style
-
     with style():
         drawing, (first, second, third) = panels(3, PAGE, 0.8 * PAGE)
         first.plot(run.time, np.degrees(run["lean"]), label="lean")
@@ -109,12 +108,7 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
 
 
 def _divergence(found: Any) -> Any:
-    from draisine.view.plots.canvas import panels
-    from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLORS, PAGE, style
-
-    with style():
-        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)
+    with single_panel("speed [m/s]", "real part [1/s]", width=0.8 * PAGE, height=0.5 * PAGE) as (drawing, axes):
         modes = list(dict.fromkeys(name.rstrip("*") for name in found.names))
         for j, name in enumerate(found.names):
             label = None if name.endswith("*") else name
@@ -123,7 +117,4 @@ def _divergence(found: Any) -> Any:
             )
         axes.plot(found.values, found.eigenvalues.real.sum(axis=1), color="0.2", lw=2.2, label="sum: divergence of the flow")
         axes.axhline(0, color="0.3", lw=0.8)
-        axes.set_xlabel("speed [m/s]")
-        axes.set_ylabel("real part [1/s]")
-        legend_above(axes, 0.8 * PAGE)
     return drawing

@@ -1,4 +1,4 @@
-// The studio: one live model, perhaps a second beside it, riders' hands, panels, and time.
+// The studio: one or two live models, controls, panels, and time.
 (() => {
   "use strict";
   const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Charts, Gauge, hush, refuse, words, WINDOW } = DraisineStudio;
@@ -9,7 +9,7 @@
   const AWAKE = 4; // frames that are drawn after anything happened; then a page at rest rests
   const FIRST = new Set(["speed", "lean", "roll_rate", "steer"]); // of what one may wish for a start
   const CAMERAS = ["orbit", "follow", "top"];
-  const ENDS = { fallen: "It fell over", "not finite": "It went where the equations have no numbers" };
+  const ENDS = { fallen: "It fell over", "not finite": "The equations have no finite value there" };
   const EVENTS = ["pointerdown", "pointerup", "pointermove", "wheel", "keydown", "keyup", "input", "change", "click", "toggle"];
 
   class Studio {
@@ -46,7 +46,7 @@
       try {
         if (this.manifest.solids) made = new Theatre($("view"), this.manifest, this.live, () => this.wake());
       } catch (problem) {
-        refuse(`The scene needs WebGL, which this browser does not offer here (${problem.message}). Everything else works without.`);
+        refuse(`The scene needs WebGL, which this browser does not provide (${problem.message}). Everything else works.`);
       }
       $("view").hidden = !made;
       $("sheet").hidden = Boolean(made);
@@ -54,7 +54,7 @@
       return made;
     }
 
-    /** Rows of what one may wish for a start; those that matter most first. */
+    /** Rows of start targets; the most important first. */
     starts() {
       const { manifest } = this, first = (row) => row.name in manifest.start || FIRST.has(row.name);
       const rows = manifest.wishes.map((wish) => {
@@ -132,7 +132,7 @@
     }
 
     buttons() {
-      // after a click, keys mean the ride again
+      // after a click, keys control the model again
       const press = (id, act) => $(id).addEventListener("click", (event) => {
         act();
         if (event.detail > 0) $("view").focus({ preventScroll: true });
@@ -152,7 +152,7 @@
       document.addEventListener("visibilitychange", () => { this.last = null; });
     }
 
-    // ---------------------------------------------------------------- riding
+    // ---------------------------------------------------------------- running
 
     get shown() { return this.rides.shown?.live ?? this.live; }
     get both() { return this.rival && !this.rides.shown ? [this.live, this.rival] : [this.shown]; }
@@ -175,7 +175,7 @@
 
     again(riding) { if (!this.restart() && riding) this.ride(true); }
 
-    /** After anything has put the models somewhere else. */
+    /** After the state of the models was set. */
     opened() {
       this.outcome = "ok";
       this.samples = [];
@@ -207,7 +207,7 @@
       this.pace = Number(list.value);
     }
 
-    // ---------------------------------------------------------------- looking
+    // ---------------------------------------------------------------- view
 
     look(camera) {
       this.camera = root.dataset.camera = camera;

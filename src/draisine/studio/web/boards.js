@@ -1,4 +1,4 @@
-// The boards of the panel: stability, forces and energy, charts of chosen quantities, what differs between two designs.
+// Panels: stability, forces and energy, charts of chosen quantities, differences between two designs.
 (() => {
   "use strict";
   const { Spectrum, Strip, told, words, shown } = DraisineStudio;
@@ -11,7 +11,7 @@
 
   // ------------------------------------------------------------------ stability
 
-  /** First and last places of each run of what is true. */
+  /** First and last index of each run of true values. */
   function runs(list) {
     const found = [];
     list.forEach((ok, i) => {
@@ -69,19 +69,19 @@
       this.chart.draw(lives.map((live) => (this.speed < 0 ? NaN : live.outputs()[this.speed])));
     }
 
-    /** In words: where it stays up by itself. */
+    /** Self-stable range as text. */
     verdict() {
       const { speeds, re, critical } = this.chart.sets[0], end = speeds.length - 1, step = speeds[1] - speeds[0];
       const spans = runs(re.map((row) => row.every((v) => v < -NEUTRAL)));
       const neutral = spans.length ? [] : runs(re.map((row) => row.every((v) => v < NEUTRAL)));
       const exact = (i) => {
-        // the critical speed beside a speed of the chart, if there is one
+        // the critical speed next to a speed of the chart, if there is one
         const near = critical.map(({ speed }) => speed).sort((a, b) => Math.abs(a - speeds[i]) - Math.abs(b - speeds[i]))[0];
         return (Math.abs(near - speeds[i]) <= 1.01 * step && i > 0 && i < end ? near : speeds[i]).toFixed(2);
       };
       const says = [...spans, ...neutral].map(([a, b]) => (b === end ? `above ${exact(a)}` : `from ${exact(a)} to ${exact(b)}`));
       const where = says.length ? `${says.join(" and ")} m/s` : "at no speed shown";
-      const text = neutral.length ? `Hands off, a disturbance neither grows nor dies out ${where}.` : `Hands off, it rights itself ${where}.`;
+      const text = neutral.length ? `Without control, disturbances are neutral ${where}.` : `Without control, it is self-stable ${where}.`;
       $("verdict").textContent = text;
       $("verdict").dataset.critical = critical.map(({ name, speed }) => `${name}=${speed}`).join(";");
     }

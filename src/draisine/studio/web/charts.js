@@ -1,10 +1,10 @@
-// What is drawn beside the scene: eigenvalues over speed, strips of the last seconds, dials.
+// Charts: eigenvalues over speed, time histories of the last seconds, dials.
 (() => {
   "use strict";
   const { Plot, short, limits } = DraisinePlot;
   const degrees = 180 / Math.PI;
 
-  /** Numbers as people read them: angles in degrees. */
+  /** Numbers for display: angles in degrees. */
   function told(value, unit, digits = 3) {
     const [v, u] = unit === "rad" ? [value * degrees, "°"] : unit === "rad/s" ? [value * degrees, "°/s"] : [value, unit];
     if (!Number.isFinite(v)) return "–";
@@ -18,7 +18,7 @@
   const NICE = [1, 1.5, 2, 3, 5, 7.5, 10];
 
   function reach(sets) {
-    // nine tenths of what swings or grows are seen; what dies out quickly may leave the chart
+    // limits contain nine tenths of oscillating or growing modes; fast decaying ones may lie outside
     const size = (re, im) => (im !== 0 ? Math.max(Math.abs(re), Math.abs(im)) : re);
     const sizes = sets.flatMap((set) => set.re.flatMap((row, i) => Array.from(row, (re, k) => size(re, set.im[i][k]))));
     const found = sizes.filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
@@ -27,7 +27,7 @@
     return NICE.find((n) => n * power >= usual) * power;
   }
 
-  /** Eigenvalues of neighboring speeds, each joined to the one it came from. */
+  /** Eigenvalues of neighboring speeds, matched by continuity. */
   function branches({ re, im }) {
     const size = re.length ? re[0].length : 0, found = [];
     let before = null;
@@ -119,7 +119,7 @@
       seen.forEach(({ name, speed }, i) => {
         const color = second ? css("--second") : css("--ink"), text = `${name} ${speed.toFixed(2)}`, wide = pen.measureText(text).width;
         plot.dot(speed, 0, color, 3);
-        // the first one ends where its speed is, the last one begins there: they do not meet
+        // labels of the first and last critical speed on different sides, against overlap
         const left = seen.length < 2 ? plot.px(speed) - wide / 2 : i < seen.length / 2 ? plot.px(speed) - wide - 2 : plot.px(speed) + 2;
         pen.fillStyle = color;
         pen.textAlign = "left";

@@ -1,4 +1,4 @@
-// What a rider does, by keyboard, touch pad, mouse, gamepad or sliders, as values of the model's inputs.
+// Controls: keyboard, touch pad, mouse, gamepad and sliders as values of the model's inputs.
 (() => {
   "use strict";
   const LAG = 0.07; // s: a key is not a hammer
@@ -7,7 +7,7 @@
   const SHARES = { across: 0.15, along: 0.6 }, HARD = 0.6; // of the limits that an arrow key means: steering is light; with shift
   const TYPED = new Set(["number", "search", "text"]);
 
-  /** Which input the arrows left and right, and up and down, mean; `sign`: of the input when the arrow shows right, or up. */
+  /** Inputs of the left/right and up/down arrows; `sign`: of the input for right, or up. */
   function axes(inputs) {
     const hands = inputs.filter(({ name }) => name !== "push"), free = hands.length ? hands : inputs;
     const across = free.find(({ name }) => ACROSS.test(name)) ?? free.find(({ name }) => !ALONG.test(name));
@@ -72,7 +72,7 @@
       event.preventDefault();
     }
 
-    /** Sticks and buttons of the first gamepad there is. */
+    /** Sticks and buttons of the first gamepad. */
     gamepad() {
       const found = navigator.getGamepads ? [...navigator.getGamepads()].find((g) => g && g.connected) : null;
       if (!found) return { x: 0, y: 0 };
@@ -85,7 +85,7 @@
       return { x: bent(found.axes[0] ?? 0), y: bent(-(found.axes[1] ?? 0)) || pull };
     }
 
-    /** The inputs now; `passed` seconds after the last time. */
+    /** Current inputs, `passed` seconds after the last call. */
     values(passed) {
       const on = (key, axis) => (this.keys.has(key) ? (this.hard ? HARD : this.axes[axis]?.share ?? 0) : 0), stick = this.gamepad();
       const clamp = (v) => Math.min(Math.max(v, -1), 1), fine = (v) => v * Math.abs(v); // little for little, all for all

@@ -1,4 +1,4 @@
-// One design or two: whose parameters the sliders move, and the second model that rides beside.
+// One or two designs: which parameters the sliders set, and the second model for comparison.
 (() => {
   "use strict";
   const { Parameters, differences, refuse, words } = DraisineStudio;

@@ -27,7 +27,7 @@
       return this._francis();
     }
 
-    // Powers of two on rows and columns, until both are of like size.
+    // Balancing: scale rows and columns by powers of two to similar size.
     _balance() {
       const { n, h } = this;
       for (let again = true, round = 0; again && round < 100; round++) {
@@ -138,7 +138,7 @@
       }
     }
 
-    // One double step on the rows and columns first … last; an exceptional shift where the usual ones go round in circles.
+    // One double step on the rows and columns first … last; an exceptional shift if the usual ones do not converge.
     _sweep(first, last, exceptional) {
       const { n, h } = this;
       let sum = h[(last - 1) * n + last - 1] + h[last * n + last];

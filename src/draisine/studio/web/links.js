@@ -1,4 +1,4 @@
-// Links that open exactly a state: names and numbers in the part of an address that is never sent anywhere. Read as data, all or nothing.
+// Links to a state: names and numbers in the fragment of the address, which is not sent. Read as data, all or nothing.
 (() => {
   "use strict";
   const { notify, refuse } = DraisineStudio;
@@ -6,7 +6,7 @@
   const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   const quoted = (text) => `“${text.length > 40 ? text.slice(0, 40) + "…" : text}”`;
 
-  /** Only parameters that differ are told; the state as numbers that come back to the last bit. */
+  /** Only changed parameters; the state as numbers that round-trip exactly. */
   function written({ manifest, start, snapshot, rival }) {
     const found = new URLSearchParams({ model: manifest.name });
     for (const [name, value] of Object.entries(snapshot.parameters)) found.append(`p.${name}`, String(value));
@@ -21,7 +21,7 @@
     return "#" + found.toString();
   }
 
-  /** What a link says, as plain numbers by name; throws why it cannot be read. Values are judged by the runtime. */
+  /** Contents of a link as numbers by name; throws an Error with the reason. The runtime checks the values. */
   function read(hash, manifest) {
     const text = hash.replace(/^#/, "");
     if (!text) return null;
@@ -43,7 +43,7 @@
       else if (key === "state" || key === "rival") found[key] = numbers(value, manifest);
       else throw new Error(`${quoted(key)} means nothing here`);
     }
-    if ((Object.keys(found.b).length || found.rival) && !found.compare) throw new Error("it tells of B, but does not say compare=1");
+    if ((Object.keys(found.b).length || found.rival) && !found.compare) throw new Error("it has values of B, but not compare=1");
     return found;
   }
 
@@ -59,7 +59,7 @@
     return value;
   }
 
-  /** The studio's links: `copy` makes one of this moment, `follow` opens the one in the address. */
+  /** The studio's links: `copy` makes one of the current state, `follow` opens the one in the address. */
   class Links {
     constructor(studio) {
       this.studio = studio;
@@ -80,7 +80,7 @@
       return address;
     }
 
-    /** True if there is a link and it was followed; a refused one leaves everything as given. */
+    /** True if there is a link and it was opened; an invalid one changes nothing. */
     follow() {
       if (location.hash === this.own) return false;
       const { studio } = this;

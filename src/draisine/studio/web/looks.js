@@ -1,9 +1,9 @@
-// Where bodies are and what pushes them, for those who draw: poses as quaternions, forces on blades.
+// Poses of bodies as quaternions, and forces on blades, for drawing.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
 
-  // [R | r] by columns → place and unit quaternion, on the side of the one before (Shepperd 1978).
+  // [R | r] by columns → position and unit quaternion, continuous with the previous one (Shepperd 1978).
   function turn(m, from, poses, to) {
     const r = (i, j) => m[from + 3 * j + i];
     const trace = r(0, 0) + r(1, 1) + r(2, 2);

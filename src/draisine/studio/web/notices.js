@@ -1,10 +1,10 @@
-// Short texts over the scene: what was refused, and why, or what has been done.
+// Notices over the scene: refusals with the reason, and confirmations.
 (() => {
   "use strict";
   const place = document.getElementById("notices");
   const SHORT = 5000; // ms
 
-  /** A refusal stays until it is closed; other notices until one rides on, or for a moment if they are `passing`. */
+  /** A refusal stays until it is closed; other notices until the run continues, or for a moment if they are `passing`. */
   function notify(text, { refusal = false, passing = false } = {}) {
     const box = document.createElement("div"), words = document.createElement("span"), gone = document.createElement("button");
     box.className = refusal ? "refusal" : "";

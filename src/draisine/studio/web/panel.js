@@ -1,11 +1,11 @@
-// Rows of the panels: a slider and a number box for one quantity, and the parameters in groups, to be found and put back.
+// Rows of the panels: a slider and a number for one quantity, and parameters in groups with search and reset.
 (() => {
   "use strict";
   const raised = (_, power) => [...power].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
   const pretty = (unit) => unit.replaceAll("*", "·").replace(/\^(-?\d)/g, raised);
   const shown = (v) => String(Number(v.toPrecision(6)));
 
-  /** A quantity one can move: `change(value)` returns null or why the value is refused. */
+  /** An adjustable quantity: `change(value)` returns null or the reason for a refusal. */
   class Row {
     constructor({ name, label, unit = "", about = "", low, high, value, usual, change }) {
       Object.assign(this, { name, usual, change, text: `${name} ${label} ${about}`.toLowerCase() });
@@ -65,7 +65,7 @@
     return [words(body), SYMBOLS[stem] ?? words(stem)];
   }
 
-  /** All parameters: rows by group, a search, a button that puts all back. */
+  /** All parameters: rows by group, search, reset. */
   class Parameters {
     constructor(manifest, place, { change, count, search }) {
       this.rows = new Map();

@@ -1,4 +1,4 @@
-// A ride kept step by step, and its text: the trajectory file (a head of JSON, then CSV) that draisine reads and checks.
+// A run recorded step by step, and its text: the trajectory file (JSON header, then CSV) that draisine reads and checks.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
@@ -60,7 +60,7 @@
       this.rows += 1;
     }
 
-    // What follows is no step of the equations.
+    // The next state is not a step of the equations.
     cut() {
       if (this.on) this.cuts.push(this.rows);
     }
@@ -153,7 +153,7 @@
     return lines;
   }
 
-  // What a recorded text says, for playing it again: checked like any file that nobody vouches for; throws an Error that says why not.
+  // Contents of a recorded text for playback, checked as untrusted data; throws an Error with the reason.
   function readRide(live, text) {
     if (typeof text !== "string" || text.length > MOST_CHARACTERS) throw new Error("a ride is a text of at most 300 MB");
     const lines = text.split("\n");

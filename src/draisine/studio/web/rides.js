@@ -1,4 +1,4 @@
-// Rides from files: the trajectory files (.csv) that this page and draisine write. Files are data: sizes limited, every number checked.
+// Recorded runs from files: trajectory files (.csv) of this page and of draisine. Files are untrusted: sizes limited, every number checked.
 (() => {
   "use strict";
   const { notify, refuse } = DraisineStudio;
@@ -7,7 +7,7 @@
   const LONGEST_HEAD = 4e6; // characters of one line of the head
   const MOST = 400000; // instants
 
-  /** Lines of a text, one after the other, without a list of all of them. */
+  /** Iterator over the lines of a text. */
   function* lines(text) {
     for (let from = 0; from < text.length;) {
       const end = text.indexOf("\n", from), to = end < 0 ? text.length : end;
@@ -26,7 +26,7 @@
     }
   }
 
-  /** Head and the wanted columns of a trajectory file. */
+  /** Header and requested columns of a trajectory file. */
   function parsed(text, wanted) {
     const head = new Map(), times = [], rows = [];
     let places = null, number = 0, count = 0;
@@ -55,7 +55,7 @@
     return { head, times, rows };
   }
 
-  /** A ride that is shown again: `live` is put where it was. */
+  /** Playback of a recorded run on `live`. */
   class Ride {
     static async read(file, live, manifest) {
       if (file.size > LARGEST) throw new Error(`it has ${(file.size / 1e6).toFixed(0)} MB, more than the ${LARGEST / 1e6} MB that are read`);
@@ -83,7 +83,7 @@
       this.live.restore(this.snapshot(low));
     }
 
-    /** On by some seconds; false at the end. */
+    /** Advance by some seconds; false at the end. */
     forward(seconds) {
       this.seek(this.time + seconds);
       return this.time < this.end;
@@ -92,7 +92,7 @@
 
   // ------------------------------------------------------------------ the studio's rides
 
-  /** Recording, downloading and showing again; `shown` is the ride that is shown, or null. */
+  /** Recording, download and playback; `shown` is the run in playback, or null. */
   class Rides {
     constructor(studio) {
       this.studio = studio;
@@ -153,7 +153,7 @@
       this.studio.theatre?.wipe();
     }
 
-    /** On by some seconds of the page; what the player shows. */
+    /** Advance playback by some seconds of the page. */
     forward(seconds) {
       if (this.studio.riding && !this.shown.forward(seconds)) this.studio.ride(false);
       $("ride-time").value = this.shown.time;

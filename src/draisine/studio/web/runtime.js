@@ -1,5 +1,5 @@
-// A model that lives in a page: its state, stepped by one Runge–Kutta method of order four with a fixed step and moved back
-// onto its position constraints after each step. Nothing is allocated while it runs.
+// A live model: its state is integrated by the classical Runge–Kutta method with a fixed step and projected onto the position
+// constraints after each step. Nothing is allocated while it runs.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
@@ -47,9 +47,9 @@
       if (why) throw new Error(why);
     }
 
-    // ------------------------------------------------------------ beginning
+    // ------------------------------------------------------------ start
 
-    // Begin anew, with wishes by name; null, or why not.
+    // Restart from targets by name; null, or the reason for a refusal.
     reset(wishes) {
       const before = this.time;
       this.time = 0;
@@ -76,7 +76,7 @@
       this._recorder.restart();
     }
 
-    // Take a state if the equations are finite there.
+    // Accept a state if the equations are finite there.
     _settle(x) {
       if (!finite(x)) return false;
       this.programs.dynamics(this.time, x, this.inputs, this.parameters, this._k1);
@@ -85,9 +85,9 @@
       return true;
     }
 
-    // ------------------------------------------------------------ moving
+    // ------------------------------------------------------------ stepping
 
-    // Steps of `h` that fit into what is owed; "ok", "fallen" or "not finite".
+    // Steps of `h` for the elapsed time; "ok", "fallen" or "not finite".
     advance(seconds, inputs) {
       if (!(seconds >= 0 && seconds <= LONGEST)) throw new RangeError(`advance: seconds must be from 0 to ${LONGEST}, got ${seconds}`);
       this._take(inputs);
@@ -146,7 +146,7 @@
       this._watch();
     }
 
-    // Whether it has fallen: by the model's own watches, by its lean, or because its velocities are lost.
+    // Whether it has fallen: by the model's events, by its lean, or at a singular position.
     _watch() {
       const { programs, time, state, inputs, parameters, manifest } = this;
       const runtime = manifest.runtime;
@@ -179,7 +179,7 @@
       this.why = why;
     }
 
-    // ------------------------------------------------------------ looking
+    // ------------------------------------------------------------ outputs
 
     tell(time, state, inputs) {
       this.programs.report(time, state, inputs, this.parameters, ...this._tell);
@@ -233,18 +233,18 @@
       return this._forces;
     }
 
-    // ------------------------------------------------------------ changing
+    // ------------------------------------------------------------ parameters
 
     setParameter(name, value) {
       return this.setParameters({ [name]: value });
     }
 
-    // {low, high}: how far a parameter can go, within its limits, while the others stay.
+    // {low, high}: admissible range of a parameter with the others constant.
     limits(name) {
       return this.sense.limits(name);
     }
 
-    // All or nothing; null, or why not. The state stays on the constraints, lean and speed are kept.
+    // All or nothing; null, or the reason for a refusal. The state stays on the constraints, lean and speed are kept.
     setParameters(values) {
       if (this._recorder.on) return "a recorded ride has one set of parameters: end the recording first";
       const wanted = Float64Array.from(this.parameters);
@@ -270,14 +270,14 @@
       return null;
     }
 
-    // States beside the motion, such as work done, go on from where they are.
+    // Auxiliary states, such as work done, are kept.
     _carry(x) {
       const { coordinates, independent } = this.manifest.runtime;
       const first = coordinates + independent.length;
       x.set(this.state.subarray(first), first);
     }
 
-    // Coordinates and all velocities, and by name what stays as it is while parameters change.
+    // Coordinates and all velocities, and by name the quantities kept while parameters change.
     _motion() {
       const { coordinates, kept } = this.manifest.runtime;
       const table = this.starts.table;
@@ -293,7 +293,7 @@
       return { q, v, wishes };
     }
 
-    // An impulse: what the velocities change by when the input acts with `amount` for no time, on the constraints.
+    // An impulse `amount` of the input: the change of velocities consistent with the constraints.
     push(amount) {
       const push = this.manifest.push;
       if (!push || this.status !== "ok") return;
@@ -320,7 +320,7 @@
       else this._end("not finite", "the push leads nowhere");
     }
 
-    // ------------------------------------------------------------ keeping
+    // ------------------------------------------------------------ snapshots and recording
 
     snapshot() {
       const parameters = {};
@@ -330,7 +330,7 @@
       return { parameters, state: Array.from(this.state), time: this.time };
     }
 
-    // null, or why not; what a link says is checked, and nothing changes unless all of it is sound.
+    // null, or the reason for a refusal; a snapshot is checked, and nothing changes unless all of it is valid.
     restore(snapshot) {
       const why = this.sense.malformed(snapshot);
       if (why) return why;
@@ -351,7 +351,7 @@
       return null;
     }
 
-    // Move a state that should be on the constraints onto them; false if it is far off.
+    // Project a state onto the constraints; false if it is far off.
     _closed(x) {
       if (!this.programs.project) return true;
       for (let round = 0; round < 8; round++) {
@@ -380,7 +380,7 @@
       return home.readRide(this, text);
     }
 
-    // ------------------------------------------------------------ small deviations
+    // ------------------------------------------------------------ linear stability
 
     // Eigenvalues of straight running at speeds: {re, im}, one array each per speed, largest real part first.
     spectrum(parameters, speeds) {

@@ -1,4 +1,4 @@
-// The live model on the stage: its solids at the poses the runtime tells, tracks that grow, arrows, a camera that goes along.
+// The live model on the stage: solids at the poses of the runtime, growing tracks, force arrows, a following camera.
 (() => {
   "use strict";
   const { Stage, floats } = DraisineStage;
@@ -15,7 +15,7 @@
     return sum;
   }
 
-  /** The plane of the data, drawn as far as one sees; curved ground as it is. */
+  /** The ground plane to the horizon; curved ground as given. */
   function wide(ground, size) {
     const { x, y, heights } = ground;
     if (x.length > 2 || y.length > 2) return ground;
@@ -57,7 +57,7 @@
       return { poses, forces };
     }
 
-    /** Shapes as the parameters are now. */
+    /** Shapes for the current parameters. */
     bend() {
       const { live, actor, morphs, bent } = this;
       const off = morphs.map(({ place, usual }) => live.parameters[place] - usual);
@@ -145,7 +145,7 @@
 
     wipe() { this.main.wipe(); this.ghost?.wipe(); }
 
-    /** Where a machine draws too slowly, less is drawn: motion before beauty. */
+    /** Reduce the rendering quality on slow machines. */
     ease(passed) {
       this.slow = 0.96 * (this.slow ?? 0.016) + 0.04 * passed;
       if (this.slow < HURRY || !this.plainer.length) return;

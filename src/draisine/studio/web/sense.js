@@ -1,4 +1,4 @@
-// What makes sense: parameters within their limits and of bodies that can exist, snapshots that are sound. Answers are null, or why not.
+// Validity checks: parameters within limits and of physical bodies, valid snapshots. Results are null, or the reason for a refusal.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
@@ -40,7 +40,7 @@
       return null;
     }
 
-    // {low, high}: how far a parameter can go, within its limits, while the others stay.
+    // {low, high}: admissible range of a parameter with the others constant.
     limits(name) {
       const place = this.place.get(name);
       if (place === undefined) throw new RangeError(`${this.live.manifest.name} has no parameter ${name}`);
@@ -60,7 +60,7 @@
       return { low: reach(low), high: reach(high) };
     }
 
-    // What a link or a file says of a state.
+    // A state from a link or a file.
     malformed(snapshot) {
       if (typeof snapshot !== "object" || snapshot === null || Array.isArray(snapshot)) return "a state to restore is an object";
       const { parameters, state, time } = snapshot;
@@ -72,7 +72,7 @@
         if (why) return why;
       }
       if (!Array.isArray(state) || state.length !== this.live.state.length) return `its state must have ${this.live.state.length} numbers`;
-      if (!state.every((value) => typeof value === "number" && Number.isFinite(value) && Math.abs(value) < 1e9)) return "its state has numbers that are none";
+      if (!state.every((value) => typeof value === "number" && Number.isFinite(value) && Math.abs(value) < 1e9)) return "its state has values that are not finite numbers";
       if (typeof time !== "number" || !(time >= 0 && time < 1e9)) return "its time is no time";
       return null;
     }

@@ -37,7 +37,7 @@
       }
     }
 
-    // A at a speed; false where straight running of these parameters is not what is written down.
+    // A at a speed; false where the closed form of straight running is not valid.
     at(speed) {
       this.points[0] = speed;
       this.live.programs.straight(this.points, this.a, this.misfit);
@@ -58,7 +58,7 @@
       return { re, im };
     }
 
-    // Eigenvalues that are zero at every speed, such as that of the speed itself where nothing ties it, tell nothing.
+    // Eigenvalues that are zero at every speed, such as that of the speed itself, are left out.
     idleAmong(speeds) {
       let fewest = this.n;
       for (const speed of speeds) {
@@ -69,7 +69,7 @@
       return fewest === this.n ? 0 : fewest;
     }
 
-    // Which eigenvalues tell something: all but the idle ones, the smallest.
+    // Indices of relevant eigenvalues: all but the idle, smallest ones.
     telling() {
       const order = Array.from({ length: this.n }, (_, k) => k);
       const { re, im } = this.eigenvalues;
@@ -171,7 +171,7 @@
       return 0.5 * (low + high);
     }
 
-    // By the real part itself, which the product of all sums knows less well; null if two real eigenvalues are merely opposite.
+    // Refined by the real part, which is more accurate than the product; null if two real eigenvalues are merely opposite.
     refined(place, low, high) {
       const here = this.value("pair", place);
       if (!(Math.abs(here) <= 1e-6 * Math.max(1, this._sizes()[this.n - 1]))) return null;

@@ -1,5 +1,5 @@
-// Consistent starts: targets by name, the rest solved with as little as possible moved from its default. The solver is Python's
-// own (`draisine.simulation.start`), translated; here it is given its memory, and asked for positions first, then for velocities.
+// Consistent starts: targets by name, the rest solved closest to its default. The solver is translated from Python
+// (`draisine.simulation.initial`); here it gets its memory and is called for positions first, then for velocities.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
@@ -22,7 +22,7 @@
     return made;
   }
 
-  // Positions or velocities: constraints and targets in unknowns of which some are held.
+  // Position or velocity level: constraints and targets in unknowns, some of which are fixed.
   class Stage {
     constructor(starts, kind, reference, scale, held, aims, hidden) {
       const { table, motion } = starts;
@@ -86,7 +86,7 @@
       run({ what: REST, system: this.system });
     }
 
-    // How many independent rows there are at unknowns.
+    // Number of independent rows at given unknowns.
     rankAt(y) {
       const { system } = this;
       system.columns.forEach((column, k) => {
@@ -188,7 +188,7 @@
       return { x: this.state(q, stage.unknowns, sorted.states), q, v: stage.unknowns };
     }
 
-    // Rows that tie dependent velocities to independent ones where the constraints do not: the report knows them.
+    // Rows that relate dependent velocities to independent ones beyond the constraints, from the report.
     hidden(stage, bare, q) {
       const { independent, velocities, condition_limit } = this.live.manifest.runtime;
       const { system } = stage;

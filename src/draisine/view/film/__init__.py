@@ -1,1 +1,1 @@
-"""Runs as moving pictures: a page that plays by itself (`page`), and pictures, GIF and MP4 without a screen (`reel`)."""
+"""Animations of runs: a self-contained web page (`page`), and pictures, GIF and MP4 without a screen (`reel`)."""

@@ -1,10 +1,16 @@
-"""The verb that films a run: here runs, descriptions, kinematics and pictures meet."""
+"""Animations of runs: poses of the bodies by compiled kinematics, shown in a notebook or browser or saved as a file."""
 
 from __future__ import annotations
 
+import html
 import sys
+import tempfile
+import webbrowser
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +22,71 @@ from draisine.expr.expression import evaluate_number
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.files import check_target, replacing
 from draisine.results.trajectory import Trajectory
-from draisine.view.film.animate import Animation
-from draisine.view.film.footage import Footage, Ground, instants, shoot
+from draisine.view.film.footage import Footage, Ground, footage_from_poses, sample_times
+from draisine.view.film.page import page
+from draisine.view.film.reel import picture, write
 from draisine.view.scene.from_model import reading, scene_of
 from draisine.view.scene.scene import Array
 from draisine.view.scene.solids import Solid
 
-RATE = 60.0  # instants per second that a film keeps, at most
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGES = (".html", ".htm")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """An animation of a run; the first take is the run, others are ghosts for comparison."""
+
+    takes: tuple[Footage, ...]
+    title: str
+    layers: tuple[str, ...] = ()
+
+    def html(self) -> str:
+        """The page as one self-contained text."""
+        return page(self.takes, self.title, self.layers)
+
+    def save(self, path: str | Path) -> None:
+        """Write .html (plays in any browser), .gif, .mp4, or .png (a sequence of numbered pictures); complete or not at all."""
+        target = Path(path)
+        check_target(target, film=True)
+        if target.suffix.lower() in PAGES:
+            with replacing(target) as draft:
+                draft.write_text(self.html(), encoding="utf-8")
+        else:
+            write(self, target)
+
+    def picture(self, time: float) -> Figure:
+        """One instant as a figure with `save`, also as vector graphics."""
+        return picture(self, time)
+
+    def show(self) -> Path:
+        """Open it in a browser; returns the file."""
+        folder = Path(tempfile.mkdtemp(prefix="draisine-"))
+        path = folder / "film.html"
+        self.save(path)
+        if not webbrowser.open(path.as_uri()):
+            print(f"no browser could be opened; open the file {path}")
+        return path
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a sandboxed frame."""
+        text = html.escape(self.html(), quote=True)
+        return (
+            f'<iframe sandbox="allow-scripts" style="width:100%;height:560px;border:0" title="{html.escape(self.title)}" '
+            f'srcdoc="{text}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        first = self.takes[0]
+        ghosts = f", {len(self.takes) - 1} ghosts" if len(self.takes) > 1 else ""
+        return f"<Animation of {self.title}: {first.times[0]:g} s to {first.times[-1]:g} s{ghosts}>"
+
+
+RATE = 60.0  # samples per second, at most
 MOST_INSTANTS = 12_000
 LAYERS = ("tracks", "forces", "masses", "axes", "ghosts")
 
@@ -42,15 +105,15 @@ def animate(
     rate: float = RATE,
     show: bool | None = None,
 ) -> Animation:
-    """A run as a moving picture, which notebooks and browsers play and `save` keeps as .html, .gif, .mp4 or .png.
+    """An animation of a run for notebooks and browsers; `save` writes .html, .gif, .mp4 or .png.
 
-    - `charts`: names of channels drawn beside it, in step with it.
-    - `ghosts`: other runs shown beside it, by label if they have any; of the same model or another.
-    - `model`: the description, for runs that were read from a file and know it no longer.
-    - `shapes`: solids instead of those made up, by name of the body: `{"frame": dr.read_mesh("frame.stl", "frame")}`.
-    - `layers`: what is on from the start besides tracks: forces, masses, axes.
-    - `rate`: instants per second that are kept.
-    - `show`: open it in a browser; by default where no notebook shows it.
+    - `charts`: names of channels plotted beside it.
+    - `ghosts`: other runs for comparison, optionally by label; of the same model or another.
+    - `model`: the description, for runs read from a file, which do not contain it.
+    - `shapes`: solids in place of the generated ones, by name of the body: `{"frame": dr.read_mesh("frame.stl", "frame")}`.
+    - `layers`: layers shown initially besides tracks: forces, masses, axes.
+    - `rate`: samples per second.
+    - `show`: open it in a browser; by default outside notebooks.
 
     >>> import draisine as dr
     >>> run = dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 4.6, "roll_rate": 0.5})
@@ -59,18 +122,18 @@ def animate(
     """
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:
-        raise ArgumentError(f"there is no layer {unknown[0]!r} to show; choose from {', '.join(LAYERS)}")
+        raise ArgumentError(f"unknown layer {unknown[0]!r}; choose from {', '.join(LAYERS)}")
     if not rate > 0:
-        raise ArgumentError(f"rate is the number of instants kept for each second, got {rate}")
+        raise ArgumentError(f"rate is the number of samples per second and must be positive, got {rate}")
     others = ghosts if isinstance(ghosts, Mapping) else {_label(other, k): other for k, other in enumerate(ghosts)}
     takes = [footage(run, model, charts, shapes, rate)]
     for label, other in others.items():
         own = other.source if other.source is not None else model or run.source
         takes.append(footage(other, own, charts, shapes, rate, label))
-    made = Animation(tuple(takes), title if title is not None else run.model, tuple(layers))
+    animation = Animation(tuple(takes), title if title is not None else run.model, tuple(layers))
     if show or (show is None and not _in_notebook()):
-        made.show()
-    return made
+        animation.show()
+    return animation
 
 
 def _label(run: Trajectory, k: int) -> str:
@@ -85,25 +148,27 @@ def footage(
     rate: float = RATE,
     label: str = "",
 ) -> Footage:
-    """A run ready to be filmed: poses of its bodies by the compiled kinematics of its description."""
+    """Footage of a run: poses of its bodies by the compiled kinematics of its description."""
     system = _description(run, model)
     for name in charts:
-        run.channel(name)  # an unknown name is told with the nearest ones, before the work
-    times = instants(run, min(rate, MOST_INSTANTS / max(float(np.ptp(run.time)), 1e-9)))
+        run.channel(name)  # raises for an unknown name before the work
+    times = sample_times(run, min(rate, MOST_INSTANTS / max(float(np.ptp(run.time)), 1e-9)))
     scene = scene_of(system, run.parameters)
     matrices = _poses(run, system, times)
     own = {body: [s] if not isinstance(s, Sequence) else list(s) for body, s in (shapes or {}).items()}
     _check_bodies(own)
     own = {body: solids for body, solids in own.items() if body in scene.bodies or not label}  # a ghost may lack a body
-    return shoot(run, scene, times, matrices, charts=charts, shapes=own, ground=_ground(run, system, matrices), label=label)
+    return footage_from_poses(
+        run, scene, times, matrices, charts=charts, shapes=own, ground=_ground(run, system, matrices), label=label
+    )
 
 
 def _check_bodies(shapes: Mapping[str, Sequence[Solid]]) -> None:
     for body, solids in shapes.items():
-        strange = [solid.body for solid in solids if solid.body != body]
-        if strange:
+        misplaced = [solid.body for solid in solids if solid.body != body]
+        if misplaced:
             raise ArgumentError(
-                f"shapes: a solid of body {strange[0]!r} is given for {body!r}; it is drawn in the axes of its own body"
+                f"shapes: a solid of body {misplaced[0]!r} is given for {body!r}; its coordinates are in the axes of its own body"
             )
 
 
@@ -115,37 +180,37 @@ def _description(run: Trajectory, model: Model | System | None) -> System:
         return found
     if isinstance(found, Equations):
         raise ModelError(
-            f"{run.model!r} was typed as formulas and has no bodies to film; describe it as a Model with bodies and joints, "
-            "or draw its channels: run.plot(…)"
+            f"{run.model!r} is given as formulas and has no bodies to animate; describe it as a Model with bodies and joints, "
+            "or plot its channels: run.plot(…)"
         )
-    raise ArgumentError(f"this run of {run.model!r} does not know its description, as runs from files do not; give it: model=…")
+    raise ArgumentError(f"this run of {run.model!r} has no description, as runs from files; pass it: model=…")
 
 
 @lru_cache(maxsize=32)
-def _places(system: System) -> Kernel:
+def _pose_kernel(system: System) -> Kernel:
     return compile_program(body_poses(system))
 
 
 def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
-    """[R | r] of every body at some instants, (n, 3, 4)."""
-    kernel = _places(system)
+    """Poses [R | r] of every body at the given times, (n, 3, 4)."""
+    kernel = _pose_kernel(system)
     values = run.at(times)
-    wanted = {slot.name: slot for slot in kernel.inputs}
-    missing = [name for name in wanted["q"].labels if name not in values]
+    inputs = {slot.name: slot for slot in kernel.inputs}
+    missing = [name for name in inputs["q"].labels if name not in values]
     if missing:
         raise ArgumentError(
             f"the run of {run.model!r} has no coordinate {missing[0]!r}, which says where the bodies of {system.name!r} are; "
             "it was made of another description, or with coordinates of its own"
         )
-    q = _normalized(system, {name: values[name] for name in wanted["q"].labels})
+    q = _normalized(system, {name: values[name] for name in inputs["q"].labels})
     defaults = {p.name: p.default for p in system.parameters}
-    p = np.array([run.parameters.get(name, defaults[name]) for name in wanted["p"].labels])
+    p = np.array([run.parameters.get(name, defaults[name]) for name in inputs["p"].labels])
     found = kernel.map(times[:, None], np.column_stack(list(q.values())), p)
     return {slot.name: matrix for slot, matrix in zip(kernel.outputs, found, strict=True)}
 
 
 def _normalized(system: System, values: dict[str, Array]) -> dict[str, Array]:
-    """Straight lines between samples shorten quaternions; they are made unit again."""
+    """Linear interpolation shortens quaternions; they are normalized."""
     for joint in system.joints:
         for step in joint.chain:
             names = getattr(step, "quaternion", None)
@@ -161,7 +226,7 @@ _CELLS = 96  # of a curved ground, along its longer side
 
 
 def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> Ground | None:
-    """The ground that wheels and blades touch, as it is at the start; curved ground around the tracks only."""
+    """The ground under wheels and blades at the initial time; curved ground around the tracks only."""
     if not (system.wheels or system.edges):
         return None
     values = {p.name: p.default for p in system.parameters} | dict(run.parameters)
@@ -182,6 +247,6 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
 
 
 def _in_notebook() -> bool:
-    """Whether a notebook's kernel runs this, which shows what a cell ends with."""
+    """Whether this runs in a notebook, which displays the result of a cell."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -1,6 +1,6 @@
-"""What a film shows: solids, poses of their bodies at even instants, tracks, forces, and named quantities beside them.
+"""Footage of a run: solids, poses of bodies at equidistant times, tracks, forces, and channels for charts.
 
-`shoot` makes it from a run and the poses of its bodies; nothing here knows a solver, a page or a picture.
+`footage_from_poses` makes it from a run and the poses of its bodies, independent of solvers and output formats.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from functools import cached_property
 import numpy as np
 
 from draisine.results.trajectory import Trajectory
-from draisine.view.scene.appearance import dressed, spans_of
-from draisine.view.scene.scene import Array, Blade, Closing, Cord, Pose, Scene, Wheel
+from draisine.view.scene.appearance import body_solids, slider_ranges
+from draisine.view.scene.scene import Array, Blade, Cord, LoopClosure, Pose, Scene, Wheel
 from draisine.view.scene.solids import Mesh, Solid, joined
 
-_FORCE = 0.8  # of its extent: how long the arrow of a usual force is
+_FORCE = 0.8  # of the extent: arrow length of a typical force
 
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """A force of the ground, or of a tie: where it acts and what it is, in the world, at each instant."""
+    """A contact or constraint force: point of application and vector in the world frame, over time."""
 
     name: str
     at: Array  # (n, 3)
@@ -30,7 +30,7 @@ class Force:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A channel as a chart shows it."""
+    """A channel for a chart."""
 
     name: str
     unit: str
@@ -39,7 +39,7 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A surface by heights over a grid: `heights[i, j]` at `x[i]`, `y[j]`; a plane has two by two."""
+    """A surface given by heights over a grid: `heights[i, j]` at `x[i]`, `y[j]`; a plane has two by two."""
 
     x: Array
     y: Array
@@ -48,7 +48,7 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Footage:
-    """One run, ready to be filmed."""
+    """One run as animation data."""
 
     label: str
     scene: Scene
@@ -66,28 +66,28 @@ class Footage:
         return joined([solid.mesh() for solid in self.solids])
 
     def poses(self, k: int) -> dict[str, Pose]:
-        """Where the bodies are at the k-th instant."""
+        """Poses of the bodies at the k-th time."""
         return {body: Pose(self.positions[body][k], self.rotations[body][k]) for body in self.positions}
 
     @cached_property
     def center(self) -> Array:
-        """The middle of the mechanism at each instant, (n, 3)."""
+        """The center of the mechanism over time, (n, 3)."""
         return np.asarray(np.mean([self.positions[body] for body in self.scene.bodies], axis=0))
 
     @cached_property
     def extent(self) -> float:
-        """How far the mechanism reaches from its middle, over the run."""
+        """Largest distance of the mechanism's points from its center, over the run."""
         some = np.unique(np.linspace(0, len(self.times) - 1, 12).astype(int))
         far = [self.scene.points(self.poses(k)) - self.center[k] for k in some]
         return max(max(float(np.linalg.norm(points, axis=1).max()) for points in far if len(points)), 1e-3)
 
     @cached_property
     def quaternions(self) -> Mapping[str, Array]:
-        """Rotations as unit quaternions, scalar first, which do not jump from one instant to the next; (n, 4)."""
+        """Rotations as continuous unit quaternions, scalar first; (n, 4)."""
         return {body: continuous(quaternions_of(r)) for body, r in self.rotations.items()}
 
 
-def shoot(
+def footage_from_poses(
     run: Trajectory,
     scene: Scene,
     times: Array,
@@ -98,7 +98,7 @@ def shoot(
     ground: Ground | None = None,
     label: str = "",
 ) -> Footage:
-    """The footage of a run at some instants; `matrices` are poses [R | r] by body, (n, 3, 4)."""
+    """The footage of a run at given times; `matrices` are poses [R | r] by body, (n, 3, 4)."""
     count = len(times)
     positions = {body: m[:, :, 3] for body, m in matrices.items()} | {"ground": np.zeros((count, 3))}
     rotations = {body: m[:, :, :3] for body, m in matrices.items()} | {"ground": np.tile(np.eye(3), (count, 1, 1))}
@@ -108,7 +108,7 @@ def shoot(
     return Footage(
         label or run.model,
         fitted,
-        tuple(dressed(fitted, start, spans_of(scene, positions, rotations), shapes)),
+        tuple(body_solids(fitted, start, slider_ranges(scene, positions, rotations), shapes)),
         np.asarray(times, dtype=float),
         positions,
         rotations,
@@ -119,8 +119,8 @@ def shoot(
     )
 
 
-def instants(run: Trajectory, rate: float) -> Array:
-    """Even instants of a run, about `rate` per second, with both ends."""
+def sample_times(run: Trajectory, rate: float) -> Array:
+    """Equidistant times of a run, about `rate` per second, with both ends."""
     start, end = float(run.time[0]), float(run.time[-1])
     count = max(2, round(abs(end - start) * rate) + 1)
     low, high = min(start, end), max(start, end)
@@ -131,7 +131,7 @@ def instants(run: Trajectory, rate: float) -> Array:
 
 
 def _stems(values: Mapping[str, Array], what: str) -> list[str]:
-    """Names of contacts of which the run tells all three components of something."""
+    """Names of contacts for which the run has all three components of a vector."""
     suffix = f"_{what}_x"
     stems = [name.removesuffix(suffix) for name in values if name.endswith(suffix)]
     return [stem for stem in stems if all(f"{stem}_{what}_{axis}" in values for axis in "xyz")]
@@ -157,7 +157,7 @@ def _tracks(
 def _forces(
     scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
 ) -> tuple[Force, ...]:
-    """Of the ground on wheels and on surfaces that touch, as the run tells them; on blades from their multipliers."""
+    """Contact forces on wheels and surfaces from outputs of the run; on blades from their multipliers."""
     contacts = _stems(values, "contact")
     found = [
         Force(stem, _vector(values, f"{stem}_contact"), _vector(values, f"{stem}_force"))
@@ -181,29 +181,29 @@ def _forces(
 def _tie_forces(
     scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
 ) -> list[Force]:
-    """Of closings on the point held; of rods and cables on both ends, but for the ground's."""
+    """Constraint forces: of loop closures on the closed point; of rods and cables on both ends, except on the ground."""
 
     def world(body: str, at: Array) -> Array:
         return np.asarray(np.einsum("nij,j->ni", rotations[body], at) + positions[body])
 
     found = []
     for shape in scene.shapes:
-        if isinstance(shape, Closing) and all(f"{row}_multiplier" in values for row in shape.rows):
+        if isinstance(shape, LoopClosure) and all(f"{row}_multiplier" in values for row in shape.rows):
             size = np.column_stack([values[f"{row}_multiplier"] for row in shape.rows])
             vector = np.einsum("nij,nj->ni", rotations[shape.holder], size @ shape.axes.T)
             found.append(Force(shape.name, world(shape.body, shape.at), vector))
         elif isinstance(shape, Cord) and shape.factor and f"{shape.row}_multiplier" in values:
-            first, second = (world(*place) for place in shape.places)
+            first, second = (world(*place) for place in shape.ends)
             apart = second - first
             apart = apart / np.maximum(np.linalg.norm(apart, axis=1), 1e-12)[:, None]
             thrust = shape.factor * values[f"{shape.row}_multiplier"][:, None] * apart
-            ends = ((shape.places[0][0], first, -thrust), (shape.places[1][0], second, thrust))
+            ends = ((shape.ends[0][0], first, -thrust), (shape.ends[1][0], second, thrust))
             found += [Force(shape.name, at, vector) for body, at, vector in ends if body != "ground"]
     return found
 
 
 def force_scale(takes: Sequence[Footage]) -> float:
-    """Meters of arrow for a newton, so that the larger ones of usual forces are about as long as the mechanism."""
+    """Arrow length in meters per newton, so that typical forces are about as long as the mechanism."""
     sizes = [np.linalg.norm(force.vector, axis=1) for take in takes for force in take.forces]
     finite = np.concatenate(sizes)[np.isfinite(np.concatenate(sizes))] if sizes else np.zeros(0)
     usual = float(np.quantile(finite, 0.9)) if finite.size else 0.0
@@ -214,11 +214,12 @@ def force_scale(takes: Sequence[Footage]) -> float:
 
 
 def quaternions_of(rotations: Array) -> Array:
-    """Unit quaternions (scalar first) of rotation matrices, (n, 3, 3) → (n, 4), by the largest of four ways (Shepperd 1978).
+    """Unit quaternions (scalar first) of rotation matrices, (n, 3, 3) → (n, 4), by the largest of four candidates (Shepperd
+    1978).
 
-    >>> import numpy as np
-    >>> quaternions_of(np.array([[[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]])).round(6).tolist()
-    [[0.707107, 0.0, 0.0, 0.707107]]
+        >>> import numpy as np
+        >>> quaternions_of(np.array([[[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]])).round(6).tolist()
+        [[0.707107, 0.0, 0.0, 0.707107]]
     """
     r = np.asarray(rotations, dtype=float)
     trace = np.trace(r, axis1=1, axis2=2)
@@ -236,7 +237,7 @@ def quaternions_of(rotations: Array) -> Array:
 
 
 def continuous(quaternions: Array) -> Array:
-    """The same rotations, each quaternion on the side of the one before."""
+    """The same rotations with signs chosen for continuity."""
     turns = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
     signs = np.cumprod(np.where(np.concatenate([[False], turns]), -1.0, 1.0))
     return quaternions * signs[:, None]

@@ -1,7 +1,7 @@
-"""One HTML file that plays a film by itself: no network, no other files, nothing but data of ours in its data.
+"""Self-contained HTML page that plays an animation: no network, no other files.
 
-Names come from descriptions and may hold anything; they enter as JSON in which `<`, `>` and `&` are escaped, and the page
-shows them as text. A content-security policy forbids the page to ask anybody for anything.
+Names come from descriptions and are untrusted: they enter as JSON with `<`, `>` and `&` escaped, and the page shows them as
+text. A content-security policy forbids all requests.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.film.footage import Footage, Ground, force_scale
-from draisine.view.plots.labels import pretty_unit, words
+from draisine.view.plots.labels import display_name, pretty_unit
 from draisine.view.plots.style import COLORS
 from draisine.view.scene.projection import round_length
 from draisine.view.scene.scene import Array, Center, Cord, Hinge
 
 _GHOSTS = ("#CC79A7", "#E69F00", "#009E73", "#56B4E9", "#D55E00")
-_FAR = 3.0  # of its extent: what travels farther stays in the middle of the picture
+_FAR = 3.0  # of the extent: beyond this distance the camera follows
 _LINES = 160  # of a grid, at most
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -47,7 +47,7 @@ def page(takes: Sequence[Footage], title: str, layers: Sequence[str] = ()) -> st
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:
-    """The template with its @@names@@ replaced in one pass: what is put in is not looked through again.
+    """The template with its @@names@@ replaced in one pass; replacements are not scanned again.
 
     >>> filled("<p>@@a@@</p>@@b@@", {"a": "@@b@@", "b": "!"})
     '<p>@@b@@</p>!'
@@ -56,7 +56,7 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 
 def as_script(value: Any) -> str:
-    """JSON that can stand inside a script element, whatever its texts are.
+    """JSON that is safe inside a script element, for any text.
 
     >>> as_script({"name": "</script><b>"})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
@@ -66,7 +66,7 @@ def as_script(value: Any) -> str:
 
 
 def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str, Any]:
-    """Everything the player needs, as plain data."""
+    """All data of the player."""
     main = takes[0]
     low, high = _bounds(takes)
     span = float(np.linalg.norm(high - low)) / 2
@@ -79,7 +79,10 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
         "layers": list(layers),
         "force_scale": force_scale(takes),
         "charts": [
-            {"label": f"{words(q.name)} [{pretty_unit(q.unit)}]" if q.unit else words(q.name), "unit": pretty_unit(q.unit)}
+            {
+                "label": f"{display_name(q.name)} [{pretty_unit(q.unit)}]" if q.unit else display_name(q.name),
+                "unit": pretty_unit(q.unit),
+            }
             for q in main.charts
         ],
         "ground": ground(main, low, high),
@@ -111,7 +114,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
 
 
 def cast(take: Footage) -> dict[str, Any]:
-    """What does not move by itself, as `web/stage.js` takes it: shapes in the axes of their bodies."""
+    """Static data for `web/stage.js`: shapes in the axes of their bodies."""
     bodies = _bodies(take)
     shapes = take.scene.shapes
     reach = 0.35 * take.extent
@@ -133,7 +136,7 @@ def cast(take: Footage) -> dict[str, Any]:
             if isinstance(s, Hinge)
         ],
         "cords": [
-            {"spring": s.is_spring, "ends": [{"body": bodies.index(body), "at": at.tolist()} for body, at in s.places]}
+            {"spring": s.is_spring, "ends": [{"body": bodies.index(body), "at": at.tolist()} for body, at in s.ends]}
             for s in shapes
             if isinstance(s, Cord)
         ],
@@ -145,14 +148,14 @@ def _bodies(take: Footage) -> list[str]:
 
 
 def _bounds(takes: Sequence[Footage]) -> tuple[Array, Array]:
-    """A box in which everything happens."""
+    """Bounding box of all takes."""
     low = np.min([take.center.min(axis=0) - take.extent for take in takes], axis=0)
     high = np.max([take.center.max(axis=0) + take.extent for take in takes], axis=0)
     return low, high
 
 
 def ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
-    """The ground that is touched, or a floor a little below what touches none, as `web/stage.js` takes it."""
+    """The ground, or a floor slightly below mechanisms without contact, for `web/stage.js`."""
     around = 6 * take.extent + 0.5 * float((high - low)[:2].max())
     step = round_length(0.5 * take.extent)
     while float((high - low)[:2].max() + 2 * around) / step > _LINES:
@@ -164,7 +167,7 @@ def ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
             float(take.scene.points(take.poses(k))[:, 2].min()) for k in range(0, len(take.times), max(1, len(take.times) // 60))
         )
         found = Ground(x, y, np.full((2, 2), floor - 0.05 * take.extent))
-    elif found.heights.shape == (2, 2):  # a plane goes on
+    elif found.heights.shape == (2, 2):  # extend the plane
         found = _extended(found, low[:2] - around, high[:2] + around)
     return {"x": found.x.tolist(), "y": found.y.tolist(), "heights": found.heights.ravel().tolist(), "step": step}
 
@@ -177,7 +180,7 @@ def _extended(plane: Ground, low: Array, high: Array) -> Ground:
 
 
 def floats(values: Array) -> str:
-    """Numbers as a text for a page, in single precision: a millimeter in ten kilometers."""
+    """Numbers as base64 text in single precision: a millimeter in ten kilometers."""
     return _encoded(np.asarray(values, dtype="<f4"))
 
 
@@ -186,5 +189,5 @@ def _encoded(values: NDArray[Any]) -> str:
 
 
 def web_file(name: str) -> str:
-    """A text of the folder `web`."""
+    """The text of a file in the folder `web`."""
     return (files("draisine.view.film") / "web" / name).read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Footage drawn by Matplotlib, without a screen: triangles in perspective, the far ones first, lit by one lamp.
+"""Rendering of footage by Matplotlib: triangles in perspective in painter's order, with one light.
 
-Imported where a picture is drawn, since it needs Matplotlib.
+Imported by `reel` when a picture is drawn, since it needs Matplotlib.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEAR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A place to look from, a place to look at, and how much is seen: the tangent of half the angle upwards."""
+    """A camera: eye, target, and tangent of half the vertical field of view."""
 
     eye: Array
     target: Array
@@ -33,25 +33,25 @@ class Camera:
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up, towards the reader."""
+        """Rows: right, up, towards the viewer."""
         towards = (self.eye - self.target) / np.linalg.norm(self.eye - self.target)
         right = np.cross([0.0, 0.0, 1.0], towards)
         right /= np.linalg.norm(right)
         return np.array([right, np.cross(towards, right), towards])
 
     def flat(self, points: Array) -> tuple[Array, Array]:
-        """Places on the picture, whose height goes from −1 to 1, and distances before the eye."""
+        """Image coordinates, with height from −1 to 1, and depths."""
         seen = (points - self.eye) @ self.axes.T
         depth = -seen[..., 2]
         return seen[..., :2] / (self.half * np.maximum(depth, _NEAR))[..., None], depth
 
     @staticmethod
     def beside(take: Footage, k: int) -> Camera:
-        """Three-quarter from the front, moving along with the mechanism where it travels."""
+        """Three-quarter view from the front; it follows a mechanism that travels."""
         travels = float(np.ptp(take.center, axis=0).max()) > 3 * take.extent
         middle = take.center[k] if travels else (take.center.min(axis=0) + take.center.max(axis=0)) / 2
         reach = take.extent if travels else take.extent + float(np.ptp(take.center, axis=0).max()) / 2
-        middle = middle + [0.0, 0.0, 0.1 * reach]  # wheels weigh more than what stands above them
+        middle = middle + [0.0, 0.0, 0.1 * reach]  # the center lies low in vehicles
         way = np.array([0.62, -1.0, 0.42])
         return Camera(middle + 4.2 * reach * way / np.linalg.norm(way), middle)
 
@@ -76,7 +76,7 @@ def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers
 
 
 def _plane(take: Footage) -> tuple[Array, Array]:
-    """A point and the unit normal of the ground; of a floor below, where nothing is touched."""
+    """A point and the unit normal of the ground, or of a floor below mechanisms without contact."""
     if take.ground is not None:
         g = take.ground
         along = (g.heights[-1, 0] - g.heights[0, 0]) / (g.x[-1] - g.x[0])
@@ -103,10 +103,10 @@ def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array,
         step, reach = round_length(0.6 * take.extent), _AROUND * take.extent
         middle = np.round((foot @ basis) / step) * step
         origin = foot - basis @ (foot @ basis)
-        places = np.arange(-reach, reach + step, step)
+        offsets = np.arange(-reach, reach + step, step)
         fine = np.linspace(-reach, reach, 40)
-        for place in places:
-            for a, b in ((np.full_like(fine, place), fine), (fine, np.full_like(fine, place))):
+        for offset in offsets:
+            for a, b in ((np.full_like(fine, offset), fine), (fine, np.full_like(fine, offset))):
                 lines.append(origin + np.column_stack([middle[0] + a, middle[1] + b]) @ basis.T)
     shown = []
     for line in lines:
@@ -131,7 +131,7 @@ def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Arr
     if take.ground is not None and take.ground.heights.shape != (2, 2):
         return
     corners, _ = _world(take, k)
-    lit = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ _LAMP > 0  # the rest falls on the same place
+    lit = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ _LAMP > 0  # back faces cast the same shadow
     corners = corners[lit]
     at, normal = ground
     height = (corners - at) @ normal
@@ -167,7 +167,7 @@ def _line(axes: Axes, camera: Camera, points: Array, color: str, width: float, a
 
 def _cords(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> None:
     for cord in (s for s in take.scene.shapes if isinstance(s, Cord)):
-        ends = np.array([take.rotations[body][k] @ at + take.positions[body][k] for body, at in cord.places])
+        ends = np.array([take.rotations[body][k] @ at + take.positions[body][k] for body, at in cord.ends])
         _line(axes, camera, ends, "#6B7077", 1.4, alpha, 5.5)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a film one after the other: a figure of one instant, numbered .png files, .gif and .mp4. No screen is needed."""
+"""Still pictures of a film: a figure of one instant, numbered .png files, .gif and .mp4. No screen is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,25 @@ import numpy as np
 
 from draisine.errors import ArgumentError, ToolError
 from draisine.results.files import replacing
-from draisine.view.film.reel import write_gif
-from draisine.view.plots.labels import with_unit, words
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import display_name, with_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from draisine.view.film.animate import Animation
+
+
+def write_gif(pictures: Iterable[bytes], target: Path, seconds: float, *, colors: int) -> None:
+    """Write pictures (PNG) with a display time each as a GIF; complete or not at all."""
+    from PIL import Image
+
+    frames = [Image.open(io.BytesIO(png)).convert("RGB").quantize(colors, dither=Image.Dither.NONE) for png in pictures]
+    each = max(20, round(100 * seconds) * 10)  # GIF counts in hundredths
+    with replacing(target) as draft:
+        frames[0].save(draft, format="GIF", save_all=True, append_images=frames[1:], duration=each, loop=0, optimize=True)
+
 
 RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
 _DPI = 120
@@ -39,11 +50,11 @@ def write(film: Animation, target: Path) -> None:
 
 
 def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
-    """One instant of the film as a figure; `draisine.view.plots.figure_files.save_figure` writes it, also as vectors."""
+    """One instant of the film as a figure with `save`, also as vector graphics."""
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
-        raise ArgumentError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is not inside")
+        raise ArgumentError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is outside")
     return _figure(film, int(np.argmin(np.abs(take.times - time))), width)
 
 
@@ -51,10 +62,9 @@ def _figure(film: Animation, k: int, width: float) -> Figure:
     take = film.takes[0]
     with style():
         from draisine.view.film.painter import Camera, paint
-        from draisine.view.plots.canvas import Drawing
 
         height = _HIGH * width
-        drawing = Drawing(figsize=(width, height))
+        drawing = new_figure(width, height, layout=None)
         share = 0.66 if take.charts else 1.0
         axes = drawing.add_axes((0.0, 0.0, share, 1.0))
         aspect = share * width / height
@@ -80,7 +90,7 @@ def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
             axes.plot(other.times, other.charts[i].values, color=color, linewidth=width)
         axes.axvline(float(take.times[k]), color=FAINT, linewidth=0.9)
         axes.plot([take.times[k]], [quantity.values[k]], "o", color=COLORS[0], markersize=4)
-        axes.set_title(with_unit(words(quantity.name), quantity.unit), fontsize=8, loc="left", pad=3)
+        axes.set_title(with_unit(display_name(quantity.name), quantity.unit), fontsize=8, loc="left", pad=3)
         axes.tick_params(labelsize=7)
         axes.set_xlim(*sorted((float(take.times[0]), float(take.times[-1]))))
         if i < count - 1:
@@ -92,15 +102,15 @@ def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
 # ---------------------------------------------------------------- many of them
 
 
-def _instants(film: Animation, rate: float) -> list[int]:
-    """Which instants of the footage are shown, at so many pictures per second."""
+def _shown_frames(film: Animation, rate: float) -> list[int]:
+    """Indices of the samples shown at a frame rate."""
     times = film.takes[0].times
     count = max(2, round(float(np.ptp(times)) * rate) + 1)
     return [int(k) for k in np.round(np.linspace(0, len(times) - 1, count))]
 
 
 def _pictures(film: Animation, rate: float) -> Iterator[bytes]:
-    for k in _instants(film, rate):
+    for k in _shown_frames(film, rate):
         buffer = io.BytesIO()
         _figure(film, k, PAGE).savefig(buffer, format="png", dpi=_DPI)
         yield buffer.getvalue()
@@ -121,7 +131,7 @@ def _mp4(film: Animation, target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="draisine-") as folder:
         for number, png in enumerate(_pictures(film, RATES[".mp4"])):
             (Path(folder) / f"{number:06d}.png").write_bytes(png)
-        # H.264 wants even sizes, and players want 4:2:0
+        # H.264 needs even sizes, and players need 4:2:0
         fit = "scale=trunc(iw/2)*2:trunc(ih/2)*2,format=yuv420p"
         given = ["-loglevel", "error", "-y", "-framerate", f"{RATES['.mp4']:g}", "-i", str(Path(folder) / "%06d.png"), "-vf", fit]
         with replacing(target) as draft:

@@ -1,4 +1,4 @@
-"""Branches of steady motions, stability by line style and special points by marks; atlases of turns as four maps."""
+"""Branches of steady motions with stability by line style and marked special points; atlases of turns as four maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.view.plots.labels import with_unit, words
+from draisine.view.plots.canvas import new_figure, panels
+from draisine.view.plots.labels import display_name, with_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# one mark a kind, told apart without colors
+# one mark per kind, distinguishable without color
 MARKS = {"fold": "s", "branch point": "o", "Hopf point": "D", "zero crossing": "^"}
 MARK_COLORS = {"fold": "white", "branch point": INK, "Hopf point": "white", "zero crossing": INK}
 FRICTIONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
@@ -96,32 +97,30 @@ def branch_figure(
     """Named quantities of one or several branches, each in its panel, against what varies (or `against` another quantity), of
     which `limits` are shown.
 
-    Lines are full where no mode grows and dashed where one does; `values` writes what varies beside special points.
+    Lines are solid where no mode grows and dashed where one does; `values` labels special points with the varied quantity.
     """
     if not branches:
-        raise ArgumentError("there is no branch to draw")
+        raise ArgumentError("no branch to draw: `branches` is empty")
     one = next(iter(branches.values()))
     across = against or one.over
-    shown = names or tuple(n for n in ("lean", "steer") if n in one.columns) or _most_identifiability(one)
+    shown = names or tuple(n for n in ("lean", "steer") if n in one.columns) or _most_varying(one)
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, axes = panels(len(shown), width, 0.6 + max(1.9, 3.4 - 0.7 * len(shown)) * len(shown))
         for panel, name in zip(axes, shown, strict=True):
             for k, (title, branch) in enumerate(branches.items()):
                 _draw_branch(panel, branch, across, name, title, COLORS[k % len(COLORS)])
-            panel.set_ylabel(with_unit(words(name), one.units.get(name, "")))
+            panel.set_ylabel(with_unit(display_name(name), one.units.get(name, "")))
         if limits is not None:
             axes[0].set_xlim(*limits)
         if values:
             _write_values(axes[0], branches, across, shown[0])
-        axes[-1].set_xlabel(with_unit(words(across), one.units.get(across, "")))
-        _explain(axes[0], branches, len(branches) > 1)
+        axes[-1].set_xlabel(with_unit(display_name(across), one.units.get(across, "")))
+        _draw_legend(axes[0], branches, len(branches) > 1)
         drawing.align_ylabels(axes)
     return drawing
 
 
-def _most_identifiability(branch: BranchLike) -> tuple[str, ...]:
+def _most_varying(branch: BranchLike) -> tuple[str, ...]:
     """The state that changes most along a branch."""
     spans = {n: float(np.ptp(c)) for n, c in branch.columns.items() if n != branch.over and np.isfinite(c).all()}
     return (max(spans, key=lambda n: spans[n]),)
@@ -145,14 +144,14 @@ def _draw_branch(panel: Axes, branch: BranchLike, across: str, name: str, title:
 
 
 def _stretches(branch: BranchLike, across: str, name: str) -> list[tuple[bool, list[float], list[float]]]:
-    """Parts of a branch, each stable or not throughout, that meet at special points."""
+    """Parts of a branch of uniform stability, joined at special points."""
     x, y, stable = branch[across], branch[name], branch.stable
     parts: list[tuple[bool, list[float], list[float]]] = []
     for i in range(len(x) - 1):
         between = [(p[across], p[name]) for p in branch.special if p.after == i]
         corners = [(x[i], y[i]), *between, (x[i + 1], y[i + 1])]
         for k, (a, b) in enumerate(pairwise(corners)):
-            # without a special point between them, neighbors that differ are taken for what grows
+            # without a special point between them, neighbors that differ count as unstable
             full = bool(stable[i] if between and k == 0 else stable[i + 1] if between else stable[i] and stable[i + 1])
             if not parts or parts[-1][0] != full:
                 parts.append((full, [a[0]], [a[1]]))
@@ -162,38 +161,44 @@ def _stretches(branch: BranchLike, across: str, name: str) -> list[tuple[bool, l
 
 
 def _write_values(panel: Axes, branches: Mapping[str, BranchLike], across: str, name: str) -> None:
-    """What varies at special points, once for each value, where there is room for it."""
-    places: dict[tuple[str, str], tuple[float, float]] = {}
+    """Label special points with the varied quantity, once for each value, where there is room."""
+    positions: dict[tuple[str, str], tuple[float, float]] = {}
     for branch in branches.values():
         for point in branch.special:
             key = (point.kind, f"{point.value:.4g}")
-            here = (point[across], point[name])
-            if key not in places or here[1] > places[key][1]:
-                places[key] = here
+            position = (point[across], point[name])
+            if key not in positions or position[1] > positions[key][1]:
+                positions[key] = position
     panel.autoscale_view()
     taken: list[Array] = []
-    size = np.array([0.085, 0.10])  # of a number in small print, as shares of the panel
+    size = np.array([0.085, 0.10])  # of a label, as shares of the panel
     to_panel = panel.transData + panel.transAxes.inverted()
     for rank in ("branch point", "Hopf point", "fold", "zero crossing"):
-        for (kind, text), place in places.items():
-            at = np.asarray(to_panel.transform(place))
+        for (kind, text), position in positions.items():
+            at = np.asarray(to_panel.transform(position))
             for shift in ((6, 5), (6, -11), (-28, 5), (-28, -11)):
                 corner = at + np.array(shift) / np.array([450.0, 130.0])
                 free = all((np.abs(corner - other) > size).any() for other in taken)
                 if kind == rank and free and (corner > -0.01).all() and (corner + size < 1.05).all():
                     panel.annotate(
-                        text.replace("-", "−"), place, xytext=shift, textcoords="offset points", fontsize=7, color=INK, zorder=6
+                        text.replace("-", "−"),
+                        position,
+                        xytext=shift,
+                        textcoords="offset points",
+                        fontsize=7,
+                        color=INK,
+                        zorder=6,
                     )
                     taken.append(corner)
                     break
 
 
-def _explain(panel: Axes, branches: Mapping[str, BranchLike], several: bool) -> None:
+def _draw_legend(panel: Axes, branches: Mapping[str, BranchLike], several: bool) -> None:
     from matplotlib.lines import Line2D
 
     handles: list[Any] = []
     if several:
-        handles += [Line2D([], [], color=COLORS[k % len(COLORS)], lw=2.2, label=words(t)) for k, t in enumerate(branches)]
+        handles += [Line2D([], [], color=COLORS[k % len(COLORS)], lw=2.2, label=display_name(t)) for k, t in enumerate(branches)]
     handles.append(Line2D([], [], color=FAINT, lw=2.2, label="no mode grows"))
     handles.append(Line2D([], [], color=FAINT, lw=1.1, ls=(0, (4, 2)), label="unstable"))
     kinds = [kind for kind in MARKS if any(p.kind == kind for b in branches.values() for p in b.special)]
@@ -211,15 +216,14 @@ def _explain(panel: Axes, branches: Mapping[str, BranchLike], several: bool) -> 
 
 
 def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: float = PAGE) -> Figure:
-    """Four maps: what holds the turn, the friction it needs, the load of the wheels, and stability with the radius of the path.
+    """Four maps: the input that holds the turn, the friction needed, the load of the wheels, and stability with the path
+    radius.
 
-    A heavy line marks turns that hold themselves; hatched is where no turn exists. With `friction`, turns that slip on such
-    ground are veiled.
+        A heavy line marks turns without input; regions without a turn are hatched. With `friction`, turns that would slip are
+        shaded.
     """
     with style():
-        from draisine.view.plots.canvas import Drawing
-
-        drawing = Drawing(figsize=(width, 0.82 * width), layout="constrained")
+        drawing = new_figure(width, 0.82 * width)
         grid = drawing.subplots(2, 2, sharex=True, sharey=True)
         holding, slipping, loaded, growing = grid.ravel()
         _holding_map(holding, atlas)
@@ -230,9 +234,9 @@ def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: floa
             _common(panel, atlas, friction)
         first, second = atlas.axes
         for panel in grid[:, 0]:
-            panel.set_ylabel(with_unit(words(first), atlas.units.get(first, "")))
+            panel.set_ylabel(with_unit(display_name(first), atlas.units.get(first, "")))
         for panel in grid[-1]:
-            panel.set_xlabel(with_unit(words(second), atlas.units.get(second, "")))
+            panel.set_xlabel(with_unit(display_name(second), atlas.units.get(second, "")))
     return drawing
 
 
@@ -258,7 +262,7 @@ def _holding_map(panel: Axes, atlas: AtlasLike) -> None:
     shown = np.clip(values, -size, size)
     levels = np.linspace(-size, size, 25)
     filled = panel.contourf(atlas.second, atlas.first, shown, levels=levels, cmap="PuOr_r", extend="both")
-    _bar(panel, filled, with_unit(words(name), atlas.units.get(name, "")))
+    _bar(panel, filled, with_unit(display_name(name), atlas.units.get(name, "")))
     panel.set_title("what holds the turn", loc="left")
 
 
@@ -276,7 +280,7 @@ def _load_map(panel: Axes, atlas: AtlasLike) -> None:
     if atlas.wheels:
         wheel = atlas.wheels[-1]
         values = atlas[f"{wheel}_normal_force"]
-        label = with_unit(words(f"{wheel}_normal_force"), "N")
+        label = with_unit(display_name(f"{wheel}_normal_force"), "N")
         low, high = np.nanpercentile(values, [0, 96])
         levels = np.linspace(low, high, 16)
         _bar(panel, panel.contourf(atlas.second, atlas.first, np.clip(values, low, high), levels=levels, cmap="cividis"), label)
@@ -285,7 +289,7 @@ def _load_map(panel: Axes, atlas: AtlasLike) -> None:
         _lines(panel, atlas, other, levels.tolist(), "%.0f N", colors="white")
         if float(np.nanmin(atlas.load)) < 0:
             panel.contour(atlas.second, atlas.first, atlas.load, levels=[0.0], colors=[COLORS[1]], linewidths=2.0)
-        panel.set_title(f"load; lines: {words(atlas.wheels[0])}" if len(atlas.wheels) > 1 else "load", loc="left")
+        panel.set_title(f"load; lines: {display_name(atlas.wheels[0])}" if len(atlas.wheels) > 1 else "load", loc="left")
 
 
 def _stability_map(panel: Axes, atlas: AtlasLike) -> None:
@@ -307,7 +311,7 @@ def _stability_map(panel: Axes, atlas: AtlasLike) -> None:
 
 
 def _common(panel: Axes, atlas: AtlasLike, friction: float | None) -> None:
-    """What all maps show: where no turn exists, turns that hold themselves, turns that slip."""
+    """Elements of all maps: regions without a turn, turns without input, turns that slip."""
     panel.grid(False)
     panel.set_facecolor("#F2F2F2")
     panel.set_xlim(atlas.second[0], atlas.second[-1])
@@ -316,7 +320,7 @@ def _common(panel: Axes, atlas: AtlasLike, friction: float | None) -> None:
     if atlas.held_by:
         values = atlas[atlas.held_by[0]]
         size = float(np.nanmax(np.abs(values)))
-        # straight running holds itself everywhere; a line along the whole edge would say nothing
+        # straight running needs no input; a line along the whole edge has no information
         values = np.where(np.abs(values) < 1e-9 * size, np.nan, values)
         if np.nanmin(values) < 0 < np.nanmax(values):
             panel.contour(atlas.second, atlas.first, values, levels=[0.0], colors=["black"], linewidths=1.8)

@@ -1,54 +1,47 @@
-"""The figure that `view` hands out: a plain Matplotlib `Figure`, made without pyplot, which notebooks display by themselves.
-
-Imported where a figure is drawn, since it needs Matplotlib.
-"""
+"""New figures, and panels in them. Matplotlib is imported when the first figure is made."""
 
 from __future__ import annotations
 
-import io
-import os
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from draisine.view.plots.labels import legend_above
+from draisine.view.plots.style import PAGE, style
 
-from draisine.errors import ArgumentError
-from draisine.results.files import replacing
-from draisine.view.plots.style import style
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": None},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}
+    from draisine.view.plots.figure_class import SavableFigure
 
 
-class Drawing(Figure):
-    """A `Figure` with a picture of itself for notebooks; pyplot would need a window system and keep every figure alive."""
+def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = "constrained") -> SavableFigure:
+    """An empty figure of a size in inches; call it inside `style()`."""
+    from draisine.view.plots.figure_class import SavableFigure  # needs Matplotlib
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as .svg, .pdf or .png, by suffix; complete or not at all."""
-        write(self, path)
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        with style():
-            self.savefig(buffer, format="png", dpi=110)
-        return buffer.getvalue()
+    return SavableFigure(figsize=(width, height), layout=layout)
 
 
-def panels(rows: int, width: float, height: float, ratios: list[float] | None = None) -> tuple[Drawing, list[Axes]]:
+def panels(rows: int, width: float, height: float, ratios: list[float] | None = None) -> tuple[SavableFigure, list[Axes]]:
     """A figure with panels one above the other on a common time axis; call it inside `style()`."""
-    drawing = Drawing(figsize=(width, height), layout="constrained")
-    axes = drawing.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
-    return drawing, list(axes)
+    figure = new_figure(width, height)
+    axes = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+    return figure, list(axes)
 
 
-def write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the figure as the suffix says, completely or not at all."""
-    target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in _METADATA:
-        raise ArgumentError(f"unknown kind of figure file {target.name!r}: the suffix {suffix!r} is none of .png, .svg and .pdf")
-    with replacing(target) as draft, style():
-        figure.savefig(draft, format=suffix[1:], metadata=_METADATA[suffix])
+@contextmanager
+def single_panel(
+    xlabel: str, ylabel: str, *, width: float = PAGE, height: float, equal: bool = False
+) -> Iterator[tuple[SavableFigure, Axes]]:
+    """A figure of one panel in the style of the package, to be drawn in inside `with`.
+
+    On leaving, the axes are labeled, get equal scales if asked for, and a legend above them if lines have labels.
+    """
+    with style():
+        figure, (axes,) = panels(1, width, height)
+        yield figure, axes
+        if equal:
+            axes.set_aspect("equal")
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        legend_above(axes, width)

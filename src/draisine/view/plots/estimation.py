@@ -1,15 +1,15 @@
-"""Figures of fits: what was measured and predicted, residuals, intervals, likelihood profiles."""
+"""Figures of estimation: measured and predicted channels, residuals, intervals, likelihood profiles, filtered states."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.plots.canvas import Drawing
-from draisine.view.plots.labels import legend_above, with_unit, words
+from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import display_name, legend_above, with_unit
 from draisine.view.plots.style import COLORS, PAGE, style
 
 Reals = NDArray[np.float64]
@@ -23,13 +23,13 @@ def measured_and_predicted(panels: Sequence[Panel], width: float = PAGE) -> Any:
     """Measured and predicted channels over time, residuals in standard deviations on the right."""
     shown = panels[:MOST]
     with style():
-        drawing = Drawing(figsize=(width, 0.28 * width * len(shown)), layout="constrained")
+        drawing = new_figure(width, 0.28 * width * len(shown))
         axes = drawing.subplots(len(shown), 2, squeeze=False, width_ratios=(2, 1))
         several = len({panel[0] for panel in shown}) > 1
         for row, (experiment, column, unit, time, measured, predicted, residuals) in zip(axes, shown, strict=True):
             row[0].plot(time, measured, ".", ms=2, color="0.6", label="measured")
             row[0].plot(time, predicted, color=COLORS[0], lw=1, label="predicted")
-            row[0].set_ylabel(with_unit(words(column), unit))
+            row[0].set_ylabel(with_unit(display_name(column), unit))
             row[0].margins(x=0)
             if several:
                 row[0].set_title(experiment, fontsize="small", loc="left")
@@ -46,7 +46,7 @@ def measured_and_predicted(panels: Sequence[Panel], width: float = PAGE) -> Any:
 def intervals(rows: Sequence[tuple[str, float, float, float]], truth: Mapping[str, float], width: float = PAGE) -> Any:
     """Intervals of unknowns, (name, value, low, high), in percent of their values; true values, where known, as crosses."""
     with style():
-        drawing = Drawing(figsize=(width, 0.12 * width + 0.06 * width * len(rows)), layout="constrained")
+        drawing = new_figure(width, 0.12 * width + 0.06 * width * len(rows))
         axes = drawing.subplots()
         for i, (name, value, low, high) in enumerate(rows):
             size = abs(value) or 1.0
@@ -63,15 +63,15 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], truth: Mapping[st
 
 
 def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: tuple[float, float], width: float = PAGE) -> Any:
-    """How often the interval of each unknown holds the truth, with the range in which right intervals lie."""
+    """Coverage of each unknown's interval, with the range expected of correct intervals."""
     with style():
-        drawing = Drawing(figsize=(width, 0.8 + 0.3 * len(shares)), layout="constrained")
+        drawing = new_figure(width, 0.8 + 0.3 * len(shares))
         axes = drawing.subplots()
-        places = np.arange(len(shares))[::-1]
-        axes.axvspan(100 * limits[0], 100 * limits[1], color="0.9", lw=0, label="where right intervals lie")
-        axes.axvline(100 * level, color="0.5", lw=0.9, ls="--", label="wanted")
-        axes.plot([100 * share for _, share in shares], places, "o", color=COLORS[0], label="found")
-        axes.set_yticks(places, [words(name) for name, _ in shares])
+        rows = np.arange(len(shares))[::-1]
+        axes.axvspan(100 * limits[0], 100 * limits[1], color="0.9", lw=0, label="expected of correct intervals")
+        axes.axvline(100 * level, color="0.5", lw=0.9, ls="--", label="nominal")
+        axes.plot([100 * share for _, share in shares], rows, "o", color=COLORS[0], label="found")
+        axes.set_yticks(rows, [display_name(name) for name, _ in shares])
         axes.set_xlabel("data sets whose interval holds the truth [%]")
         legend_above(axes, width)
     return drawing
@@ -80,12 +80,55 @@ def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: t
 def likelihood_profile(
     name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE, unit: str | None = None
 ) -> Any:
-    """The signed root of the growth of the sum of squares along one unknown; straight where linearization serves."""
+    """Likelihood profile: the signed root of the growth of the sum of squares along one unknown; a straight line for a linear
+    model."""
     with style():
-        drawing = Drawing(figsize=(width, 0.5 * width), layout="constrained")
+        drawing = new_figure(width, 0.5 * width)
         axes = drawing.subplots()
         axes.plot(values, roots, "o-", ms=3, color=COLORS[0])
         axes.axvspan(low, high, color="0.93", lw=0, zorder=0)
-        axes.set_xlabel(words(name) if unit is None else with_unit(words(name), unit))
+        axes.set_xlabel(display_name(name) if unit is None else with_unit(display_name(name), unit))
         axes.set_ylabel("± √(growth of χ²) [–]")
+    return drawing
+
+
+# ---------------------------------------------------------------- states over time
+
+
+WIDE = 1.96  # standard deviations on either side: 95 % of a normal distribution
+
+
+class Band(NamedTuple):
+    """One quantity: estimates, standard deviations and, where known, measurements and true values."""
+
+    name: str
+    unit: str
+    time: Reals
+    estimate: Reals
+    deviation: Reals
+    kind: str  # "filtered", "smoothed"
+    measured: Reals | None = None
+    truth: tuple[Reals, Reals] | None = None  # its own instants, and values
+
+
+def bands(panels: Sequence[Sequence[tuple[Any, ...]]], width: float = PAGE) -> Any:
+    """One panel per quantity: estimates, 95 % bands, measurements as dots and the true values in black."""
+    with style():
+        drawing = new_figure(width, 0.3 * width * len(panels))
+        axes = drawing.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+        for axis, given in zip(axes, panels, strict=True):
+            panel = [Band(*each) for each in given]
+            first = panel[0]
+            if first.measured is not None:
+                axis.plot(first.time, first.measured, ".", ms=2, color="0.6", label="measured")
+            for band, color in zip(panel, COLORS[1::-1], strict=False):
+                low, high = band.estimate - WIDE * band.deviation, band.estimate + WIDE * band.deviation
+                axis.fill_between(band.time, low, high, color=color, alpha=0.25, lw=0, label=f"{band.kind}, 95 %")
+                axis.plot(band.time, band.estimate, color=color, lw=1, label=band.kind)
+            if first.truth is not None:
+                axis.plot(*first.truth, color="black", lw=1, ls="--", label="truth")
+            axis.set_ylabel(with_unit(display_name(first.name), first.unit))
+            axis.margins(x=0)
+        axes[-1].set_xlabel("time [s]")
+        legend_above(axes[0], width)
     return drawing

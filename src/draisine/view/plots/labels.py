@@ -1,4 +1,4 @@
-"""Names, units and limits as people read them on an axis."""
+"""Axis labels, units, limits and legends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from draisine.view.plots.style import FAINT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What a panel shows when it holds several channels of one unit.
+# label of a panel with several channels of one unit
 _QUANTITIES = {
     "m": "length",
     "m/s": "velocity",
@@ -28,15 +28,15 @@ _QUANTITIES = {
     "": "",
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_NOTHING = 1e-10  # smaller than any motion worth drawing, larger than rounding
-_ENDLESS = 1e300  # as good as infinite; limits beyond would overflow
-_STEADY = 1e-7  # of the value: what an integrator at usual tolerances leaves in a constant
+_NEGLIGIBLE = 1e-10  # below any visible motion, above rounding
+_EFFECTIVELY_INFINITE = 1e300  # limits beyond would overflow
+_CONSTANT = 1e-7  # of the value: variation of a constant at usual tolerances
 _EVENT_DASHES = ((0, (1, 2)), (0, (4, 2)), (0, (4, 2, 1, 2)))  # by kind of event; more kinds go unnamed
 
 
-def words(name: str) -> str:
+def display_name(name: str) -> str:
     """
-    >>> words("rear_wheel_normal_force")
+    >>> display_name("rear_wheel_normal_force")
     'rear wheel normal force'
     """
     return name.replace("_", " ")
@@ -61,14 +61,14 @@ def with_unit(text: str, unit: str, exponent: int = 0) -> str:
 
 
 def quantity(unit: str) -> str:
-    """What several channels of one unit have in common, in a word."""
+    """The physical quantity of a unit, as the label of several channels."""
     return _QUANTITIES.get(unit, "")
 
 
 def label_values(axes: Axes, text: str, unit: str) -> None:
     """Name and unit on the axis of values; call it when the limits are set.
 
-    A power of ten goes into the unit: above the panel, where Matplotlib would put it, stands the legend.
+    A power of ten is part of the unit; Matplotlib would put it where the legend is.
     """
     size = float(np.max(np.abs(axes.get_ylim())))
     exponent = 0 if 0.01 <= size < 1e5 else 3 * int(np.floor((np.log10(size) + 1) / 3))  # 0.1 to 99 are left
@@ -78,19 +78,19 @@ def label_values(axes: Axes, text: str, unit: str) -> None:
     axes.set_ylabel(with_unit(text, unit, exponent))
 
 
-def set_calm_limits(axes: Axes, values: NDArray[np.float64], *, smallest: float = _NOTHING) -> None:
-    """Limits around the finite values; a constant is drawn as one, its rounding not blown up to fill the panel.
+def set_value_limits(axes: Axes, values: NDArray[np.float64], *, smallest: float = _NEGLIGIBLE) -> None:
+    """Limits around the finite values; a constant is drawn as a flat line, its rounding not magnified.
 
-    `smallest` is the least span to be taken seriously near zero; 0 for quantities that are rounding by nature.
+    `smallest` is the least span near zero that is not rounding; 0 for residuals.
     """
-    finite = values[np.abs(values) < _ENDLESS]
+    finite = values[np.abs(values) < _EFFECTIVELY_INFINITE]
     if finite.size == 0:
         axes.set_ylim(-1.0, 1.0)
         axes.text(0.5, 0.5, "no finite values", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         return
     low, high = float(finite.min()), float(finite.max())
     middle, size = 0.5 * low + 0.5 * high, max(abs(low), abs(high))
-    if high - low > max(_STEADY * size, smallest):
+    if high - low > max(_CONSTANT * size, smallest):
         margin = 0.06 * (high - low)
         axes.set_ylim(low - margin, high + margin)
     else:
@@ -99,7 +99,7 @@ def set_calm_limits(axes: Axes, values: NDArray[np.float64], *, smallest: float 
 
 
 def set_time_axis(axes: list[Axes], run: Trajectory) -> None:
-    """A common axis of time under the lowest panel, without empty ends."""
+    """A common time axis under the lowest panel, limited to the run."""
     start, end = sorted((float(run.time[0]), float(run.time[-1])))
     axes[-1].set_xlim((start, end) if end > start else (start - 0.5, start + 0.5))
     axes[-1].set_xlabel("time [s]")
@@ -107,12 +107,12 @@ def set_time_axis(axes: list[Axes], run: Trajectory) -> None:
 
 
 def mark_events(axes: list[Axes], run: Trajectory) -> None:
-    """A line at each event through all panels, one kind of dashes per name; the names join the legend of the top panel."""
+    """A line at each event through all panels, one dash pattern per name; names are in the legend of the top panel."""
     kinds = list(dict.fromkeys(event.name for event in run.events))
     for kind in kinds:
         rank = kinds.index(kind)
         dashes = _EVENT_DASHES[min(rank, len(_EVENT_DASHES) - 1)]
-        label = words(kind) if rank < len(_EVENT_DASHES) else None
+        label = display_name(kind) if rank < len(_EVENT_DASHES) else None
         for time in (event.time for event in run.events if event.name == kind):
             for panel in axes:
                 name = label if panel is axes[0] else None
@@ -121,7 +121,7 @@ def mark_events(axes: list[Axes], run: Trajectory) -> None:
 
 
 def legend_above(axes: Axes, width: float) -> int:
-    """A legend above the panel, where it hides nothing, in as few rows as the width in inches allows; their number."""
+    """A legend above the panel in as few rows as the width in inches allows; returns the number of rows."""
     handles, names = axes.get_legend_handles_labels()
     if not names:
         return 0
@@ -131,6 +131,6 @@ def legend_above(axes: Axes, width: float) -> int:
 
 
 def _legend_width(names: list[str], columns: int) -> float:
-    """About the inches that 8 pt text takes; Matplotlib fills column after column."""
+    """Approximate width of 8 pt text in inches; Matplotlib fills column by column."""
     parts = np.array_split(np.array([len(name) for name in names]), columns)
     return sum(0.065 * float(part.max()) + 0.45 for part in parts)

@@ -1,4 +1,4 @@
-"""Optimality to look at: each bounded control with its switching function and their zeros, and the Hamiltonian."""
+"""Optimality conditions: bounded controls with their switching functions, and the Hamiltonian."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.plots.labels import pretty_unit, with_unit, words
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import display_name, pretty_unit, with_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SwitchingLike(Protocol):
     def crossings(self) -> Array: ...
     @property
     def hold_times(self) -> Array:
-        """The instants between which each value of the control lasts; empty where it varies from point to point."""
+        """Interval ends of a piecewise-constant control; empty if it varies from node to node."""
 
 
 class HamiltonianLike(Protocol):
@@ -64,8 +65,6 @@ def optimality_figure(
     each other on one axis of time."""
     names = list(dict.fromkeys(s.name for s in switching))
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, axes = panels(len(names) + 1, width, PANEL * (len(names) + 1) + 0.5)
         for ax, name in zip(axes, names, strict=False):
             _control(ax, [s for s in switching if s.name == name], (units or {}).get(name, ""))
@@ -93,13 +92,13 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     middle, half = 0.5 * (parts[0].low + parts[0].high), 0.5 * (parts[0].high - parts[0].low)
     axes.set_ylim(middle - 1.25 * half, middle + 1.25 * half)
     beside.set_ylim(-1.1 * largest, 1.1 * largest)
-    axes.set_ylabel(with_unit(words(parts[0].name), unit), color=COLORS[0])
+    axes.set_ylabel(with_unit(display_name(parts[0].name), unit), color=COLORS[0])
     beside.set_ylabel(f"∂H/∂u [cost/s{f' per {pretty_unit(unit)}' if unit else ''}]", color=COLORS[1])
 
 
 def _energy(axes: Axes, parts: Sequence[HamiltonianLike]) -> None:
     seen = np.concatenate([p.values for p in parts])
-    # a node beside a switch may stand far off: the frame follows the bulk
+    # nodes next to a switch may be outliers: limits follow the quantiles
     low, high = np.quantile(seen, [0.02, 0.98])
     for part in parts:
         axes.plot(part.times, part.values, color=INK, lw=1.0)

@@ -1,15 +1,16 @@
-"""Stability over two quantities: regions by what grows there, with their boundaries labeled."""
+"""Studies over varied quantities: regions of a stability map, and outcomes of an ensemble."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.plots.labels import with_unit, words
-from draisine.view.plots.style import PAGE, style
+from draisine.view.plots.canvas import new_figure, panels
+from draisine.view.plots.labels import display_name, legend_above, with_unit
+from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # of stable, one real mode, a pair, both, several real modes, neutral, no motion, not computed
 TINTS = ("#E3F2EA", "#FBE3D0", "#D3E4F3", "#EAD7E6", "#F2D3CC", "#F7F3D7", "#FFFFFF", "#EEEEEE")
 LINES = ("#D55E00", "#0072B2")  # boundaries of real modes and of pairs
-FINEST = 400  # grid lines of a figure beyond which it gains nothing but size
+FINEST = 400  # grid points per axis; more would only enlarge the file
 
 
 def stability_regions(
@@ -35,8 +36,6 @@ def stability_regions(
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, (axes,) = panels(1, width, 0.62 * width)
         (one, right), (other, upwards) = values.items()
         i, j = (slice(None, None, max(1, len(v) // FINEST)) for v in (right, upwards))
@@ -46,8 +45,8 @@ def stability_regions(
         _name_regions(axes, right, upwards, kind, kinds)
         for k, (name, points) in enumerate(boundaries.items()):
             axes.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=LINES[k % len(LINES)], label=f"{name} boundary")
-        axes.set_xlabel(with_unit(words(one), (units or {}).get(one, "")))
-        axes.set_ylabel(with_unit(words(other), (units or {}).get(other, "")))
+        axes.set_xlabel(with_unit(display_name(one), (units or {}).get(one, "")))
+        axes.set_ylabel(with_unit(display_name(other), (units or {}).get(other, "")))
         axes.set_xlim(right.min(), right.max())
         axes.set_ylim(upwards.min(), upwards.max())
         axes.grid(False)
@@ -59,7 +58,7 @@ def stability_regions(
 def _name_regions(
     axes: Axes, right: NDArray[np.float64], upwards: NDArray[np.float64], kind: NDArray[np.uint8], kinds: Sequence[str]
 ) -> None:
-    """Each region's name in its middle: where the border is farthest."""
+    """Label each region at its point farthest from the boundary."""
     from scipy.ndimage import distance_transform_edt
 
     i, j = (np.unique(np.linspace(0, len(v) - 1, 100).round().astype(int)) for v in (right, upwards))
@@ -71,3 +70,48 @@ def _name_regions(
         a, b = np.unravel_index(int(np.argmax(depth)), depth.shape)
         upright = depth.max() < 0.005 * len(name) * len(i)
         axes.annotate(name, (right[i[a]], upwards[j[b]]), ha="center", va="center", fontsize=8, rotation=90 if upright else 0)
+
+
+# ---------------------------------------------------------------- ensembles
+
+
+Array = NDArray[np.float64]
+
+
+def endings(
+    varied: Mapping[str, tuple[str, Array]], status: NDArray[Any], names: Sequence[str] = (), *, width: float = PAGE
+) -> Figure:
+    """Status of runs over two varied quantities: one color and mark per status."""
+    (first, (unit, x)), (second, (other, y)) = list(varied.items())[:2]
+    with style():
+        drawing, (axes,) = panels(1, width, 0.68 * width)
+        for k, kind in enumerate(names or sorted(set(status.tolist()))):
+            some = status == kind
+            size = float(np.clip(220.0 / np.sqrt(max(len(x), 1)), 1.5, 7.0))
+            label = f"{str(kind).lower().replace('_', ' ')} ({int(some.sum())})"
+            axes.plot(x[some], y[some], "osD^vP"[k % 6], color=COLORS[k % 6], markersize=size, markeredgewidth=0, label=label)
+        axes.set_xlabel(with_unit(display_name(first), unit))
+        axes.set_ylabel(with_unit(display_name(second), other))
+        legend_above(axes, width)
+    return drawing
+
+
+def outcomes(over: tuple[str, str, Array] | None, columns: Mapping[str, tuple[str, Array]], *, width: float = PAGE) -> Figure:
+    """Columns of an ensemble: against the varied quantity, or as histograms."""
+    with style():
+        if over is not None:
+            name, unit, x = over
+            drawing, stack = panels(len(columns), width, 0.6 + 1.6 * len(columns))
+            for k, (axes, (column, (its, values))) in enumerate(zip(stack, columns.items(), strict=True)):
+                axes.plot(x, values, ".", markersize=4, color=COLORS[k % 6])
+                axes.set_ylabel(with_unit(display_name(column), its))
+            stack[-1].set_xlabel(with_unit(display_name(name), unit))
+            return drawing
+        drawing = new_figure(width, 0.5 + 1.9 * len(columns))
+        grid = drawing.subplots(len(columns), 1, squeeze=False)[:, 0]
+        for k, (axes, (column, (its, values))) in enumerate(zip(grid, columns.items(), strict=True)):
+            finite = values[np.isfinite(values)]
+            axes.hist(finite, bins=max(8, min(60, round(np.sqrt(max(len(finite), 1))))), color=COLORS[k % 6], alpha=0.85)
+            axes.set_xlabel(with_unit(display_name(column), its))
+            axes.set_ylabel("runs [–]")
+    return drawing

@@ -1,4 +1,4 @@
-"""Periodic motions: one period and its multipliers, and families along a parameter."""
+"""Periodic motions: one period with its Floquet multipliers, and families along a parameter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
+from draisine.view.plots.canvas import new_figure, panels
 from draisine.view.plots.eigenvalues import draw_multipliers
-from draisine.view.plots.labels import legend_above, with_unit, words
+from draisine.view.plots.labels import display_name, legend_above, with_unit
 from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
@@ -27,26 +28,23 @@ def cycle_figure(
 ) -> Figure:
     """One period of named quantities, one panel per unit, and beside it the Floquet multipliers with the unit circle.
 
-    You should see curves that end where they begin (but for coordinates that need not return), and multipliers inside of the
-    circle where the motion is stable.
+    You should see closed curves (except for cyclic coordinates), and multipliers inside the circle where the motion is stable.
     """
     groups: dict[str, list[str]] = {}
     states = [*run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
     for name in names or states:
         groups.setdefault(run.channel(name).unit, []).append(name)
     with style():
-        from draisine.view.plots.canvas import Drawing
-
         count = len(groups)
-        drawing = Drawing(figsize=(width, max(2.6, 0.6 + 1.5 * count)), layout="constrained")
+        drawing = new_figure(width, max(2.6, 0.6 + 1.5 * count))
         grid = drawing.add_gridspec(count, 2, width_ratios=[1.7, 1.0])
         axes = None
         for row, (unit, members) in enumerate(groups.items()):
             axes = drawing.add_subplot(grid[row, 0], sharex=axes)
             for name in members[:_MOST]:
-                axes.plot(run.time, run[name], label=words(name))
+                axes.plot(run.time, run[name], label=display_name(name))
             alone = members[0] if len(members) == 1 else ""
-            axes.set_ylabel(with_unit(words(alone) or "value", unit))
+            axes.set_ylabel(with_unit(display_name(alone) or "value", unit))
             legend_above(axes, 0.6 * width)
         if axes is not None:
             axes.set_xlabel("time [s]")
@@ -64,8 +62,6 @@ def family_figure(
 ) -> Figure:
     """Quantities of periodic motions along a parameter: filled where stable, open where not, gray where undecided."""
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, stack = panels(len(quantities), width, 0.6 + 1.8 * len(quantities))
         kinds: dict[str, tuple[bool | None, dict[str, str]]] = {
             "stable": (True, {"color": COLORS[0], "marker": "o"}),
@@ -78,7 +74,7 @@ def family_figure(
                 chosen = np.array([one is kind for one in stable])
                 if chosen.any():
                     axes.plot(values[chosen], amounts[chosen], linestyle="", markersize=4.5, label=label, **look)  # type: ignore[arg-type]
-            axes.set_ylabel(with_unit(words(name), unit))
+            axes.set_ylabel(with_unit(display_name(name), unit))
         legend_above(stack[0], width)
-        stack[-1].set_xlabel(with_unit(words(parameter[0]), parameter[1]))
+        stack[-1].set_xlabel(with_unit(display_name(parameter[0]), parameter[1]))
     return drawing

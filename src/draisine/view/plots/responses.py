@@ -1,4 +1,4 @@
-"""What a linear model does in answer to an input: Bode plots, root loci, step responses, all by name."""
+"""Responses of a linear model: Bode plots, root loci, step responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
 from draisine.results.linear import LinearModel, python_control
-from draisine.view.plots.labels import legend_above, words
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import display_name, legend_above
 from draisine.view.plots.style import COLORS, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -22,20 +23,18 @@ def bode(
 ) -> Figure:
     """Amplitude and phase of outputs (or states) for a unit sine at an input, against its frequency in rad/s.
 
-    You should see straight flanks whose slopes count poles less zeros. Phases begin within ±180° and run on without jumps.
-    Of an unstable model the plot is of the transfer function; no motion shows it.
+    You should see straight asymptotes whose slopes count poles less zeros. Phases begin within ±180° and are continuous. For an
+    unstable model the plot shows the transfer function only.
     """
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     omega = _frequencies(linear, frequencies)
     with style():
         from matplotlib.ticker import MultipleLocator
 
-        from draisine.view.plots.canvas import panels
-
         drawing, (size, phase) = panels(2, width, 0.75 * width)
         for name in names:
             value = response_at(linear, input, name, omega)
-            size.loglog(omega, np.abs(value), label=words(name))
+            size.loglog(omega, np.abs(value), label=display_name(name))
             phase.semilogx(omega, np.degrees(np.unwrap(np.angle(value))))
         size.set_ylabel(f"amplitude per {_of(linear, input)}")
         phase.set_ylabel("phase [°]")
@@ -56,19 +55,17 @@ def response_at(linear: LinearModel, input: str, output: str, frequencies: NDArr
 def gain_locus(
     linear: LinearModel, input: str, output: str, gains: ArrayLike | None = None, *, width: float = 0.75 * PAGE
 ) -> Figure:
-    """Root locus: eigenvalues under feedback input = −k · output, as k grows; crosses at k = 0, circles at the zeros they run to.
+    """Root locus: eigenvalues under feedback input = −k · output, as k grows; crosses at k = 0, circles at the zeros.
 
-    You should see every branch begin at a cross and end at a circle or leave the picture; what lies right of the dark line grows.
-    Give `gains` that are negative for feedback of the other sign.
+    You should see every branch begin at a cross and end at a circle or leave the figure; the half plane right of the dark line
+    is unstable. Use negative `gains` for feedback of the other sign.
     """
     control = python_control("gain_locus")
     transfer = linear.transfer(input, output)
-    wanted = _finer(control.root_locus_map(transfer).gains) if gains is None else np.asarray(gains, dtype=float)
-    loci = np.asarray(control.root_locus_map(transfer, gains=wanted).loci)
+    chosen = _refined(control.root_locus_map(transfer).gains) if gains is None else np.asarray(gains, dtype=float)
+    loci = np.asarray(control.root_locus_map(transfer, gains=chosen).loci)
     poles, zeros = np.asarray(transfer.poles()), np.asarray(transfer.zeros())
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, (axes,) = panels(1, width, width)
         axes.axvline(0.0, color=INK, lw=0.8)
         for k in range(loci.shape[1]):
@@ -92,12 +89,10 @@ def step_response(linear: LinearModel, input: str, outputs: str | Sequence[str],
     system = linear.with_outputs(*names).essential(names).to_control((input,), names)
     answer = control.forced_response(system, np.linspace(0.0, until, 801), 1.0, squeeze=False)
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, axes = panels(len(names), width, max(0.3, 0.26 * len(names)) * width)
         for panel, name, values in zip(axes, names, np.asarray(answer.outputs).reshape(len(names), -1), strict=True):
             panel.plot(answer.time, values)
-            panel.set_ylabel(f"{words(name)}{_unit(linear, name)}")
+            panel.set_ylabel(f"{display_name(name)}{_unit(linear, name)}")
             panel.margins(x=0)
         axes[-1].set_xlabel("time [s]")
     return drawing
@@ -115,15 +110,15 @@ def _frequencies(linear: LinearModel, frequencies: ArrayLike | None) -> NDArray[
     return np.geomspace(low / 30.0, high * 30.0, 400)
 
 
-def _finer(gains: ArrayLike) -> NDArray[np.float64]:
-    """The same with more between each two, so that branches bend smoothly."""
+def _refined(gains: ArrayLike) -> NDArray[np.float64]:
+    """Gains refined by interpolation, for smooth branches."""
     given = np.asarray(gains, dtype=float)
-    places = np.arange(len(given))
-    return np.interp(np.linspace(0, len(given) - 1, 12 * (len(given) - 1) + 1), places, given)
+    indices = np.arange(len(given))
+    return np.interp(np.linspace(0, len(given) - 1, 12 * (len(given) - 1) + 1), indices, given)
 
 
 def _of(linear: LinearModel, name: str) -> str:
-    return f"{words(name)}{_unit(linear, name)}"
+    return f"{display_name(name)}{_unit(linear, name)}"
 
 
 def _unit(linear: LinearModel, name: str) -> str:

@@ -1,6 +1,6 @@
-"""One look for every figure: colors that color-blind readers tell apart, quiet axes, sizes that fit a printed page.
+"""Style of all figures: colors for color-blind readers, light axes, sizes for a printed page.
 
-Settings hold inside `with style():` only; the user's Matplotlib keeps its own.
+Settings apply inside `with style():` only; the user's Matplotlib settings are unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INK, FAINT = "#222222", "#8A8A8A"
 
 
 def body_colors(bodies: Sequence[str]) -> dict[str, str]:
-    """A color for each body: neither black, which is that of lines, nor yellow, which is faint."""
+    """A color for each body: neither black, used for lines, nor yellow, faint on white."""
     colors = [c for c in COLORS if c not in ("#000000", "#F0E442")]
     return {body: colors[k % len(colors)] for k, body in enumerate(bodies)}
 
@@ -51,7 +51,7 @@ def _look() -> dict[str, Any]:
         "grid.color": "#E3E3E3",
         "grid.linewidth": 0.6,
         "axes.prop_cycle": cycler(color=COLORS),
-        "axes.formatter.useoffset": False,  # "+4.6" above an axis is overlooked
+        "axes.formatter.useoffset": False,  # an offset "+4.6" above an axis is easily overlooked
         "axes.formatter.limits": (-4, 5),
         "lines.linewidth": 1.4,
         "lines.solid_capstyle": "round",
@@ -69,7 +69,7 @@ def _look() -> dict[str, Any]:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of the package; on leaving, Matplotlib's settings are as before."""
+    """Draw in the style of the package; Matplotlib's settings are restored on exit."""
     matplotlib = require("matplotlib", "drawing figures")
     with matplotlib.rc_context(_look()):
         yield

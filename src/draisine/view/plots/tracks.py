@@ -1,4 +1,4 @@
-"""The run seen from above: tracks of points on the ground."""
+"""Ground tracks: a run seen from above."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.results.trajectory import Trajectory
-from draisine.view.plots.labels import legend_above, words
+from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import display_name, legend_above
 from draisine.view.plots.style import COLORS, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NARROWEST = 0.22  # of the longer side: a straight path is drawn as a street, not as a hair
+_NARROWEST = 0.22  # of the longer side: least height of a straight path
 _AT_REST = 1e-9  # meters
 
 
-def path(run: Trajectory, points: Sequence[str] | None = None, *, snapshots: float | None = 0.5, width: float = PAGE) -> Figure:
+def track_figure(
+    run: Trajectory, points: Sequence[str] | None = None, *, snapshots: float | None = 0.5, width: float = PAGE
+) -> Figure:
     """Tracks of points seen from above, x to the right and y up, equal scales.
 
-    A point is named by what stands before `_x` and `_y`: `"rear_wheel_contact"`; `"rear_wheel"` finds its contact too. Without
-    names: all wheel contacts, otherwise every point that has both, otherwise the coordinates x and y. With two points or more
-    the vehicle is drawn every `snapshots` seconds as a line from the first point to the last (Mauny, Porez & Boyer 2017,
-    figure 4); `None` leaves that out.
+    A point is named by the stem of its channels `_x` and `_y`: `"rear_wheel_contact"`; `"rear_wheel"` finds its contact too.
+    Without names: all wheel contacts, otherwise every point that has both, otherwise the coordinates x and y. With two points
+    or more the vehicle is drawn every `snapshots` seconds as a line from the first point to the last (Mauny, Porez & Boyer
+    2017, figure 4); `None` leaves that out.
 
     You should see the front track outside the rear one in a turn, a circle for the start, a disc for the end, and snapshots
     evenly spaced at constant speed.
@@ -38,11 +41,9 @@ def path(run: Trajectory, points: Sequence[str] | None = None, *, snapshots: flo
         )
     tracks = _tracks(run, points)
     with style():
-        from draisine.view.plots.canvas import panels
-
         drawing, (axes,) = panels(1, width, width)
         for (name, track), color in zip(tracks.items(), _colors(len(tracks)), strict=True):
-            axes.plot(*track.T, color=color, label=words(name) or "(x, y)", linewidth=1.1, zorder=2)
+            axes.plot(*track.T, color=color, label=display_name(name) or "(x, y)", linewidth=1.1, zorder=2)
             axes.plot(*track[0], "o", color=color, markerfacecolor="white", markersize=5, zorder=4)
             axes.plot(*track[-1], "o", color=color, markersize=5, zorder=4)
         if len(tracks) > 1 and snapshots is not None:
@@ -101,7 +102,7 @@ def _draw_snapshots(axes: Axes, run: Trajectory, stems: list[str], every: float)
     from matplotlib.collections import LineCollection
 
     start, end = sorted((float(run.time[0]), float(run.time[-1])))
-    # a rounding beyond the end, so that a snapshot at the very end is not lost
+    # tolerance for rounding, so that a snapshot at the end is included
     instants = np.minimum(np.arange(start, end + 1e-9 * every, every), end)
     values = run.at(instants)
     ends = [np.column_stack([values[name] for name in _axes_of(stem)]) for stem in (stems[0], stems[-1])]
@@ -110,7 +111,7 @@ def _draw_snapshots(axes: Axes, run: Trajectory, stems: list[str], every: float)
 
 
 def _box(tracks: dict[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Middle and size of what the panel shows, in meters; never higher than wide, so that it fills the page."""
+    """Center and size of the panel in meters; never higher than wide."""
     everything = np.concatenate(list(tracks.values()))
     low, high = everything.min(axis=0), everything.max(axis=0)
     longest = float((high - low).max())

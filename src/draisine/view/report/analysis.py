@@ -1,38 +1,43 @@
-"""Which motions last: eigenvalues over the speed, or about the equilibrium, or why there is nothing to be said."""
+"""Analyses in a report: stability (eigenvalues over the speed or about an equilibrium), certificate, diagnosis of constraints."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.diagnostics.certify import certify
+from draisine.diagnostics.diagnosis import diagnose
+from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.errors import DraisineError
 from draisine.program.dae_residual import DaeResidual
 from draisine.results.linear import LinearModel
 from draisine.stability.critical import Critical
-from draisine.stability.modes import Modes
-from draisine.view.plots.labels import pretty_unit, words
-from draisine.view.report.chapter import Absent, Reported, figure, number, paragraph, table
+from draisine.stability.modes import Modes, modes
+from draisine.stability.steady import steady
+from draisine.view.plots.labels import display_name, pretty_unit
+from draisine.view.report.chapter import Content, NotApplicable, bullet_list, count_noun, escape, figure, number, paragraph, table
 from draisine.view.report.subject import SPEEDS, Subject
 
-_WIDER = (3.0, 10.0)  # the usual speeds are taken so many times, until something happens
+_WIDER = (3.0, 10.0)  # factors of the default speeds, tried until a critical value is found
 _SHOWN = 6  # values of the sweep that are printed
 NEUTRAL = 1e-9  # growth this small, beside the largest eigenvalue or in 1/s, is rounding
 _MOST = 24  # eigenvalues that are printed
 
 
-class Lasting:
-    """Stability of one model; the sample ride asks which speeds are stable."""
+class StabilityAnalysis:
+    """Stability analysis of one model, also used to choose the sample run."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
 
     @cached_property
     def swept(self) -> Modes | str:
-        """Modes over the quantity asked for, or over the speed; or why there are none."""
-        if self.subject.wanted.over:
-            return self._modes(*next(iter(self.subject.wanted.over.items())))
+        """Modes over the requested quantity or the speed; or the reason why there are none."""
+        if self.subject.options.over:
+            return self._modes(*next(iter(self.subject.options.over.items())))
         if isinstance(self.subject.equations.dynamics, DaeResidual):
             return ""
         known = {q.name: q for q in (*self.subject.equations.states, *self.subject.equations.outputs)}
@@ -40,20 +45,18 @@ class Lasting:
             return ""
         try:
             first = self._modes("speed", SPEEDS)
-            if first.eigenvalues.shape[1] and not _reported(first):
+            if first.eigenvalues.shape[1] and not _critical_values(first):
                 wider = (self._modes("speed", factor * SPEEDS) for factor in _WIDER)
-                return next((found for found in wider if _reported(found)), first)
+                return next((found for found in wider if _critical_values(found)), first)
         except (DraisineError, np.linalg.LinAlgError) as problem:
             return str(problem)
         return first
 
     def _modes(self, name: str, values: np.ndarray) -> Modes:
-        from draisine.stability.modes import modes
-
-        return modes(self.subject.model, {name: values}, states=self.subject.reported_by)
+        return modes(self.subject.model, {name: values}, states=self.subject.deviation_states)
 
     def stable_middle(self) -> float | None:
-        """The middle of the widest stable range of speeds."""
+        """The center of the widest stable range of speeds."""
         found = self.swept
         if isinstance(found, str) or found.over != "speed" or not found.eigenvalues.shape[1]:
             return None
@@ -65,7 +68,7 @@ class Lasting:
 
 
 def _sign(found: Modes) -> NDArray[np.int64]:
-    """At each value −1 where all deviations die away, 0 where some neither grows nor does, 1 where one grows."""
+    """Stability at each value: −1 if all deviations decay, 0 if some is neutral, 1 if one grows."""
     values = found.eigenvalues
     size = np.maximum(np.nanmax(np.abs(values), axis=1), 1.0)
     worst = np.nanmax(values.real, axis=1) / size
@@ -73,7 +76,7 @@ def _sign(found: Modes) -> NDArray[np.int64]:
 
 
 def _spans(holds: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last index of each run of truths.
+    """First and last index of each run of true values.
 
     >>> _spans(np.array([True, False, True, True]))
     [(0, 0), (2, 3)]
@@ -82,30 +85,28 @@ def _spans(holds: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def stability(lasting: Lasting) -> Reported | Absent:
-    found = lasting.swept
+def stability(analysis: StabilityAnalysis) -> Content | NotApplicable:
+    found = analysis.swept
     if not isinstance(found, str) and found.eigenvalues.shape[1]:
         return _over(found)
-    why = found if isinstance(found, str) else f"No deviation from steady motion at any {found.over} matters to another"
-    reported = _at_rest(lasting.subject)
-    lead = (paragraph(f"Over the speed nothing is told: {why.rstrip('.')}."),) if why else ()
-    if isinstance(reported, Absent):
-        return Absent(f"{f'{why}. ' if why else ''}{reported.reason}")
-    return Reported((*lead, *reported.lines), reported.facts)
+    why = found if isinstance(found, str) else f"The linear model about steady motion has no states for any {found.over}"
+    reported = _at_rest(analysis.subject)
+    lead = (paragraph(f"No analysis over the speed: {why.rstrip('.')}."),) if why else ()
+    if isinstance(reported, NotApplicable):
+        return NotApplicable(f"{f'{why}. ' if why else ''}{reported.reason}")
+    return Content((*lead, *reported.lines), reported.facts)
 
 
-def _over(found: Modes) -> Reported:
+def _over(found: Modes) -> Content:
     e = found.family.equations
     unit = next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == found.over), "")
-    shown, name = pretty_unit(unit), words(found.over)
+    shown, name = pretty_unit(unit), display_name(found.over)
     ranges, neutral = ([f"{a:.4g} to {b:.4g} {shown}".rstrip() for a, b in _ranges(found, sign)] for sign in (-1, 0))
-    verdict = (
-        f"All of them die away at {name} {' and '.join(ranges)}." if ranges else "At no value of it do all of them die away."
-    )
-    verdict += f" They neither grow nor all die away, to first order, at {name} {' and '.join(neutral)}." if neutral else ""
+    verdict = f"All of them decay at {name} {' and '.join(ranges)}." if ranges else "At no value do all of them decay."
+    verdict += f" They are neutral to first order at {name} {' and '.join(neutral)}." if neutral else ""
     swept = f"{name} from {found.values[0]:g} to {found.values[-1]:g} {shown}".rstrip()
-    lines = [paragraph(f"Small deviations from steady motion, {swept}, told by {', '.join(found.states)}. {verdict}")]
-    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in _reported(found)]
+    lines = [paragraph(f"Small deviations from steady motion, {swept}, in terms of {', '.join(found.states)}. {verdict}")]
+    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in _critical_values(found)]
     if critical:
         lines += table(("what happens", name, "eigenvalue [1/s]"), critical, "Critical values, solved exactly")
     caption = f"Eigenvalues against {name}: real parts solid, imaginary parts dashed; where gray, all motion decays."
@@ -115,19 +116,19 @@ def _over(found: Modes) -> Reported:
     lines += table((name, *found.names), rows, "Eigenvalues [1/s]")
     facts = {f"Stable {name}": " and ".join(ranges) or f"nowhere up to {found.values[-1]:g} {shown}".rstrip()}
     facts |= {f"Neutral {name}": " and ".join(neutral)} if neutral else {}
-    return Reported(tuple(lines), facts)
+    return Content(tuple(lines), facts)
 
 
-def _reported(found: Modes) -> list[Critical]:
-    """Critical values beside which something grows or dies away; elsewhere signs change by rounding alone."""
+def _critical_values(found: Modes) -> list[Critical]:
+    """Critical values next to growth or decay; elsewhere signs change by rounding."""
     sign = _sign(found)
     right = [int(np.clip(np.searchsorted(found.values, c.value), 1, len(sign) - 1)) for c in found.critical()]
     return [c for c, k in zip(found.critical(), right, strict=True) if sign[k - 1] or sign[k]]
 
 
 def _ranges(found: Modes, sign: int) -> list[tuple[float, float]]:
-    """Where deviations do as the sign says, the ends taken from the exact critical values next to them."""
-    ends = [c.value for c in _reported(found)]
+    """Ranges of a stability sign, with exact critical values as ends."""
+    ends = [c.value for c in _critical_values(found)]
     step = float(np.diff(found.values).max(initial=0.0))
     low, high = float(found.values[0]), float(found.values[-1])
     ranges = []
@@ -138,37 +139,32 @@ def _ranges(found: Modes, sign: int) -> list[tuple[float, float]]:
 
 
 def _nearest(ends: list[float], value: float, reach: float) -> float:
-    """The exact end next to a value of the sweep, or the value itself; zero where it is rounding."""
+    """The critical value next to a value of the sweep, or the value itself; zero for rounding."""
     found = min([x for x in ends if abs(x - value) <= reach], key=lambda x: abs(x - value), default=value)
     return 0.0 if abs(found) < 1e-9 * reach else found
 
 
-def _at_rest(subject: Subject) -> Reported | Absent:
-    """Linear model about the steady motion nearest to where the description begins."""
-    from draisine.dynamics.dae.index_reduction import reduce_index
-    from draisine.stability.steady import steady
-
+def _at_rest(subject: Subject) -> Content | NotApplicable:
+    """Linear model about the steady motion nearest to the default start."""
     model = subject.model
     try:
         if isinstance(subject.equations.dynamics, DaeResidual):
             model = reduce_index(subject.equations)
-        found = steady(model).linearize(subject.reported_by).essential()
+        found = steady(model).linearize(subject.deviation_states).essential()
     except (DraisineError, np.linalg.LinAlgError) as problem:
-        return Absent(
-            f"No steady motion was found near the start, about which small deviations could be told. {_sentence(problem)}"
-        )
+        return NotApplicable(f"No steady motion was found near the default start. {_with_period(problem)}")
     return _eigenvalues(found)
 
 
-def _sentence(problem: Exception) -> str:
+def _with_period(problem: Exception) -> str:
     text = str(problem)
     return text if text.endswith(".") else f"{text}."
 
 
-def _eigenvalues(found: LinearModel) -> Reported | Absent:
-    place = "the steady motion nearest to the start"
+def _eigenvalues(found: LinearModel) -> Content | NotApplicable:
+    place = "the steady motion nearest to the default start"
     if not found.states:
-        return Absent(f"About {place}, no deviation matters to another: there are no eigenvalues to be told.")
+        return NotApplicable(f"About {place}, the linear model has no states.")
     values = found.eigenvalues
     largest = float(np.abs(values).max())
     growing = values.real > NEUTRAL * max(largest, 1.0)
@@ -182,7 +178,7 @@ def _eigenvalues(found: LinearModel) -> Reported | Absent:
     at = {name: found.at[name] for name in found.states if name in found.at and abs(found.at[name]) > 1e-12}
     where = f", at {', '.join(f'{name} = {value:.6g}' for name, value in at.items())}" if at else ""
     lines = [
-        paragraph(f"Small deviations from {place}{where}, told by {', '.join(found.states)}: {verdict}."),
+        paragraph(f"Small deviations from {place}{where}, in terms of {', '.join(found.states)}: {verdict}."),
         *table(
             ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "time to change by e [s]"),
             [_row(z, largest) for z in values if z.imag >= 0][:_MOST],
@@ -190,8 +186,8 @@ def _eigenvalues(found: LinearModel) -> Reported | Absent:
         ),
     ]
     if found.left_out:
-        lines.append(paragraph(f"Left out, since nothing else depends on them: {', '.join(found.left_out)}.", "small"))
-    return Reported(tuple(lines), {"Steady motion": verdict})
+        lines.append(paragraph(f"Left out, since no other state depends on them: {', '.join(found.left_out)}.", "small"))
+    return Content(tuple(lines), {"Steady motion": verdict})
 
 
 def _row(z: complex, largest: float) -> tuple[str, str, str, str]:
@@ -206,3 +202,51 @@ def _complex(z: complex, largest: float = 0.0) -> str:
     real = 0.0 if abs(z.real) <= small else z.real
     shown = f"{real:.5g}" if abs(z.imag) <= small else f"{real:.5g} {'+' if z.imag > 0 else '-'} {abs(z.imag):.5g}i"
     return shown.replace("-", "−")
+
+
+# ---------------------------------------------------------------- certificate and constraints
+
+
+def certificate(subject: Subject) -> Content:
+    """Independent derivations compared at random admissible states."""
+    found = certify(subject.model)
+    derivations = count_noun(len(found.derivations), "road")
+    lines = [
+        paragraph(
+            f"The equations were derived by {derivations} ({', '.join(found.derivations)}) and compared at "
+            f"{count_noun(found.states, 'random admissible state')}. Each line gives the worst relative disagreement, divided by "
+            "the condition of its state, and what is allowed."
+        )
+    ]
+    rows = [(x.what, f"{x.worst:.1e}", f"{x.allowed:.0e}", "holds" if x.holds else "FAILS") for x in found.lines]
+    lines += table(("compared", "worst", "allowed", "verdict"), rows)
+    lines.append(paragraph(_sentence(found.verdict)))
+    lines += (
+        bullet_list(f"Kept away from: {a.what} (states rejected: {a.states})." for a in found.avoided[:4])
+        if found.avoided
+        else []
+    )
+    lines += bullet_list(f"Cannot be decided: {what}." for what in found.undecided) if found.undecided else []
+    worst = max((x.worst for x in found.lines), default=0.0)
+    fact = f"{'passed' if found.passed else 'FAILED'}: {derivations}, {found.states} states, worst {worst:.1e}"
+    return Content(tuple(lines), {"Certificate": fact}, "" if found.passed else f"The certificate failed: {found.verdict}")
+
+
+def diagnosis(subject: Subject) -> Content | NotApplicable:
+    """Diagnosis of the constraints."""
+    found = diagnose(subject.model)
+    lines: list[str] = []
+    for heading, sentences in found.sections.items():
+        lines += [f"<h3>{escape(heading.capitalize())}</h3>", *(paragraph(_sentence(s, subject.names)) for s in sentences)]
+    freedoms = f"{found.freedoms_of_position} of position, {found.freedoms_of_velocity} of velocity"
+    facts = {"Freedoms": freedoms}
+    if found.index is not None and getattr(found.index, "differential", None) is not None:
+        facts["Differential index as posed"] = str(found.index.differential)
+    return Content(tuple(lines), facts, "" if found.can_move else "The constraints leave no motion.")
+
+
+def _sentence(text: str, names: Collection[str] = ()) -> str:
+    """A sentence with capital and period; names of the model keep their case."""
+    begins_by_name = text.split(" ", 1)[0].rstrip(",:;") in names
+    reported = text if begins_by_name else text[:1].upper() + text[1:]
+    return reported if reported.endswith((".", ":", "!")) else f"{reported}."

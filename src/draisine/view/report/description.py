@@ -1,4 +1,4 @@
-"""What the model is: its picture, its bodies, joints and contacts, its parameters, and its equations."""
+"""Description of a model in a report: picture, bodies, joints, contacts, parameters, equations."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from draisine.model.items import Body, System, Vector
 from draisine.program.dae_residual import DaeResidual
 from draisine.symbolic.rendering.html import matrices_of, section_of
 from draisine.symbolic.rendering.model_text import derived_in_brief
+from draisine.view.drawing import draw
 from draisine.view.plots.labels import pretty_unit
-from draisine.view.report.chapter import Absent, Reported, counted, figure, listed, number, paragraph, table
+from draisine.view.report.chapter import Content, NotApplicable, bullet_list, count_noun, figure, number, paragraph, table
 from draisine.view.report.subject import Subject
 
 _MOMENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
-def model(subject: Subject) -> Reported:
-    """Picture, tree and tables of what it is made of."""
+def model(subject: Subject) -> Content:
+    """Picture and tables of bodies, joints, contacts, forces, states and outputs."""
     doc, system, e = subject.document, subject.system, subject.equations
     lines: list[str] = []
     facts = {}
     if system is None:
-        lines.append(paragraph("The model was typed as formulas: it has no bodies to draw."))
+        lines.append(paragraph("The model is given as formulas; it has no bodies to draw."))
     else:
         lines += _picture(subject, system)
-        parts = [counted(len(system.bodies), "body", "bodies"), counted(len(system.joints), "joint")]
-        parts += [counted(len(system.wheels), "wheel")] if system.wheels else []
-        parts += [counted(len(system.edges), "knife edge")] if system.edges else []
-        parts += [counted(len(system.constraints), "tie")] if system.constraints else []
+        parts = [count_noun(len(system.bodies), "body", "bodies"), count_noun(len(system.joints), "joint")]
+        parts += [count_noun(len(system.wheels), "wheel")] if system.wheels else []
+        parts += [count_noun(len(system.edges), "knife edge")] if system.edges else []
+        parts += [count_noun(len(system.constraints), "tie")] if system.constraints else []
         facts["Made of"] = ", ".join(parts)
         lines += _bodies(subject, system) + _joints(system) + _contacts(subject, system)
         lines += _forces(system)
@@ -49,13 +50,13 @@ def model(subject: Subject) -> Reported:
     lines += _captioned(
         ("event", "then", "meaning"), [(v.name, v.action, v.description) for v in e.event_list], "Events of the model itself"
     )
-    return Reported(tuple(lines), facts)
+    return Content(tuple(lines), facts)
 
 
-def parameters(subject: Subject) -> Reported | Absent:
-    """Values with units, and where they differ from the description's."""
+def parameters(subject: Subject) -> Content | NotApplicable:
+    """Values with units; changed ones are marked."""
     if not subject.model.parameters:
-        return Absent("The model has no parameters: all its numbers are in its description.")
+        return NotApplicable("The model has no parameters.")
     rows = [
         (
             p.name,
@@ -66,33 +67,33 @@ def parameters(subject: Subject) -> Reported | Absent:
         )
         for p in subject.model.parameters
     ]
-    lines = [paragraph("They stay symbolic in everything that is derived and compiled; these are their values here.")]
+    lines = [paragraph("Parameters are symbolic in all derived and compiled equations; their values in this report are:")]
     lines += table(("name", "value", "unit", "meaning", "remark"), rows)
-    return Reported(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})
+    return Content(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})
 
 
-def equations(subject: Subject) -> Reported:
-    """What was derived, and the matrices where they are short; the listing is an appendix."""
+def equations(subject: Subject) -> Content:
+    """Summary of the derivation, and matrices if they are short; the listing is an appendix."""
     e, doc = subject.equations, subject.document
     lines = [paragraph(f"{_capital(derived_in_brief(e))}.")]
-    lines += listed(e.notes) if e.notes else []
+    lines += bullet_list(e.notes) if e.notes else []
     kinds = [(c.name, str(c.kind), c.level, pretty_unit(c.unit)) for c in e.constraints]
     lines += _captioned(("constraint", "kind", "level", "unit"), kinds, "Constraints")
     if doc.matrices is not None:
         lines += matrices_of(doc.matrices, level=3)
     where = "The appendix lists all formulas, from the state to its derivative."
     lines.append(paragraph(where if not isinstance(e.dynamics, DaeResidual) else "The appendix lists the residuals."))
-    return Reported(tuple(lines), _size(subject))
+    return Content(tuple(lines), _size(subject))
 
 
-def listing(subject: Subject) -> Reported:
-    """All formulas, in an order in which they can be evaluated."""
+def listing(subject: Subject) -> Content:
+    """All formulas in order of evaluation."""
     found = subject.document.listing
-    lines = [paragraph("Formulas in order; a name is defined before it is used.")]
+    lines = [paragraph("Formulas in order of evaluation; names are defined before use.")]
     for section in found.sections:
         lines += section_of(section)
     lines.append(paragraph(f"Results: {', '.join(found.results)} ({found.reported})."))
-    return Reported(tuple(lines))
+    return Content(tuple(lines))
 
 
 def _size(subject: Subject) -> dict[str, str]:
@@ -101,23 +102,21 @@ def _size(subject: Subject) -> dict[str, str]:
     if e.velocities:
         facts["Velocities"] = f"{len(e.velocities)}, of them independent: {', '.join(e.independent) or 'none'}"
     if not isinstance(e.dynamics, DaeResidual):
-        facts["One state derivative"] = counted(e.dynamics.operations, "operation")
+        facts["One state derivative"] = count_noun(e.dynamics.operations, "operation")
     return facts
 
 
 def _picture(subject: Subject, system: System) -> list[str]:
-    from draisine.view.drawing import draw
-
     return figure(
-        draw(system, subject.wanted.start or None) if not _moving(subject) else draw(system),
+        draw(system, subject.options.start or None) if not _has_velocities(subject) else draw(system),
         f"{subject.equations.name}: bodies, joints and centers of mass (quartered circles), seen in parallel projection.",
     )
 
 
-def _moving(subject: Subject) -> bool:
-    """Whether the start asked for holds velocities, which no drawing shows."""
-    places = {c.name for c in subject.equations.coordinates}
-    return not set(subject.wanted.start) <= places
+def _has_velocities(subject: Subject) -> bool:
+    """Whether the requested start contains velocities, which a drawing cannot show."""
+    coordinates = {c.name for c in subject.equations.coordinates}
+    return not set(subject.options.start) <= coordinates
 
 
 def _bodies(subject: Subject, system: System) -> list[str]:
@@ -198,7 +197,7 @@ def _formulas(vector: Vector) -> str:
 
 
 def _law(contact: object) -> str:
-    """A law of contact by name: ShenHedrickElkins is Shen Hedrick Elkins."""
+    """Name of a contact law in words: ShenHedrickElkins is Shen Hedrick Elkins."""
     return " ".join(re.findall("[A-Z][a-z]*", type(contact).__name__)) if contact is not None else "none"
 
 

@@ -1,16 +1,22 @@
-"""Chapters as one page that needs nothing else: no network, no other files, and a style for paper."""
+"""Chapters as one self-contained page: no network, no other files, a style sheet for paper; printed to PDF by Chromium."""
 
 from __future__ import annotations
 
 import datetime
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
-from draisine.view.report.chapter import Chapter, paragraph, say, with_own_names
+from draisine.errors import ToolError
+from draisine.view.report.chapter import Chapter, escape, paragraph, with_own_names
 
-# a film inside is another page, which inherits what this one may do: run its own script and style, and ask nobody for anything
+# an embedded film inherits this policy: its own script and style, no requests
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
-# a film is loaded when it is unfolded: only then does it know how large it is
+# a film is loaded when it is unfolded, since its size is unknown before
 UNFOLD = """for (const film of document.querySelectorAll("details.film")) film.addEventListener("toggle", () => {
   const frame = film.querySelector("iframe");
   if (film.open && !frame.srcdoc) frame.srcdoc = frame.dataset.page;
@@ -88,25 +94,55 @@ def page(name: str, description: str, made_by: str, chapters: Sequence[Chapter],
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        f"<title>{say(title)}</title>",
+        f"<title>{escape(title)}</title>",
         f"<style>{STYLE}</style></head><body>",
-        f"<header><h1>{say(name.replace('_', ' '))}</h1>",
-        f'<p class="by">{say(made_by)}, {datetime.date.today().isoformat()}</p>',
+        f"<header><h1>{escape(name.replace('_', ' '))}</h1>",
+        f'<p class="by">{escape(made_by)}, {datetime.date.today().isoformat()}</p>',
         *([paragraph(description)] if description else []),
         '<dl class="facts">',
-        *(f"<dt>{say(key)}</dt><dd>{say(value)}</dd>" for key, value in facts.items()),
-        *(f'<dt>Attention</dt><dd><a href="#{c.anchor}">{say(c.failed or c.trouble)}</a></dd>' for c in wrong),
+        *(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items()),
+        *(f'<dt>Attention</dt><dd><a href="#{c.anchor}">{escape(c.failed or c.trouble)}</a></dd>' for c in wrong),
         "</dl>",
         '<nav aria-label="contents"><ol>',
-        *(f'<li><a href="#{c.anchor}">{say(c.title)}</a></li>' for c in (*chapters, *appendices)),
+        *(f'<li><a href="#{c.anchor}">{escape(c.title)}</a></li>' for c in (*chapters, *appendices)),
         "</ol></nav></header>",
     ]
     for kind, group in (("chapter", chapters), ("appendix", appendices)):
         for chapter in group:
             lines += [
-                f'<section class="{kind}" id="{chapter.anchor}"><h2>{say(chapter.title)}</h2>',
+                f'<section class="{kind}" id="{chapter.anchor}"><h2>{escape(chapter.title)}</h2>',
                 *chapter.lines,
                 "</section>",
             ]
     lines += [f"<script>{UNFOLD}</script>"] if any(line.startswith("<details") for c in chapters for line in c.lines) else []
     return with_own_names("\n".join([*lines, "</body></html>", ""]))
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+_TIMEOUT = 180  # seconds
+
+
+def browser() -> str | None:
+    """The first headless browser on the path."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def as_pdf(page: str) -> bytes:
+    """The page printed to PDF by a browser."""
+    program = browser()
+    if program is None:
+        raise ToolError(
+            "printing a PDF needs Chromium (or Chrome), which was not found on the path; install it (apt-get install chromium, "
+            "brew install chromium, winget install chromium), or open the HTML page in any browser and print it to a file"
+        )
+    with tempfile.TemporaryDirectory(prefix="draisine-") as folder:
+        source, target = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source.write_text(page, encoding="utf-8")
+        command = [program, "--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+        command += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            command.append("--no-sandbox")  # Chromium refuses to run as root otherwise; the page is our own
+        done = subprocess.run([*command, source.as_uri()], capture_output=True, text=True, check=False, timeout=_TIMEOUT)
+        if not target.exists():
+            raise ToolError(f"{Path(program).name} printed nothing: {done.stderr.strip()[-400:] or f'status {done.returncode}'}")
+        return target.read_bytes()

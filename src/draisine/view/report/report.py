@@ -1,10 +1,11 @@
-"""The report: chapters one after the other, none of which can take the others down with it."""
+"""Report on a model: chapters written in order; a failing chapter does not affect the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,18 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.results.files import replacing
-from draisine.view.report import description as describing
-from draisine.view.report import verification as judging
-from draisine.view.report.analysis import Lasting, stability
-from draisine.view.report.chapter import Absent, Chapter, Reported, written
-from draisine.view.report.page import page
+from draisine.stability.steady_family import sweep_values
+from draisine.view.report import description
+from draisine.view.report.analysis import StabilityAnalysis, certificate, diagnosis, stability
+from draisine.view.report.chapter import Chapter, Content, NotApplicable, escape, write_chapter
+from draisine.view.report.page import as_pdf, page
 from draisine.view.report.reproduction import model_file, reproduction
-from draisine.view.report.sample_run import Riding, film, ride
-from draisine.view.report.subject import SECONDS, Subject, Wanted
+from draisine.view.report.sample_run import SampleRun, film, sample_run
+from draisine.view.report.subject import SECONDS, ReportOptions, Subject
 
-RIDE = "Sample ride"
+SAMPLE_RUN = "Sample run"
 
-Progress = Callable[[str, float], None]  # the chapter being written, and the share of the work that is done
+Progress = Callable[[str, float], None]  # current chapter, and fraction of work done
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +39,7 @@ class Report:
     made_by: str
     chapters: tuple[Chapter, ...]
     appendices: tuple[Chapter, ...]
-    film: tuple[str, ...] = ()  # lines that play the ride; paper has none
+    film: tuple[str, ...] = ()  # markup of the film; not on paper
 
     @property
     def failed(self) -> dict[str, str]:
@@ -47,19 +48,19 @@ class Report:
 
     @property
     def troubles(self) -> dict[str, str]:
-        """Chapters that found something wrong with the model: a certificate that fails, a ride that ends early."""
+        """Chapters that found a problem of the model: a failed certificate, a run that ends early."""
         return {c.title: c.trouble for c in (*self.chapters, *self.appendices) if c.trouble}
 
     @property
     def facts(self) -> dict[str, str]:
-        """What stands on the first page."""
+        """Facts of the first page."""
         return {key: value for c in (*self.chapters, *self.appendices) for key, value in c.facts.items()}
 
     def html(self, *, on_paper: bool = False) -> str:
-        """The page: one text, which needs nothing else. On paper there is no film."""
+        """The page as one self-contained text; without film on paper."""
         chapters = self.chapters
         if self.film and not on_paper:
-            chapters = tuple(_with(c, self.film) if c.title == RIDE else c for c in chapters)
+            chapters = tuple(_with(c, self.film) if c.title == SAMPLE_RUN else c for c in chapters)
         return page(self.model, self.description, self.made_by, chapters, self.appendices)
 
     def save(self, path: str | Path) -> None:
@@ -69,8 +70,6 @@ class Report:
         if suffix in (".html", ".htm"):
             content = self.html().encode()
         elif suffix == ".pdf":
-            from draisine.view.report.page import as_pdf
-
             content = as_pdf(self.html(on_paper=True))
         else:
             raise ArgumentError(f"unknown kind of report {target.name!r}: the suffix {suffix!r} is neither .html nor .pdf")
@@ -86,9 +85,7 @@ class Report:
         return {"model": self.model, "facts": self.facts, "chapters": chapters}
 
     def _repr_html_(self) -> str:
-        from draisine.view.report.chapter import say
-
-        text = say(self.html(on_paper=True), quote=True)
+        text = escape(self.html(on_paper=True), quote=True)
         return f'<iframe sandbox style="width:100%;height:560px;border:0" title="report" srcdoc="{text}"></iframe>'
 
     def __repr__(self) -> str:
@@ -106,73 +103,74 @@ def report(
     called: str = "",
     progress: Progress | None = None,
 ) -> Report:
-    """All that can be said about a model in one document: picture, tables, parameters, equations, certificate, diagnosis of its
-    constraints, stability, a sample ride, and how to get the same again.
+    """A report on a model in one document: picture, tables, parameters, equations, certificate, diagnosis of constraints,
+    stability, a sample run, and how to reproduce it.
 
-    - `parameters`: values by name; the others keep their defaults.
-    - `start`, `until`: of the sample ride, as in `simulate`; without a start one is chosen at which something happens.
-    - `over`: a quantity over which stability is told, with its values, as in `modes`; by default the speed, where there is one.
-    - `film`: whether the page holds the ride as a film that plays (about 700 kB).
-    - `called`: how the model is called on the command line, for the commands that repeat the report.
+        - `parameters`: values by name; the others keep their defaults.
+        - `start`, `until`: of the sample run, as in `simulate`; without a start one is chosen for which the model moves.
+        - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
+        - `film`: whether the page contains an animation of the sample run (about 700 kB).
+        - `called`: name of the model on the command line, for the commands that reproduce the report.
 
-    A chapter that cannot be written says why, and the others are there; see `Report.failed` and `Report.troubles`.
+        A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
 
-        dr.report(dr.gallery.bicycle()).save("bicycle.html")
+            dr.report(dr.gallery.bicycle()).save("bicycle.html")
     """
-    from draisine import __version__
-    from draisine.stability.steady_family import sweep_values
-
     if not until > 0:
-        raise ArgumentError(f"until is how long the sample ride lasts in seconds, got {until}")
+        raise ArgumentError(f"until is the duration of the sample run in seconds and must be positive, got {until}")
     swept = {name: sweep_values(name, values) for name, values in (over or {}).items()}
     if len(swept) > 1:
         raise ArgumentError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
-    subject = Subject.of(model, parameters, Wanted(dict(start or {}), float(until), swept, film, called))
-    return _Writer(subject, f"draisine {__version__}", progress).report()
+    subject = Subject.of(model, parameters, ReportOptions(dict(start or {}), float(until), swept, film, called))
+    return _Writer(subject, f"draisine {version('draisine')}", progress).report()
 
 
 class _Writer:
-    """Writes the chapters in order, and says which one it is at."""
+    """Writes the chapters in order and reports progress."""
 
     def __init__(self, subject: Subject, made_by: str, progress: Progress | None) -> None:
         self.subject, self.made_by, self.progress = subject, made_by, progress
-        self.lasting = Lasting(subject)
-        self.riding = Riding(subject, self.lasting)
+        self.analysis = StabilityAnalysis(subject)
+        self.sample = SampleRun(subject, self.analysis)
 
     def report(self) -> Report:
         s = self.subject
-        tasks: list[tuple[str, Callable[[], Reported | Absent]]] = [
-            ("Model", partial(describing.model, s)),
-            ("Parameters", partial(describing.parameters, s)),
-            ("Equations", partial(describing.equations, s)),
-            ("Certificate", partial(judging.certificate, s)),
-            ("Constraints", partial(judging.diagnosis, s)),
-            ("Stability", partial(stability, self.lasting)),
-            (RIDE, partial(ride, self.riding)),
-            ("How to reproduce it", partial(reproduction, s, self.lasting, self.riding)),
-            ("Listing of formulas", partial(describing.listing, s)),
+        tasks: list[tuple[str, Callable[[], Content | NotApplicable]]] = [
+            ("Model", partial(description.model, s)),
+            ("Parameters", partial(description.parameters, s)),
+            ("Equations", partial(description.equations, s)),
+            ("Certificate", partial(certificate, s)),
+            ("Constraints", partial(diagnosis, s)),
+            ("Stability", partial(stability, self.analysis)),
+            (SAMPLE_RUN, partial(sample_run, self.sample)),
+            ("How to reproduce it", partial(reproduction, s, self.analysis, self.sample)),
+            ("Listing of formulas", partial(description.listing, s)),
             ("Model file", partial(model_file, s)),
         ]
         found: dict[str, Chapter] = {}
         shown: tuple[str, ...] = ()
         for done, (title, write) in enumerate(tasks):
-            self._say(title, done / len(tasks))
-            found[title] = written(title, write)
-            if title == RIDE:
-                found[RIDE], shown = self._filmed(found[RIDE])
-        self._say("", 1.0)
+            self._report_progress(title, done / len(tasks))
+            found[title] = write_chapter(title, write)
+            if title == SAMPLE_RUN:
+                found[SAMPLE_RUN], shown = self._with_film(found[SAMPLE_RUN])
+        self._report_progress("", 1.0)
         *chapters, listing, file = found.values()
         description = s.system.description if s.system is not None else ""
         return Report(s.equations.name, description, self.made_by, tuple(chapters), (listing, file), shown)
 
-    def _filmed(self, chapter: Chapter) -> tuple[Chapter, tuple[str, ...]]:
-        """The film of the ride where there is one; the chapter says why there is none where there should be."""
-        if self.subject.system is None or not self.subject.wanted.film or chapter.failed:
+    def _with_film(self, chapter: Chapter) -> tuple[Chapter, tuple[str, ...]]:
+        """The film of the sample run; if it fails, the chapter contains the reason."""
+        if self.subject.system is None or not self.subject.options.film or chapter.failed:
             return chapter, ()
-        made = written("Film", lambda: Reported(tuple(film(self.riding))))
-        return (_with(chapter, made.lines, f"film: {made.failed}"), ()) if made.failed else (chapter, made.lines)
+        film_chapter = write_chapter("Film", lambda: Content(tuple(film(self.sample))))
+        return (
+            (_with(chapter, film_chapter.lines, f"film: {film_chapter.failed}"), ())
+            if film_chapter.failed
+            else (chapter, film_chapter.lines)
+        )
 
-    def _say(self, title: str, share: float) -> None:
+    def _report_progress(self, title: str, share: float) -> None:
         if self.progress is not None:
             self.progress(title, share)
 

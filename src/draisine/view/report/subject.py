@@ -1,4 +1,4 @@
-"""What a report is about, and what was asked of it; everything that several chapters need is made once."""
+"""The model of a report and the report's options; data shared by chapters is computed once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from draisine.program.equations import Equations
 from draisine.simulation.named_values import numbers, unknown_name
 from draisine.symbolic.rendering.document import Document, document
 
-SPEEDS = np.linspace(0.0, 10.0, 101)  # m/s: swept where nothing else is asked for
+SPEEDS = np.linspace(0.0, 10.0, 101)  # m/s: default sweep
 SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a report should do beyond what the model says by itself.
+class ReportOptions:
+    """Options of a report.
 
-    - `start`, `until`: of the sample ride; without a start one is chosen at which something happens.
-    - `over`: the quantity over which stability is told, with its values; by default the speed, where there is one.
-    - `film`: whether the ride is put in as a film that plays.
-    - `called`: how the model is called on the command line: a name of the gallery, or a file.
+    - `start`, `until`: of the sample run; without a start one is chosen for which the model moves.
+    - `over`: the quantity of the stability analysis with its values; by default the speed, if there is one.
+    - `film`: whether the page contains an animation of the run.
+    - `called`: name of the model on the command line: of the gallery, or a file.
     """
 
     start: Mapping[str, float] = field(default_factory=dict)
@@ -42,27 +42,27 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model with the numbers its parameters have in the report."""
+    """A model with the parameter values of the report."""
 
     model: System | Equations
-    changed: Mapping[str, float]  # parameters that differ from what the description says
-    wanted: Wanted
+    changed: Mapping[str, float]  # parameters that differ from the description
+    options: ReportOptions
 
     @staticmethod
-    def of(model: Model | System | Equations, parameters: Mapping[str, float] | None, wanted: Wanted) -> Subject:
+    def of(model: Model | System | Equations, parameters: Mapping[str, float] | None, options: ReportOptions) -> Subject:
         found = model.freeze() if isinstance(model, Model) else model
         given = dict(parameters or {})
         known: Any = found.parameters  # of either kind: with a name and a default
         values = numbers("parameter", known, given)
         if isinstance(found, System) and given:
             check_numbers(found, given)
-        # the numbers become the description's own, so that every chapter has them
+        # the values become defaults of the description, for every chapter
         own = tuple(replace(p, default=float(value)) for p, value in zip(known, values, strict=True))
         made: Any = replace(found, parameters=own)  # type: ignore[arg-type]
-        subject = Subject(made, given, wanted)
+        subject = Subject(made, given, options)
         e = subject.equations
         moving = [q.name for q in (*e.coordinates, *e.velocities, *e.outputs)]
-        for name in wanted.start:
+        for name in options.start:
             if name not in moving:
                 raise unknown_name("quantity of motion", name, moving)
         return subject
@@ -77,7 +77,7 @@ class Subject:
 
     @cached_property
     def document(self) -> Document:
-        """What documents of equations say."""
+        """The document of the equations."""
         return document(self.model)
 
     @cached_property
@@ -85,7 +85,7 @@ class Subject:
         return {p.name: p.default for p in self.model.parameters}
 
     def value(self, amount: Expr) -> float | None:
-        """An amount in numbers, where it is a function of parameters alone."""
+        """Numeric value of an expression of parameters alone, else None."""
         try:
             return float(evaluate_number(amount, self.values))
         except (ValueError, KeyError):
@@ -93,17 +93,17 @@ class Subject:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What the equations call by name, to be written as it is."""
+        """Names in the equations, which keep their case in sentences."""
         e = self.equations
         moving = (q.name for q in (*e.states, *e.velocities, *e.inputs, *e.outputs))
         return frozenset((*moving, *(c.name for c in e.constraints)))
 
     def knows(self, name: str) -> bool:
-        """Whether a quantity of that name moves."""
+        """Whether there is a state or output of that name."""
         return any(q.name == name for q in (*self.equations.states, *self.equations.outputs))
 
     @property
-    def reported_by(self) -> tuple[str, ...]:
-        """Quantities by which small deviations are told: a two-wheeler's are lean and steer."""
+    def deviation_states(self) -> tuple[str, ...]:
+        """States of the stability analysis: lean and steer for two-wheelers."""
         known = {q.name for q in (*self.equations.coordinates, *self.equations.outputs)}
         return ("lean", "steer") if {"lean", "steer"} <= known else ()

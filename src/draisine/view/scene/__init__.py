@@ -1,1 +1,1 @@
-"""What a mechanism looks like: shapes fixed in its bodies, and drawings of them."""
+"""Scenes: shapes fixed in the bodies of a mechanism, and drawings of them."""

@@ -1,8 +1,8 @@
-"""From lines to solids: what the bodies of a scene look like when nobody has said it.
+"""Generated solids of bodies without given shapes.
 
-Bodies become tubes between their joints, wheels get tires and spokes, single-track vehicles forks and frames (`cycles`), blades
-runners under a board, sliders rails. `dressed` leaves out the bodies for which shapes were given, by the description or
-by whoever draws it.
+Bodies become tubes between their joints, wheels get tires and spokes, single-track vehicles forks and frames
+(`bicycle_frames`), blades runners under a board, sliders rails. Bodies with shapes from the description or the caller keep
+these.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from draisine.view.scene.scene import (
     Array,
     Ball,
     Blade,
-    Blob,
     Center,
     Hinge,
+    InertiaEllipsoid,
     Link,
     Mark,
     Poses,
@@ -29,7 +29,7 @@ from draisine.view.scene.scene import (
     Slide,
     Support,
     Wheel,
-    across,
+    orthonormal_pair,
 )
 from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Ring, Sector, Solid, Tube, ball
 
@@ -37,15 +37,15 @@ _RUBBER, _METAL, _DARK, _PALE = "#2B2D30", "#A9B0B7", "#4A4F55", "#E8E6E0"
 _THIN = 0.011  # of the mechanism's size: radius of a tube
 _SPOKES = 20
 
-Spans = Mapping[str, tuple[float, float]]  # how far sliders go along their rails, by name of the joint
+Spans = Mapping[str, tuple[float, float]]  # range of each slider along its rail, by name of the joint
 
 
-def dressed(
+def body_solids(
     scene: Scene, poses: Poses, spans: Spans | None = None, given: Mapping[str, Sequence[Solid]] | None = None
 ) -> list[Solid]:
-    """Solids of every body: those given, and for the others such as fit its joints and masses.
+    """Solids of every body: the given ones, and generated ones from joints and masses.
 
-    `poses` is a typical position: it says how large the whole is, and what is up.
+    `poses` is a typical configuration: it determines size and upward direction.
     """
     own: dict[str, list[Solid]] = {}
     for solid in scene.solids:
@@ -54,10 +54,13 @@ def dressed(
     unknown = [body for body in own if body not in (*scene.bodies, "ground")]
     if unknown:
         raise ArgumentError(f"shapes are given for {unknown[0]!r}, but {scene.name!r} has the bodies {', '.join(scene.bodies)}")
-    return [*(s for solids in own.values() for s in solids), *_Tailor(scene, poses, spans or {}, set(own) - {"ground"}).solids()]
+    return [
+        *(s for solids in own.values() for s in solids),
+        *_SolidBuilder(scene, poses, spans or {}, set(own) - {"ground"}).solids(),
+    ]
 
 
-class _Tailor:
+class _SolidBuilder:
     def __init__(self, scene: Scene, poses: Poses, spans: Spans, given: set[str]) -> None:
         self.scene, self.poses, self.spans, self.given = scene.fitted(poses), poses, spans, given
         points = scene.points(poses)
@@ -71,7 +74,7 @@ class _Tailor:
         found: list[Solid] = [solid for _, solids in vehicle for solid in solids]
         for shape in self.scene.shapes:
             found += self._shape(shape, done)
-        bare = set(self.scene.bodies) - {solid.body for solid in found}  # points with mass, which nothing but cords hold
+        bare = set(self.scene.bodies) - {solid.body for solid in found}  # point masses attached to cords only
         centers = [s for s in self.scene.shapes if isinstance(s, Center) and s.body in bare]
         found += [ball(s.body, s.at, 2.6 * self.thin, self.color[s.body]) for s in centers]
         return [solid for solid in found if solid.body not in self.given]
@@ -85,13 +88,13 @@ class _Tailor:
             found.append((body, cycles.fork_solids(fork, self.color[body])))
             hinge: Hinge | None = fork.hinge
             while hinge is not None and not cycles.axles_of(self.scene, hinge.body):
-                hinge = parents.get(hinge.body)  # a head that twists has no wheel of its own
+                hinge = parents.get(hinge.body)  # a flexible head carries no wheel
             axles = cycles.axles_of(self.scene, hinge.body) if hinge is not None else []
             if hinge is None or len(axles) != 1:
                 continue
             pose, head = self.poses[hinge.body], self.poses[fork.hinge.body]
             at = (head.of(fork.hinge.at) - pose.position) @ pose.rotation
-            up = head.turned(fork.up * fork.hinge.axis) @ pose.rotation
+            up = head.rotated(fork.up * fork.hinge.axis) @ pose.rotation
             if float(np.linalg.norm(at - axles[0].hub)) > axles[0].radius:
                 others = [s for s in parents.values() if s.body == hinge.body and s is not hinge and s.child not in forks]
                 holds = [s.at + s.ends[0] * s.axis for s in others]
@@ -104,8 +107,8 @@ class _Tailor:
             return self._wheel(shape)
         if isinstance(shape, Link):
             return [] if shape.body in done else self._link(shape)
-        if isinstance(shape, Blob):
-            return [] if shape.body in done else self._blob(shape)
+        if isinstance(shape, InertiaEllipsoid):
+            return [] if shape.body in done else self._ellipsoid(shape)
         if isinstance(shape, Hinge):
             return [] if shape.child in done or (shape.of_wheel and shape.body in done) else self._hinge(shape)
         if isinstance(shape, Ball):
@@ -136,24 +139,24 @@ class _Tailor:
             Ring(body, wheel.center, wheel.axis, rim, 0.5 * tire, _METAL, count=72, sides=8),
             Tube(body, wheel.center + np.outer([-width, width], wheel.axis), hub, _METAL),
         ]
-        first, second = across(wheel.axis)
+        first, second = orthonormal_pair(wheel.axis)
         for k in range(_SPOKES):
             angle, side = 2 * np.pi * k / _SPOKES, 0.8 * width * (-1) ** k
-            begin = 2 * np.pi * (k + (1.6 if k % 4 < 2 else -1.6)) / _SPOKES  # laced: a spoke leaves its hub aslant
+            begin = 2 * np.pi * (k + (1.6 if k % 4 < 2 else -1.6)) / _SPOKES  # laced: spokes leave the hub at an angle
             out = np.cos(angle) * first + np.sin(angle) * second
             inner = np.cos(begin) * first + np.sin(begin) * second
             path = np.array([wheel.center + hub * inner + side * wheel.axis, wheel.center + rim * out])
             solids.append(Tube(body, path, 0.0075 * r, _METAL, sides=4))
-        # a valve, by which one sees it turn
+        # a valve, which shows the rotation
         solids.append(Tube(body, np.array([wheel.center + rim * first, wheel.center + 0.84 * rim * first]), 0.02 * r, "#D55E00"))
         return solids
 
     def _roller(self, wheel: Wheel) -> list[Solid]:
-        """A body that is a wheel by itself: a disc in two colors, or a torus with marks."""
+        """A body that is itself a wheel: a disc in two colors, or a torus with marks."""
         body, color, r = wheel.body, self.color[wheel.body], wheel.radius
         solids: list[Solid]
         if wheel.tube > 0:
-            first, second = across(wheel.axis)
+            first, second = orthonormal_pair(wheel.axis)
             solids = [Ring(body, wheel.center, wheel.axis, r, wheel.tube, color, count=96, sides=24)]
             for k in range(8):
                 out = np.cos(np.pi * k / 4) * first + np.sin(np.pi * k / 4) * second
@@ -181,18 +184,18 @@ class _Tailor:
         corners = [end for line in link.frame for end in line]
         return [*solids, *(ball(link.body, corner, r, color) for corner in corners)]
 
-    def _blob(self, blob: Blob) -> list[Solid]:
-        """An ellipsoid; it is flattened where it would reach into the ground, as in models that know no heights."""
-        if cycles.axles_of(self.scene, blob.body):  # what carries a wheel is no larger than its hub
-            return [ball(blob.body, blob.at, 1.8 * self.thin, self.color[blob.body])]
-        axes = blob.axes + 1e-6 * self.size * np.eye(3)
+    def _ellipsoid(self, ellipsoid: InertiaEllipsoid) -> list[Solid]:
+        """An ellipsoid, flattened where it would reach into the ground, as in planar models."""
+        if cycles.axles_of(self.scene, ellipsoid.body):  # a wheel carrier is drawn no larger than its hub
+            return [ball(ellipsoid.body, ellipsoid.at, 1.8 * self.thin, self.color[ellipsoid.body])]
+        axes = ellipsoid.axes + 1e-6 * self.size * np.eye(3)
         if self.scene.normal is not None:
-            pose = self.poses[blob.body]
+            pose = self.poses[ellipsoid.body]
             up = pose.rotation.T @ self.scene.normal
-            height, reach = float(pose.of(blob.at) @ self.scene.normal), float(np.linalg.norm(up @ axes))
+            height, reach = float(pose.of(ellipsoid.at) @ self.scene.normal), float(np.linalg.norm(up @ axes))
             if reach > height:
                 axes = axes - np.outer(up, up @ axes) * (1 - max(height, 2 * self.thin) / reach)
-        return [Ellipsoid(blob.body, blob.at, axes, self.color[blob.body])]
+        return [Ellipsoid(ellipsoid.body, ellipsoid.at, axes, self.color[ellipsoid.body])]
 
     def _hinge(self, hinge: Hinge) -> list[Solid]:
         ends = hinge.at + np.outer(hinge.ends, hinge.axis)
@@ -205,8 +208,8 @@ class _Tailor:
     def _slide(self, slide: Slide) -> list[Solid]:
         low, high = self.spans.get(slide.name, (0.0, 0.0))
         ends = slide.at + np.outer([low - 0.25 * self.size, high + 0.25 * self.size], slide.axis)
-        axis = self.poses[slide.child].rotation.T @ self.poses[slide.body].turned(slide.axis)
-        first, second = across(axis)
+        axis = self.poses[slide.child].rotation.T @ self.poses[slide.body].rotated(slide.axis)
+        first, second = orthonormal_pair(axis)
         block = np.column_stack([6 * self.thin * axis, 3.2 * self.thin * first, 3.2 * self.thin * second])
         return [
             Tube(slide.body, ends, 0.9 * self.thin, _METAL),
@@ -214,7 +217,7 @@ class _Tailor:
         ]
 
     def _blade(self, blade: Blade) -> list[Solid]:
-        """A runner whose edge is at the ground, and a board from it to the center of mass."""
+        """A runner with its edge on the ground, and a board above it."""
         up = self.poses[blade.body].rotation.T @ np.array([0.0, 0.0, 1.0])
         up = up - (up @ blade.along) * blade.along
         up /= np.linalg.norm(up)
@@ -234,8 +237,8 @@ def meshes_of(solids: Sequence[Solid]) -> list[Mesh]:
     return [solid.mesh() for solid in solids]
 
 
-def spans_of(scene: Scene, positions: Mapping[str, Array], rotations: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
-    """How far sliders go in a motion: positions (n, 3) and rotations (n, 3, 3) of the bodies."""
+def slider_ranges(scene: Scene, positions: Mapping[str, Array], rotations: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
+    """Ranges of sliders in a motion, from positions (n, 3) and rotations (n, 3, 3) of the bodies."""
     found = {}
     for slide in (s for s in scene.shapes if isinstance(s, Slide)):
         block = np.einsum("nij,j->ni", rotations[slide.child], slide.block) + positions[slide.child]

@@ -1,7 +1,7 @@
-"""Forks and frames of single-track vehicles: what a body looks like that stands between a wheel and a steer axis.
+"""Generated forks and frames of single-track vehicles.
 
-A fork is a body that turns about a steep axis and carries a wheel. The body behind it with another wheel is a frame: tubes
-of the proportions of a safety bicycle, fitted to hubs, wheels and steer axis as the description has them.
+A fork is a body that turns about a steep axis and carries a wheel. The body behind it with another wheel is a frame: tubes of
+the proportions of a safety bicycle, fitted to hubs, wheels and steer axis of the description.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEM, _BAR, _GRIP = 0.24, 0.8, 0.38
 
 @dataclass(frozen=True, eq=False)
 class Axle:
-    """A wheel as the body sees it that carries it: hub, direction of the axle, radius of the tread, half width of the tire."""
+    """A wheel in the axes of its carrier: hub, axle direction, tread radius, half width of the tire."""
 
     hub: Array
     along: Array
@@ -33,7 +33,7 @@ class Axle:
 
 @dataclass(frozen=True, eq=False)
 class Fork:
-    """A steered body with one wheel; `hinge` is its steer axis, `up` the sign with which the axis points upwards.
+    """A steered body with one wheel; `hinge` is its steer axis, `up` the sign that makes the axis point upwards.
 
     `forward` points away from the rest of the vehicle, in the fork's axes.
     """
@@ -46,27 +46,27 @@ class Fork:
 
     @property
     def crown(self) -> float:
-        """Where the blades begin: a place along the hinge, counted from its `at`."""
+        """Position of the fork crown along the hinge, from its `at`."""
         low = float((self.axle.hub - self.hinge.child_at) @ self.hinge.child_axis)
         return low + self.up * _CLEAR * self.axle.radius
 
     @property
     def top(self) -> float:
-        """The upper end of the head."""
+        """Position of the upper end of the head along the hinge."""
         return self.crown + self.up * _HEAD * self.axle.radius
 
 
 def forks(scene: Scene, poses: Poses) -> dict[str, Fork]:
-    """The forks of a mechanism, by name of the body; `poses` say what is up."""
+    """The forks of a mechanism, by name of the body; `poses` determine the upward direction."""
     found = {}
     for hinge in (s for s in scene.shapes if isinstance(s, Hinge) and not s.of_wheel):
         axles = axles_of(scene, hinge.child)
-        rise = float(poses[hinge.body].turned(hinge.axis)[2])
+        rise = float(poses[hinge.body].rotated(hinge.axis)[2])
         if len(axles) == 1 and abs(rise) > 0.5 and abs(float(axles[0].along @ hinge.child_axis)) < 0.3:
             pose = poses[hinge.child]
             rest = np.mean([poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Center)], axis=0)
             forward = np.cross(axles[0].along, hinge.child_axis)
-            forward *= np.sign(pose.turned(forward) @ (pose.of(axles[0].hub) - rest)) or 1.0
+            forward *= np.sign(pose.rotated(forward) @ (pose.of(axles[0].hub) - rest)) or 1.0
             found[hinge.child] = Fork(hinge.child, axles[0], hinge, float(np.sign(rise)), forward / np.linalg.norm(forward))
     holders = [fork.hinge.body for fork in found.values()]
     return {body: fork for body, fork in found.items() if holders.count(fork.hinge.body) == 1}  # a car steers two wheels
@@ -117,7 +117,7 @@ def fork_solids(fork: Fork, color: str) -> list[Solid]:
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """Where a frame has its corners, in its own axes."""
+    """Corners of a frame in its own axes."""
 
     hub: Array
     bottom: Array
@@ -129,10 +129,10 @@ class Backbone:
 def frame_solids(
     body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array, holds: Sequence[Array], color: str
 ) -> list[Solid]:
-    """A frame: main tubes, stays on both sides of the wheel, saddle, chain ring with cranks, and posts to other things it holds.
+    """A frame: main tubes, stays on both sides of the wheel, saddle, chain ring with cranks, posts to attached bodies.
 
-    `line` is the steer axis, a place of it and its direction upwards, in the axes of the body; the place is that of `at` of the
-    fork's hinge. `vertical` is the world's, where the vehicle stands.
+    `line` is the steer axis in the axes of the body: the point `at` of the fork's hinge and the upward direction. `vertical` is
+    the world's vertical.
     """
     corners = _corners(axle, fork, line, vertical)
     r, sideways = axle.radius, axle.along
@@ -167,7 +167,7 @@ def _corners(axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array)
     low, high = (at + fork.up * place * direction for place in (fork.crown, fork.top))
     forward, up = _level(axle, vertical, low - axle.hub)
     base = float((low - axle.hub) @ forward)
-    # clear of the wheel, and a little below the hub, as bottom brackets are
+    # clear of the wheel, and slightly below the hub, like bottom brackets
     bottom = axle.hub + max(0.44 * base, 1.12 * axle.radius) * forward - 0.1 * axle.radius * up
     rise = max(float((high - bottom) @ up), 0.8 * axle.radius)
     seat = bottom + (rise * up - 0.3 * rise * forward) * 0.97
@@ -210,7 +210,7 @@ def _drive(body: str, at: Array, forward: Array, up: Array, sideways: Array, spr
 
 
 def _level(axle: Axle, vertical: Array, ahead: Array) -> tuple[Array, Array]:
-    """Forward and up, across the axle: level and upright where the vehicle stands upright."""
+    """Forward and up directions perpendicular to the axle; level and vertical for an upright vehicle."""
     up = vertical - (vertical @ axle.along) * axle.along
     up /= np.linalg.norm(up)
     forward = np.cross(axle.along, up)

@@ -1,7 +1,7 @@
-"""From a description to its scene: bodies as lines between the joints that hold them, wheels, axes, blades, ties.
+"""Scene of a description: bodies as lines between their joints, wheels, axes, blades, constraints.
 
-Where a body is held by a hinge, its line ends at the point of the axis that is nearest to its center of mass: a bicycle's frame
-reaches the steer axis at the height of the rider, the fork at that of the handlebar, wherever the joint's origin lies.
+At a hinge, the line of a body ends at the point of the axis nearest to its center of mass: a bicycle's frame meets the steer
+axis at the height of the rider, the fork at that of the handlebar, wherever the joint's origin is.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from draisine.view.scene.scene import (
     Array,
     Ball,
     Blade,
-    Blob,
     Center,
-    Closing,
     Cord,
     Hinge,
+    InertiaEllipsoid,
     Link,
+    LoopClosure,
     Mark,
     Pose,
     Scene,
@@ -37,28 +37,28 @@ from draisine.view.scene.scene import (
     Wheel,
 )
 
-_SAME = 1e-6  # meters: places that are one
+_SAME = 1e-6  # meters: points closer than this coincide
 
 
 def scene_of(system: System, parameters: Mapping[str, float] | None = None) -> Scene:
     """The shapes of a description, with the given parameters and the defaults of the others."""
-    return _Maker(system, {p.name: p.default for p in system.parameters} | dict(parameters or {})).scene()
+    return _SceneBuilder(system, {p.name: p.default for p in system.parameters} | dict(parameters or {})).scene()
 
 
 @dataclass(frozen=True, eq=False)
-class _Seat:
-    """A joint by its moving part: frames of parent and child just before and just after it."""
+class _JointGeometry:
+    """Geometry of a joint: frames of parent and child before and after its moving part."""
 
     joint: items.Joint
     before: Pose  # in the parent's axes
     after: Pose  # in the child's axes
     turn: Array | None = None  # the axis of a hinge, in the frame before
     slide: Array | None = None  # the direction of a slider, in the frame before
-    is_ball: bool = False  # it turns in more than one way
-    is_free: bool = False  # it holds nothing in place
+    is_ball: bool = False  # more than one rotation
+    is_free: bool = False  # no constraint between the bodies
 
 
-class _Maker:
+class _SceneBuilder:
     def __init__(self, system: System, values: Mapping[str, float]) -> None:
         self.system, self.values = system, values
         self.tables = {table.name: reading(table) for table in system.tables}
@@ -69,7 +69,7 @@ class _Maker:
     def scene(self) -> Scene:
         wheels = {wheel.body for wheel in self.system.wheels}
         for joint in self.system.joints:
-            self._joint(self._seat(joint), joint.child in wheels)
+            self._joint(self._joint_geometry(joint), joint.child in wheels)
         for wheel in self.system.wheels:
             self._wheel(wheel)
         for edge in self.system.edges:
@@ -101,7 +101,7 @@ class _Maker:
 
     # ---------------------------------------------------------------- joints
 
-    def _seat(self, joint: items.Joint) -> _Seat:
+    def _joint_geometry(self, joint: items.Joint) -> _JointGeometry:
         own = {c.name for c in joint.coordinates}
         moves = [k for k, step in enumerate(joint.chain) if _uses(step) & own or not isinstance(step, _PLAIN)]
         first, last = (moves[0], moves[-1]) if moves else (len(joint.chain), len(joint.chain) - 1)
@@ -111,13 +111,13 @@ class _Maker:
         after = Pose(-following.rotation.T @ following.position, following.rotation.T)
         shifted = sum(bool(names(part) & own) for step in moving if isinstance(step, items.Translate) for part in step.by)
         if shifted > 1 or any(isinstance(step, items.Float | items.Glide) for step in moving):
-            return _Seat(joint, before, after, is_free=True)
+            return _JointGeometry(joint, before, after, is_free=True)
         axis = _only_axis(moving)
         if axis is not None:
-            return _Seat(joint, before, after, turn=axis)
+            return _JointGeometry(joint, before, after, turn=axis)
         if len(moving) == 1 and isinstance(moving[0], items.Translate):
-            return _Seat(joint, before, after, slide=self._direction(moving[0], own))
-        return _Seat(joint, before, after, is_ball=bool(moving))
+            return _JointGeometry(joint, before, after, slide=self._direction(moving[0], own))
+        return _JointGeometry(joint, before, after, is_ball=bool(moving))
 
     def _frame(self, chain: tuple[items.Displacement, ...]) -> Pose:
         """A chain of constant displacements."""
@@ -130,23 +130,23 @@ class _Maker:
         return pose
 
     def _direction(self, step: items.Translate, own: set[str]) -> Array:
-        """The axis along which a shift goes."""
+        """The axis of a translation."""
         return np.array([float(bool(names(part) & own)) for part in step.by])
 
-    def _joint(self, seat: _Seat, of_wheel: bool) -> None:
-        if seat.is_free:
+    def _joint(self, geometry: _JointGeometry, of_wheel: bool) -> None:
+        if geometry.is_free:
             return
-        joint, here, there = seat.joint, seat.before.position, seat.after.position
-        if seat.turn is not None:
-            axis, own_axis = seat.before.turned(seat.turn), seat.after.turned(seat.turn)
+        joint, here, there = geometry.joint, geometry.before.position, geometry.after.position
+        if geometry.turn is not None:
+            axis, own_axis = geometry.before.rotated(geometry.turn), geometry.after.rotated(geometry.turn)
             ends = (_along(here, axis, self._middle(joint.parent, here)), _along(there, own_axis, self.center[joint.child]))
             self.shapes.append(Hinge(joint.name, joint.parent, here, axis, ends, of_wheel, joint.child, there, own_axis))
             here, there = here + ends[0] * axis, there + ends[1] * own_axis
-        elif seat.slide is not None:
-            self.shapes.append(Slide(joint.name, joint.parent, here, seat.before.turned(seat.slide), joint.child, there))
-        elif seat.is_ball:
+        elif geometry.slide is not None:
+            self.shapes.append(Slide(joint.name, joint.parent, here, geometry.before.rotated(geometry.slide), joint.child, there))
+        elif geometry.is_ball:
             self.shapes.append(Ball(joint.name, joint.parent, here))
-        if joint.parent == GROUND and seat.slide is None:
+        if joint.parent == GROUND and geometry.slide is None:
             self.shapes.append(Support(here))
         self.ports[joint.parent].append(here)
         self.ports[joint.child].append(there)
@@ -159,7 +159,7 @@ class _Maker:
     def _wheel(self, wheel: items.Wheel) -> None:
         center = self._vector(wheel.center)
         joint = next(j for j in self.system.joints if j.child == wheel.body)
-        hinged = self._seat(joint).turn is not None or joint.parent != GROUND
+        hinged = self._joint_geometry(joint).turn is not None or joint.parent != GROUND
         self.ports[wheel.body].append(center)
         size = (self._number(wheel.radius), self._number(wheel.tube))
         self.shapes.append(Wheel(wheel.name, wheel.body, center, _unit(wheel.axis), *size, hinged))
@@ -173,15 +173,15 @@ class _Maker:
             self.shapes.append(Link(body.name, ((away[0], center),), ()))
         slides = any(isinstance(s, Slide) and s.child == body.name for s in self.shapes)
         if len(ports) < 2 and not (away or has_wheel or slides or self._has_blade(body.name) or body.shapes):
-            blob = self._blob(body)
-            self.shapes += [blob] if blob is not None else []
+            ellipsoid = self._ellipsoid(body)
+            self.shapes += [ellipsoid] if ellipsoid is not None else []
         if self._number(body.mass) > 0:
             self.shapes.append(Center(body.name, center))
 
     def _has_blade(self, body: str) -> bool:
         return any(edge.body == body for edge in self.system.edges)
 
-    def _blob(self, body: items.Body) -> Blob | None:
+    def _ellipsoid(self, body: items.Body) -> InertiaEllipsoid | None:
         """The solid ellipsoid with these moments: a² = 5/2 (I_yy + I_zz − I_xx)/m along each principal axis."""
         i, mass = body.inertia, self._number(body.mass)
         entries = {k: self._number(getattr(i, k)) for k in ("xx", "yy", "zz", "xy", "yz", "zx")}
@@ -196,34 +196,35 @@ class _Maker:
         if mass <= 0 or moments.sum() <= 0:
             return None
         squares = 2.5 * (moments.sum() - 2 * moments) / mass
-        return Blob(body.name, self.center[body.name], axes * np.sqrt(np.maximum(squares, 0.0)))
+        return InertiaEllipsoid(body.name, self.center[body.name], axes * np.sqrt(np.maximum(squares, 0.0)))
 
     def _cords(self) -> None:
         for tie in self.system.constraints:
             for a, b in dict.fromkeys(pair for _, residual in tie.residuals for pair in pairs(residual)):
                 rows = [(row, self._factor(residual, a, b)) for row, residual in tie.residuals]
                 row, factor = next(((row, factor) for row, factor in rows if factor), ("", 0.0))
-                self.shapes.append(Cord(tie.name, (self._place(a), self._place(b)), False, row, factor))
-            self.shapes += self._closings(tie)
+                self.shapes.append(Cord(tie.name, (self._point(a), self._point(b)), False, row, factor))
+            self.shapes += self._loop_closures(tie)
         for potential in self.system.potentials:
             for a, b in dict.fromkeys(_distances(potential.energy)):
-                self.shapes.append(Cord(potential.name, (self._place(a), self._place(b)), True))
+                self.shapes.append(Cord(potential.name, (self._point(a), self._point(b)), True))
         for cord in [s for s in self.shapes if isinstance(s, Cord)]:
-            for body, at in cord.places:
+            for body, at in cord.ends:
                 self.ports[body].append(at)
                 self.shapes += [Support(at)] if body == GROUND else []
 
     def _factor(self, residual: Expr, a: str, b: str) -> float:
-        """How much a residual grows with the distance of two points; zero if other measures enter, or if it varies."""
-        places = {name: float(k) for k, name in enumerate(sorted({n for pair in _distances(residual) for n in pair}))}
-        if not {a, b} <= set(places):
+        """Derivative of a residual with respect to the distance of two points; zero if other measures occur or it is not
+        constant."""
+        stand_ins = {name: float(k) for k, name in enumerate(sorted({n for pair in _distances(residual) for n in pair}))}
+        if not {a, b} <= set(stand_ins):
             return 0.0
 
         def at(far: float) -> float:
             def distance(i: float, j: float) -> float:
-                return far if (i, j) == (places[a], places[b]) else 1.0
+                return far if (i, j) == (stand_ins[a], stand_ins[b]) else 1.0
 
-            return evaluate_number(residual, {**self.values, "t": 0.0, **places}, {**self.tables, "distance": distance})
+            return evaluate_number(residual, {**self.values, "t": 0.0, **stand_ins}, {**self.tables, "distance": distance})
 
         try:
             slopes = [at(far + 1.0) - at(far) for far in (1.0, 2.0)]
@@ -231,30 +232,30 @@ class _Maker:
             return 0.0
         return slopes[0] if abs(slopes[1] - slopes[0]) < _SAME else 0.0
 
-    def _closings(self, tie: items.ResidualConstraint) -> list[Shape]:
-        """Points that a tie holds together: rows that are offsets, by the pair of points."""
-        held: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    def _loop_closures(self, tie: items.ResidualConstraint) -> list[Shape]:
+        """Points connected by a constraint: rows that are offsets, by pair of points."""
+        offsets: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for row, residual in tie.residuals:
             if isinstance(residual, Call) and residual.function.startswith("offset_"):
                 a, b = residual.arguments
                 if isinstance(a, Name) and isinstance(b, Name):
-                    held.setdefault((a.identifier, b.identifier), []).append((residual.function[-1], row))
+                    offsets.setdefault((a.identifier, b.identifier), []).append((residual.function[-1], row))
         found: list[Shape] = []
-        for (first, second), rows in held.items():
+        for (first, second), rows in offsets.items():
             point = next((p for p in self.system.points if p.name == first), None)
             turned = self._frame(point.orientation if point is not None else ()).rotation
             directions = np.column_stack([turned @ _unit(axis) for axis, _ in rows])
-            holder, (body, at) = self._place(first)[0], self._place(second)
-            found.append(Closing(tie.name, body, at, holder, directions, tuple(row for _, row in rows)))
+            holder, (body, at) = self._point(first)[0], self._point(second)
+            found.append(LoopClosure(tie.name, body, at, holder, directions, tuple(row for _, row in rows)))
         return found
 
-    def _place(self, name: str) -> tuple[str, Array]:
-        """Body and place of a named point; a body's own name means its origin."""
+    def _point(self, name: str) -> tuple[str, Array]:
+        """Body and position of a named point; a body's name denotes its origin."""
         point = next((p for p in self.system.points if p.name == name), None)
         return (point.body, self._vector(point.at)) if point is not None else (name, np.zeros(3))
 
     def _is_known(self, point: items.Point) -> bool:
-        """Whether a point is drawn already, as a center of mass, a joint or an end of something."""
+        """Whether a point coincides with a center of mass, a joint or another end point."""
         at = self._vector(point.at)
         return any(np.linalg.norm(at - other) < _SAME for other in (self.center[point.body], *self.ports[point.body]))
 
@@ -268,7 +269,7 @@ def _uses(step: items.Displacement) -> set[str]:
 
 
 def _only_axis(moving: tuple[items.Displacement, ...]) -> Array | None:
-    """The axis of one turn, or of a turn and a shift along the same axis, as screws and cylinders have."""
+    """The axis of one rotation, or of a rotation and a translation along the same axis, as in screw and cylindrical joints."""
     turns = [step.axis for step in moving if isinstance(step, items.Rotate)]
     shifts = [step for step in moving if isinstance(step, items.Translate)]
     if len(turns) != 1 or len(turns) + len(shifts) < len(moving):
@@ -304,7 +305,7 @@ def _rotation(axis: Array, angle: float) -> Array:
 
 
 def _along(origin: Array, axis: Array, point: Array) -> float:
-    """How far along the axis its point nearest to `point` lies."""
+    """Coordinate along the axis of its point nearest to `point`."""
     return float((point - origin) @ axis)
 
 
@@ -317,7 +318,7 @@ def _different(points: list[Array]) -> list[Array]:
 
 
 def _ring(points: list[Array]) -> tuple[tuple[Array, Array], ...]:
-    """Lines around some points, in their order about the middle; two have one line between them."""
+    """Closed polygon around points, ordered about their center; a single line for two."""
     if len(points) == 2:
         return ((points[0], points[1]),)
     middle = np.mean(points, axis=0)

@@ -1,4 +1,4 @@
-"""Shapes that a description gives, as solids: the sizes in numbers, files read."""
+"""Solids of shapes given in a description, with numeric sizes and mesh files read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from draisine.model import shapes as items
 from draisine.model.items import GROUND, System
 from draisine.view.plots.style import body_colors
 from draisine.view.scene.mesh_files import read_mesh
-from draisine.view.scene.scene import Array, across
+from draisine.view.scene.scene import Array, orthonormal_pair
 from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
 
-STONE = "#8D949C"  # of what stands on the ground
+STONE = "#8D949C"  # of shapes on the ground
 _RUBBER, _METAL = "#2B2D30", "#A9B0B7"
 _SPOKES = 20
 
@@ -24,12 +24,12 @@ def given_solids(system: System, values: Mapping[str, float]) -> tuple[Solid, ..
     colors = {**body_colors([b.name for b in system.bodies]), GROUND: STONE}
     reported = {**{b.name: b.shapes for b in system.bodies}, GROUND: system.ground.shapes}
     return tuple(
-        s for body, shapes in reported.items() for shape in shapes for s in _Hand(body, colors[body], values).solids(shape)
+        s for body, shapes in reported.items() for shape in shapes for s in _GivenSolids(body, colors[body], values).solids(shape)
     )
 
 
-class _Hand:
-    """Makes the solids of one body."""
+class _GivenSolids:
+    """Solids of the given shapes of one body."""
 
     def __init__(self, body: str, color: str, values: Mapping[str, float]) -> None:
         self.body, self.own, self.values = body, color, values
@@ -86,7 +86,7 @@ class _Hand:
         radius, tube = self._number(shape.radius), self._number(shape.tube)
         axis = orientation[:, "xyz".index(shape.axis)]
         rim, hub, width = radius - 1.2 * tube, 0.06 * radius, 0.12 * radius
-        first, second = across(axis)
+        first, second = orthonormal_pair(axis)
         made: list[Solid] = [
             Ring(self.body, at, axis, radius, tube, _RUBBER, count=72),
             Ring(self.body, at, axis, rim, 0.5 * tube, color, count=72, sides=8),

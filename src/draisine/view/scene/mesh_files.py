@@ -1,6 +1,6 @@
-"""Shapes of bodies from files: STL (binary or text), OBJ, and glTF (.glb, or .gltf that holds its data).
+"""Mesh files: STL (binary or text), OBJ, and glTF (.glb, or .gltf with embedded data).
 
-Files are data nobody vouches for: sizes are limited, every index is checked, and no other file is opened on their behalf.
+Files are untrusted: sizes are limited, every index is checked, and no other file is opened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from draisine.view.scene.scene import Array
 from draisine.view.scene.solids import Indices, Mesh
 
 MAX_BYTES = 64 * 2**20
-MAX_TRIANGLES = 200_000  # more than a film can carry
+MAX_TRIANGLES = 200_000  # limit of the films
 _DEPTH = 64  # of nodes inside nodes
 
 
@@ -36,8 +36,8 @@ def read_mesh(
 ) -> Mesh:
     """A shape for a body from a file: `run.save("ride.html", shapes={"frame": read_mesh("frame.stl", "frame", scale=1e-3)})`.
 
-    In the body's axes its points are `at + rotation · scale · point`: many files are in millimeters (`scale=1e-3`), and glTF has
-    y upwards.
+    In the body's axes its points are `at + rotation · scale · point`: many files are in millimeters (`scale=1e-3`), and glTF
+    has y up.
     """
     source = Path(path)
     reader = _READERS.get(source.suffix.lower())
@@ -82,7 +82,7 @@ def _rotation(given: ArrayLike) -> Array:
 def _stl(data: bytes) -> tuple[Array, Indices]:
     if len(data) >= 84:
         (count,) = struct.unpack_from("<I", data, 80)
-        if len(data) == 84 + 50 * count:  # text would have to guess its own length
+        if len(data) == 84 + 50 * count:  # only a binary file has this length
             facets = np.frombuffer(
                 data, dtype=np.dtype([("normal", "<f4", 3), ("at", "<f4", (3, 3)), ("rest", "<u2")]), offset=84
             )
@@ -98,7 +98,7 @@ def _stl(data: bytes) -> tuple[Array, Indices]:
 
 
 def _merged(points: Array) -> tuple[Array, Indices]:
-    """Three points to a triangle; equal points become one, so that shading is smooth."""
+    """Merge equal points of triangles, for smooth shading."""
     unique, index = np.unique(points, axis=0, return_inverse=True)
     return unique, index.reshape(-1, 3)
 
@@ -124,7 +124,7 @@ def _obj(data: bytes) -> tuple[Array, Indices]:
 
 
 def _obj_index(word: str, count: int, line: int) -> int:
-    """Counted from one, or backwards from the last; texture and normal stand behind strokes."""
+    """Index from one, or negative from the last; texture and normal indices follow slashes."""
     given = int(word.split("/")[0])
     found = given - 1 if given > 0 else count + given
     if given == 0 or not 0 <= found < count:
@@ -141,7 +141,7 @@ _WIDTHS = {"SCALAR": 1, "VEC3": 3}
 def _glb(data: bytes) -> tuple[Array, Indices]:
     magic, version, length = struct.unpack_from("<4sII", data)
     if magic != b"glTF" or version != 2 or length > len(data):
-        raise DataError("it is no binary glTF of version 2")
+        raise DataError("it is not a binary glTF of version 2")
     chunks: dict[bytes, bytes] = {}
     place = 12
     while place + 8 <= length:
@@ -204,7 +204,7 @@ def _buffer(entry: Mapping[str, Any], binary: bytes | None) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except binascii.Error as problem:
-        raise DataError(f"its numbers are no base64 ({problem})") from None
+        raise DataError(f"its numbers are not base64 ({problem})") from None
 
 
 def _accessor(tree: Mapping[str, Any], buffers: list[bytes], k: int) -> Any:
@@ -227,7 +227,7 @@ def _accessor(tree: Mapping[str, Any], buffers: list[bytes], k: int) -> Any:
 
 
 def _transform(node: Mapping[str, Any]) -> Array:
-    """4 × 4, given by columns, or as translation, quaternion (scalar last) and scales."""
+    """4 × 4 matrix, from columns or from translation, quaternion (scalar last) and scales."""
     if "matrix" in node:
         return np.asarray(node["matrix"], dtype=float).reshape(4, 4).T
     x, y, z, w = np.asarray(node.get("rotation", (0, 0, 0, 1)), dtype=float)

@@ -1,6 +1,6 @@
-"""The hand that draws one view of a scene on Matplotlib's axes; sizes of symbols are in points.
+"""Drawing of one view of a scene on Matplotlib axes; sizes of symbols are in points.
 
-Imported where a sketch is drawn, since it needs Matplotlib.
+Imported by `sketch` when a sketch is drawn, since it needs Matplotlib.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, Ellipse, PathPatch, Polygon, Wedge
 from matplotlib.path import Path
 
-from draisine.view.plots.labels import words
+from draisine.view.plots.labels import display_name
 from draisine.view.plots.style import FAINT, INK, body_colors
 from draisine.view.scene.projection import View, ground_axes, round_length
 from draisine.view.scene.scene import (
     Array,
     Ball,
     Blade,
-    Blob,
     Center,
     Cord,
     Hinge,
+    InertiaEllipsoid,
     Link,
     Mark,
     Poses,
@@ -33,7 +33,7 @@ from draisine.view.scene.scene import (
     Slide,
     Support,
     Wheel,
-    across,
+    orthonormal_pair,
 )
 from draisine.view.scene.solids import facing, joined, outline
 
@@ -44,23 +44,23 @@ _AXIS_DASHES = (0, (7, 2, 1.5, 2))
 
 
 class Pen:
-    """Draws a scene in one view. `scale` is in points per meter, so that a symbol has its size whatever the mechanism's."""
+    """Draws a scene in one view. `scale` is in points per meter; symbols have a fixed size in points."""
 
     def __init__(self, axes: Axes, view: View, scale: float, scene: Scene, poses: Poses) -> None:
         self.axes, self.view, self.scale = axes, view, scale
         self.scene, self.poses = scene, poses
         self.centers = [poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Center)]
         self.color = body_colors(scene.bodies) | {"ground": INK}
-        self.filled: list[Array] = []  # places on the paper where a name would be in the way
-        self.written: list[tuple[Array, float, float]] = []  # names, by the middle and size of their boxes
+        self.filled: list[Array] = []  # drawn points, which labels avoid
+        self.written: list[tuple[Array, float, float]] = []  # labels: center, width, height
 
     def draw(self, patch: Array, labels: bool) -> None:
-        """Everything; `patch` holds the corners of the ground that is seen."""
+        """Draw everything; `patch` holds the corners of the visible ground."""
         self._ground(patch)
         self._solids()
         hands: dict[type, Callable[..., None]] = {
             Wheel: self._wheel,
-            Blob: self._blob,
+            InertiaEllipsoid: self._ellipsoid,
             Link: self._link,
             Cord: self._cord,
             Slide: self._slide,
@@ -94,7 +94,7 @@ class Pen:
         self._fill(flat)
 
     def _fill(self, flat: Array) -> None:
-        """Remember where ink is, every few points."""
+        """Record drawn points along a line, for the placement of labels."""
         for a, b in pairwise(flat):
             count = int(np.linalg.norm(b - a) / self._size(5.0)) + 2
             self.filled.append(a + np.linspace(0.0, 1.0, count)[:, None] * (b - a))
@@ -107,7 +107,7 @@ class Pen:
         self.filled.append(center[None, :])
 
     def _near(self, point: Array) -> float:
-        """A little more for what is nearer to the reader, inside a layer."""
+        """Order inside a layer, by depth."""
         return float(1.0 / (1.0 + np.exp(-self.view.depth(point))))
 
     def _solids(self) -> None:
@@ -116,7 +116,7 @@ class Pen:
             pose = self.poses[mesh.body]
             towards = pose.rotation.T @ self.view.towards
             layer = _PAPER + 0.4 * self._near(pose.of(mesh.vertices.mean(axis=0)))
-            # faces that are seen turn one way on paper, so that one path of all of them fills their union
+            # visible faces have one orientation in projection, so that one path fills their union
             faces = self.view.flat(pose.of(mesh.vertices))[facing(mesh, towards)]
             corners = np.concatenate([faces, faces[:, :1]], axis=1).reshape(-1, 2)
             codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(faces))
@@ -128,7 +128,7 @@ class Pen:
     # ---------------------------------------------------------------- ground, axes of the world, ruler
 
     def _ground(self, patch: Array) -> None:
-        """From its edge a line, from aslant a patch, from above nothing."""
+        """A line if seen edge-on, a patch if seen obliquely, nothing from above."""
         if self.scene.normal is None:
             return
         seen = float(self.scene.normal @ self.view.towards)
@@ -138,7 +138,7 @@ class Pen:
             self._ground_grid(patch, self.scene.normal)
 
     def _ground_line(self, normal: Array) -> None:
-        """The ground seen from its edge, hatched below."""
+        """The ground seen edge-on, hatched below."""
         up = self.view.flat(normal)
         along = np.array([up[1], -up[0]]) * np.sign(up[1])
         low, high = self.axes.get_xlim()
@@ -177,7 +177,7 @@ class Pen:
             )
 
     def _ruler(self) -> None:
-        """How long a round number of meters is, in the lower right corner."""
+        """A scale bar in the lower right corner."""
         length = round_length(self._size(54))
         right, low = self.axes.get_xlim()[1] - self._size(6), self.axes.get_ylim()[0] + self._size(24)
         self.axes.plot([right - length, right], [low, low], color=FAINT, linewidth=1.0, solid_capstyle="butt", clip_on=False)
@@ -193,20 +193,20 @@ class Pen:
         flat = self.view.flat(circle)
         layer = _LOW + self._near(pose.of(wheel.center))
         self.axes.add_patch(Polygon(flat, facecolor=self.color[wheel.body], alpha=0.07, edgecolor="none", zorder=layer))
-        first, second = across(wheel.axis)
+        first, second = orthonormal_pair(wheel.axis)
         for angle in np.arange(_SPOKES) * np.pi / _SPOKES if wheel.hinged else [0.0]:
             spoke = wheel.radius * (np.cos(angle) * first + np.sin(angle) * second)
             ends = pose.of([wheel.center - spoke, wheel.center + spoke])
             self.axes.plot(*self.view.flat(ends).T, color=_SPOKE, linewidth=0.5, zorder=layer)
         tube = 2 * wheel.tube * self.scale
-        if tube > 2.0:  # the outline of a tube: the circle drawn as broad as the tube, and paler again inside
+        if tube > 2.0:  # outline of a tube: a wide line with a lighter one inside
             self.axes.plot(*flat.T, color=_TIRE, linewidth=tube + 1.0, zorder=layer)
             self.axes.plot(*flat.T, color="#EDEDED", linewidth=tube - 1.0, zorder=layer)
         self._line(circle, _TIRE if tube <= 2.0 else FAINT, 1.8 if tube <= 2.0 else 0.6, layer)
 
-    def _blob(self, blob: Blob) -> None:
+    def _ellipsoid(self, blob: InertiaEllipsoid) -> None:
         pose = self.poses[blob.body]
-        half = self.view.flat(pose.turned(blob.axes.T))  # the half-axes on paper, one per row
+        half = self.view.flat(pose.rotated(blob.axes.T))  # the half-axes on paper, one per row
         directions, sizes, _ = np.linalg.svd(half.T)
         angle = float(np.degrees(np.arctan2(directions[1, 0], directions[0, 0])))
         color = self.color[blob.body]
@@ -236,27 +236,27 @@ class Pen:
 
     def _hinge(self, hinge: Hinge) -> None:
         pose = self.poses[hinge.body]
-        held = hinge.held(pose)
-        axis = self.view.flat(pose.turned(hinge.axis))
+        ends = hinge.end_points(pose)
+        axis = self.view.flat(pose.rotated(hinge.axis))
         if np.linalg.norm(axis) < 0.15:
-            self._dot(held[1], 3.0, "white", _JOINTS, INK)
+            self._dot(ends[1], 3.0, "white", _JOINTS, INK)
             return
         reach = self._size(13.0 if not hinge.of_wheel else 8.0) / float(np.linalg.norm(axis))
         low, high = min(hinge.ends) - reach, max(hinge.ends) + reach
         low, high = min(low, self._to_ground(hinge, low)), max(high, self._to_ground(hinge, high))
         line = pose.of(hinge.at + np.outer([low, high], hinge.axis))
         self._line(line, INK, 0.8, _JOINTS - 0.5, linestyle=_AXIS_DASHES)
-        if np.linalg.norm(self.view.flat(held[1] - held[0])) > self._size(3.0):
-            self._line(held, "#777777", 3.4, _LINES - 0.2)
-        for end in held if not hinge.of_wheel else held[:0]:
+        if np.linalg.norm(self.view.flat(ends[1] - ends[0])) > self._size(3.0):
+            self._line(ends, "#777777", 3.4, _LINES - 0.2)
+        for end in ends if not hinge.of_wheel else ends[:0]:
             self._dot(end, 1.9, "white", _JOINTS, INK)
 
     def _to_ground(self, hinge: Hinge, otherwise: float) -> float:
-        """Where the axis meets the ground, as a steer axis does before or behind the wheel; level axes meet it nowhere."""
+        """Intersection of the axis with the ground, as of a steer axis; none for level axes."""
         if self.scene.normal is None or hinge.of_wheel:
             return otherwise
         pose = self.poses[hinge.body]
-        sinking = float(pose.turned(hinge.axis) @ self.scene.normal)
+        sinking = float(pose.rotated(hinge.axis) @ self.scene.normal)
         return -float(pose.of(hinge.at) @ self.scene.normal) / sinking if abs(sinking) > 0.5 else otherwise
 
     def _ball(self, ball: Ball) -> None:
@@ -267,7 +267,7 @@ class Pen:
     def _slide(self, slide: Slide) -> None:
         """A rail through the block, and the block as a box along it."""
         pose, block = self.poses[slide.body], self.poses[slide.child].of(slide.block)
-        axis = pose.turned(slide.axis)
+        axis = pose.rotated(slide.axis)
         reach = self._size(26.0)
         self._line(np.array([block - reach * axis, block + reach * axis]), _GROUND, 1.1, _LOW + 0.9)
         along = self.view.flat(axis)
@@ -293,14 +293,14 @@ class Pen:
         self._fill(np.array([tip, *feet]))
 
     def _blade(self, blade: Blade) -> None:
-        """A short bar along the edge; where it is seen from its end, a dot."""
+        """A short bar along the edge."""
         pose = self.poses[blade.body]
-        at, along = pose.of(blade.at), pose.turned(blade.along)
+        at, along = pose.of(blade.at), pose.rotated(blade.along)
         half = self._size(11.0)
         self._line(np.array([at - half * along, at + half * along]), _TIRE, 4.2, _JOINTS - 0.2, solid_capstyle="butt")
 
     def _is_hidden(self, mark: Mark) -> bool:
-        """Whether a center of mass is drawn in the same place."""
+        """Whether a center of mass is drawn at the same point."""
         at = self.poses[mark.body].of(mark.at)
         return any(np.linalg.norm(at - center) < self._size(3.0) for center in self.centers)
 
@@ -314,7 +314,7 @@ class Pen:
         self.filled.append(at[None, :])
 
     def _cord(self, cord: Cord) -> None:
-        ends = np.array([self.poses[body].of(at) for body, at in cord.places])
+        ends = np.array([self.poses[body].of(at) for body, at in cord.ends])
         if not cord.is_spring:
             self._line(ends, INK, 1.0, _LINES + 0.8, linestyle=(0, (4, 2.5)))
             for end in ends:
@@ -327,28 +327,28 @@ class Pen:
             return
         aside = np.array([-way[1], way[0]]) / length * self._size(3.2)
         count = max(int(length / self._size(5.0)) | 1, 5)
-        places = np.linspace(0.15, 0.85, count)
-        zigzag = [flat[0] + p * way + (0 if k in (0, count - 1) else (-1) ** k) * aside for k, p in enumerate(places)]
+        fractions = np.linspace(0.15, 0.85, count)
+        zigzag = [flat[0] + p * way + (0 if k in (0, count - 1) else (-1) ** k) * aside for k, p in enumerate(fractions)]
         self.axes.plot(*np.array([flat[0], *zigzag, flat[1]]).T, color=INK, linewidth=0.8, zorder=_LINES + 0.8)
         self._fill(flat)
 
     # ---------------------------------------------------------------- names
 
     def _labels(self) -> None:
-        """Names of bodies beside their centers of mass, where they hide least."""
+        """Names of bodies beside their centers of mass, where they cover least."""
         for shape in (s for s in self.scene.shapes if isinstance(s, Center)):
             at = self.view.flat(self.poses[shape.body].of(shape.at))
-            self._label(at, words(shape.body), self.color[shape.body])
+            self._label(at, display_name(shape.body), self.color[shape.body])
         for mark in (s for s in self.scene.shapes if isinstance(s, Mark)):
             at = self.view.flat(self.poses[mark.body].of(mark.at))
             if not self._is_hidden(mark):
-                self._label(at, words(mark.name), INK)
+                self._label(at, display_name(mark.name), INK)
 
     def _label(self, at: Array, text: str, color: str) -> None:
         width, height = self._size(4.3 * len(text)), self._size(7.5)
         ink = np.concatenate(self.filled)
         (x0, x1), (y0, y1) = self.axes.get_xlim(), self.axes.get_ylim()
-        y0 += self._size(36.0)  # the foot belongs to the world's axes and the ruler
+        y0 += self._size(36.0)  # space for the world axes and the scale bar
         best: tuple[float, Array] | None = None
         for rank, angle in enumerate(np.radians([30, -30, 150, -150, 90, -90, 0, 180, 60, 120])):
             for far in (8.0, 13.0, 19.0):
@@ -377,7 +377,7 @@ class Pen:
         self.written.append((middle, width, height))
 
     def _covered(self, middle: Array, width: float, height: float) -> int:
-        """How many names already written a name there would cover."""
+        """Number of labels that a label there would cover."""
         return sum(
             abs(middle[0] - other[0]) < (width + wide) / 2 and abs(middle[1] - other[1]) < (height + high) / 2
             for other, wide, high in self.written
@@ -385,5 +385,5 @@ class Pen:
 
 
 def _paler(color: str) -> tuple[float, ...]:
-    """A color as paper shows it through a wash."""
+    """A light tint of a color."""
     return tuple(1 - 0.18 * (1 - part) for part in to_rgb(color))

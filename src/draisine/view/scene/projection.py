@@ -1,4 +1,4 @@
-"""Parallel projections: from the world to the paper."""
+"""Parallel projections of a scene."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from draisine.errors import ArgumentError
 from draisine.view.scene.scene import Array, Hinge, Poses, Scene
 
-_AROUND = 0.12  # of its size: ground seen around a mechanism
-_LONG = 1.5  # times as long as wide: seen from the side then, whatever its hinges
-_FLAT = 0.2  # of its length: what is lower than that is seen from above
+_AROUND = 0.12  # of the size: ground drawn around a mechanism
+_LONG = 1.5  # ratio of length to width above which the side view is chosen
+_FLAT = 0.2  # ratio of height to length below which the top view is chosen
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A direction to look from. `right` and `up` are the paper's axes in the world; `towards` points to the reader."""
+    """A view direction. `right` and `up` are the image axes in the world; `towards` points to the viewer."""
 
     name: str
     title: str
@@ -30,15 +30,15 @@ class View:
         return np.cross(self.right, self.up)
 
     def flat(self, points: ArrayLike) -> Array:
-        """Points (or directions), one per row, on the paper."""
+        """Points (or directions), one per row, in the image plane."""
         return np.asarray(points, dtype=float) @ np.column_stack([self.right, self.up])
 
     def depth(self, points: ArrayLike) -> Array:
-        """How near to the reader."""
+        """Distance towards the viewer."""
         return np.asarray(np.asarray(points, dtype=float) @ self.towards)
 
 
-def _from(name: str, title: str, azimuth: float, elevation: float) -> View:
+def _view_from(name: str, title: str, azimuth: float, elevation: float) -> View:
     """Seen from an azimuth (about z, from x) and an elevation, in degrees."""
     a, e = np.radians(azimuth), np.radians(elevation)
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -49,37 +49,37 @@ def _from(name: str, title: str, azimuth: float, elevation: float) -> View:
 VIEWS = {
     view.name: view
     for view in (
-        _from("side", "looking along y", -90.0, 0.0),
-        _from("front", "looking along −x", 0.0, 0.0),
-        _from("top", "from above", -90.0, 90.0),
-        _from("three-quarter", "three-quarter view", -58.0, 18.0),
+        _view_from("side", "looking along y", -90.0, 0.0),
+        _view_from("front", "looking along −x", 0.0, 0.0),
+        _view_from("top", "from above", -90.0, 90.0),
+        _view_from("three-quarter", "three-quarter view", -58.0, 18.0),
     )
 }
 
 
-def chosen(names: Sequence[str]) -> list[View]:
+def views_by_name(names: Sequence[str]) -> list[View]:
     """Views by name."""
     unknown = [name for name in names if name not in VIEWS]
     if unknown or not names:
-        given = f"there is no view {unknown[0]!r}" if unknown else "no view was named"
+        given = f"unknown view {unknown[0]!r}" if unknown else "no view given"
         raise ArgumentError(f"{given}; choose from {', '.join(VIEWS)}")
     return [VIEWS[name] for name in names]
 
 
-def identifiability(scene: Scene, poses: Poses) -> list[View]:
+def default_views(scene: Scene, poses: Poses) -> list[View]:
     """The straight view that shows most, and a three-quarter view.
 
-    What is flat is seen from above; else from where the mechanism looks longest, or from where most hinges are seen as points.
+    Flat mechanisms are seen from above; others along the direction that shows most length, or most hinges end-on.
     """
     points = scene.skeleton.points(poses)
     long, wide, high = np.ptp(points, axis=0) if len(points) else np.zeros(3)
     if high < _FLAT * max(long, wide):
-        return chosen(("top", "three-quarter"))
+        return views_by_name(("top", "three-quarter"))
     if max(long, wide) > _LONG * min(long, wide):
-        return chosen(("side" if long > wide else "front", "three-quarter"))
-    axes = [poses[s.body].turned(s.axis) for s in scene.shapes if isinstance(s, Hinge)]
+        return views_by_name(("side" if long > wide else "front", "three-quarter"))
+    axes = [poses[s.body].rotated(s.axis) for s in scene.shapes if isinstance(s, Hinge)]
     from_side, from_front = (sum(abs(axis[k]) > 0.9 for axis in axes) for k in (1, 0))  # hinges seen as points
-    return chosen(("front" if from_front > from_side else "side", "three-quarter"))
+    return views_by_name(("front" if from_front > from_side else "side", "three-quarter"))
 
 
 def round_length(length: float) -> float:
@@ -93,20 +93,20 @@ def round_length(length: float) -> float:
 
 
 def is_straight(scene: Scene, poses: Poses) -> bool:
-    """Whether everything lies on one line, as an arm does that is stretched out."""
+    """Whether all points lie on one line, as of a stretched arm."""
     points = scene.skeleton.points(poses)
     sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) if len(points) else np.zeros(3)
     return bool(sizes[0] > 0 and sizes[1] < 1e-6 * sizes[0])
 
 
 def ground_patch(scene: Scene, points: Array) -> Array:
-    """Corners of a rectangle of ground under the points; none where nothing touches the ground."""
+    """Corners of a ground rectangle under the points; empty without ground contact."""
     if scene.normal is None:
         return np.zeros((0, 3))
     first, second = ground_axes(scene.normal)
-    places = points @ np.column_stack([first, second])
-    margin = _AROUND * float(np.ptp(places, axis=0).max())
-    low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
+    flat = points @ np.column_stack([first, second])
+    margin = _AROUND * float(np.ptp(flat, axis=0).max())
+    low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
     return np.array([a * first + b * second for a, b in ((low[0], low[1]), (high[0], low[1]), high, (low[0], high[1]))])
 
 

@@ -1,7 +1,7 @@
-"""What a mechanism looks like: shapes that are fixed in its bodies.
+"""Scene of a mechanism: shapes fixed in its bodies.
 
-A `Scene` is made once from a description and numbers for its parameters (`shapes.scene_of`); poses of the bodies put it
-anywhere, for a drawing of one instant or for as many as one likes. Coordinates of a shape are in the axes of its `body`.
+A `Scene` is made once from a description and parameter values (`from_model.scene_of`); poses of the bodies place it for
+drawings and animations. Coordinates of a shape are in the axes of its `body`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_LARGEST = 0.3  # of the mechanism's size: half the length of a blob
+_LARGEST = 0.3  # of the mechanism's size: largest half-axis of an inertia ellipsoid
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where a body is: its origin in the world, and the rotation from its axes to the world's."""
+    """Pose of a body: its origin in the world, and the rotation from its axes to the world's."""
 
     position: Array
     rotation: Array
@@ -34,7 +34,7 @@ class Pose:
         """Points of the body, one per row, in the world."""
         return np.asarray(points, dtype=float) @ self.rotation.T + self.position
 
-    def turned(self, directions: ArrayLike) -> Array:
+    def rotated(self, directions: ArrayLike) -> Array:
         return np.asarray(directions, dtype=float) @ self.rotation.T
 
 
@@ -43,7 +43,7 @@ Poses = Mapping[str, Pose]
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The lines of a body: `frame` from joint to joint, `arms` from there to the center of mass."""
+    """The lines of a body: `frame` from joint to joint, `arms` to the center of mass."""
 
     body: str
     frame: tuple[tuple[Array, Array], ...]
@@ -59,8 +59,8 @@ class Center:
 
 
 @dataclass(frozen=True, eq=False)
-class Blob:
-    """The ellipsoid with the body's moments of inertia, for a body that has no other extent. Columns are its half-axes."""
+class InertiaEllipsoid:
+    """The ellipsoid with the body's moments of inertia, for a body without other extent; columns of `axes` are its half-axes."""
 
     body: str
     at: Array
@@ -69,7 +69,7 @@ class Blob:
 
 @dataclass(frozen=True, eq=False)
 class Wheel:
-    """A circle, or the circle of a tube's centers. `hinged`: another body carries it; else it rolls by itself."""
+    """A circle, or the center circle of a tube. `hinged`: carried by another body; else the body itself is the wheel."""
 
     name: str
     body: str
@@ -82,12 +82,12 @@ class Wheel:
     def circle(self, pose: Pose, count: int = 120) -> Array:
         """Points around it, in the world."""
         angles = np.linspace(0.0, 2 * np.pi, count + 1)
-        first, second = across(self.axis)
+        first, second = orthonormal_pair(self.axis)
         return pose.of(self.center + self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second)))
 
     def contact(self, pose: Pose, normal: Array) -> Array:
-        """Its lowest point, in the world."""
-        axis = pose.turned(self.axis)
+        """Its lowest point in the world."""
+        axis = pose.rotated(self.axis)
         inward = normal - (normal @ axis) * axis
         size = float(np.linalg.norm(inward))
         down = -inward / size if size > 0 else np.zeros(3)
@@ -96,9 +96,9 @@ class Wheel:
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """An axis, in the axes of the joint's parent; parent and child hold it at `ends`, places along it.
+    """A hinge axis in the axes of the joint's parent; parent and child attach at `ends`, coordinates along it.
 
-    `child_at` and `child_axis` are the same place and direction in the axes of the child.
+    `child_at` and `child_axis` are the same point and direction in the axes of the child.
     """
 
     name: str
@@ -111,14 +111,14 @@ class Hinge:
     child_at: Array
     child_axis: Array
 
-    def held(self, pose: Pose) -> Array:
-        """The two places where it is held, in the world."""
+    def end_points(self, pose: Pose) -> Array:
+        """The two attachment points in the world."""
         return pose.of(self.at + np.outer(self.ends, self.axis))
 
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """A joint that turns in more than one way."""
+    """A joint with more than one rotation."""
 
     name: str
     body: str
@@ -139,7 +139,7 @@ class Slide:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """A place where the ground holds a joint."""
+    """A support of a joint on the ground."""
 
     at: Array
 
@@ -165,21 +165,21 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class Cord:
-    """Something that runs from place to place and has no mass: a tie, or a spring.
+    """A massless line between points: a distance constraint or a spring.
 
-    The multiplier of the row named, times the factor, is the thrust with which it keeps its ends apart.
+    The multiplier of the named row times the factor is its compressive force.
     """
 
     name: str
-    places: tuple[tuple[str, Array], ...]  # body and point
+    ends: tuple[tuple[str, Array], ...]  # body and point
     is_spring: bool
     row: str = ""
     factor: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Closing:
-    """A point of a body held at a place of another; multipliers of the rows named are the force on it, in the other's frame."""
+class LoopClosure:
+    """A point of a body fixed to another body; multipliers of the named rows are the force on it, in the other's frame."""
 
     name: str
     body: str
@@ -189,21 +189,21 @@ class Closing:
     rows: tuple[str, ...]
 
 
-Shape = Link | Center | Blob | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord | Closing
+Shape = Link | Center | InertiaEllipsoid | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord | LoopClosure
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Shapes of a mechanism, and the unit normal of the ground that its wheels and blades touch (None: they touch none)."""
+    """Shapes of a mechanism, and the unit normal of the ground under its wheels and blades (None without contact)."""
 
     name: str
     bodies: tuple[str, ...]
     shapes: tuple[Shape, ...]
     normal: Array | None
-    solids: tuple[Solid, ...] = ()  # those that the description gives
+    solids: tuple[Solid, ...] = ()  # given by the description
 
     def points(self, poses: Poses) -> Array:
-        """Everything that a picture must hold, in the world."""
+        """All points that a picture must contain, in the world."""
         found: list[Array] = [np.zeros((0, 3)), *(poses[body].of(box) for body, box in self._boxes)]
         for shape in self.shapes:
             if isinstance(shape, Link):
@@ -211,12 +211,12 @@ class Scene:
             elif isinstance(shape, Wheel):
                 circle = shape.circle(poses[shape.body], 24)
                 found += [circle] if shape.tube == 0 else [circle + shape.tube * step for step in (*np.eye(3), *-np.eye(3))]
-            elif isinstance(shape, Blob):
+            elif isinstance(shape, InertiaEllipsoid):
                 found.append(poses[shape.body].of(np.concatenate([shape.at + shape.axes.T, shape.at - shape.axes.T])))
             elif isinstance(shape, Hinge):
-                found.append(shape.held(poses[shape.body]))
+                found.append(shape.end_points(poses[shape.body]))
             elif isinstance(shape, Cord):
-                found += [poses[body].of(at)[None, :] for body, at in shape.places]
+                found += [poses[body].of(at)[None, :] for body, at in shape.ends]
             elif isinstance(shape, Slide):
                 found.append(poses[shape.child].of(shape.block)[None, :])
             else:
@@ -225,7 +225,7 @@ class Scene:
 
     @cached_property
     def _boxes(self) -> list[tuple[str, Array]]:
-        """Corners of what is given, by body."""
+        """Bounding boxes of given solids, by body."""
         found = []
         for mesh in (solid.mesh() for solid in self.solids):
             ends = np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
@@ -234,26 +234,26 @@ class Scene:
 
     @property
     def skeleton(self) -> Scene:
-        """The same without blobs."""
-        return replace(self, shapes=tuple(s for s in self.shapes if not isinstance(s, Blob)))
+        """The same without inertia ellipsoids."""
+        return replace(self, shapes=tuple(s for s in self.shapes if not isinstance(s, InertiaEllipsoid)))
 
     def fitted(self, poses: Poses) -> Scene:
-        """The same with blobs no larger than goes with the rest: moments of inertia are often chosen, and tell no size."""
+        """The same with inertia ellipsoids limited in size: moments of inertia are often arbitrary."""
         rest = self.skeleton.points(poses)
         size = float(np.ptp(rest, axis=0).max()) if len(rest) else 0.0
         if size == 0.0:
             return self
-        shapes = [_at_most(s, _LARGEST * size) if isinstance(s, Blob) else s for s in self.shapes]
+        shapes = [_at_most(s, _LARGEST * size) if isinstance(s, InertiaEllipsoid) else s for s in self.shapes]
         return replace(self, shapes=tuple(shapes))
 
 
-def _at_most(blob: Blob, length: float) -> Blob:
-    longest = float(np.linalg.norm(blob.axes, axis=0).max())
-    return blob if longest <= length else replace(blob, axes=blob.axes * (length / longest))
+def _at_most(ellipsoid: InertiaEllipsoid, length: float) -> InertiaEllipsoid:
+    longest = float(np.linalg.norm(ellipsoid.axes, axis=0).max())
+    return ellipsoid if longest <= length else replace(ellipsoid, axes=ellipsoid.axes * (length / longest))
 
 
-def across(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors that stand on an axis and on each other."""
+def orthonormal_pair(axis: Array) -> tuple[Array, Array]:
+    """Two unit vectors perpendicular to an axis and to each other."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = np.cross(axis, helper)
     first /= np.linalg.norm(first)

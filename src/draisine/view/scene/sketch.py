@@ -1,4 +1,4 @@
-"""A mechanism as a drawing: bodies as lines, wheels as ellipses, axes, centers of mass, ground, in parallel projections."""
+"""Line drawings of a mechanism in parallel projections: bodies, wheels, axes, centers of mass, ground."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ArgumentError
+from draisine.view.plots.canvas import new_figure
 from draisine.view.plots.style import PAGE, style
-from draisine.view.scene.projection import View, chosen, ground_patch, identifiability
+from draisine.view.scene.projection import View, default_views, ground_patch, views_by_name
 from draisine.view.scene.scene import Array, Poses, Scene
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARGIN = 0.4  # inches around what is drawn: labels, extended axes
+_MARGIN = 0.4  # inches around the drawing: labels, extended axes
 _FOOT = 0.48  # below it: axes of the world, ruler, title
 _GAP = 0.2
 _NARROWEST, _TALLEST = 1.9, 3.6
@@ -31,30 +32,29 @@ def sketch(
     remark: str = "",
     holding: Array | None = None,
 ) -> Figure:
-    """The scene with its bodies at the given poses, to one scale in every view.
+    """A drawing of the scene at the given poses, with one scale in all views.
 
     Without names of views (side, front, top, three-quarter): the straight view that shows most, and a three-quarter view. You
     should see bodies as lines from joint to joint, thin lines to the centers of mass (quartered circles), axes of hinges
-    dash-dotted or as small circles, ties dashed, wheels with their contact points on the ground. `holding`: points in the world
-    for which the picture has room, where several are to have one frame.
+    dash-dotted or as small circles, constraints dashed, wheels with their contact points on the ground. `holding`: points in
+    the world that the picture contains, for a common frame of several pictures.
     """
     scene = scene.fitted(poses)
     points = scene.points(poses)
     if not len(points):
-        raise ArgumentError(f"{scene.name!r} has nothing to draw: it has no bodies")
-    looks = chosen(views) if views is not None else identifiability(scene, poses)
+        raise ArgumentError(f"{scene.name!r} has no bodies to draw")
+    looks = views_by_name(views) if views is not None else default_views(scene, poses)
     points = points if holding is None else holding
     patch = ground_patch(scene, points)
     boxes = [_box(view, points, patch) for view in looks]
     scale = _scale([high - low for low, high in boxes], width)
     with style():
-        from draisine.view.plots.canvas import Drawing
         from draisine.view.scene.pen import Pen
 
         sizes = [scale * (high - low) + 2 * _MARGIN for low, high in boxes]
         room = [max(float(size[0]), _NARROWEST) for size in sizes]
         height = max(float(size[1]) for size in sizes) + _FOOT
-        drawing = Drawing(figsize=(width, height))
+        drawing = new_figure(width, height, layout=None)
         left = (width - sum(room) - _GAP * (len(room) - 1)) / 2
         for view, (low, high), size, wide in zip(looks, boxes, sizes, room, strict=True):
             axes = drawing.add_axes((left / width, 0.0, wide / width, (size[1] + _FOOT) / height))

@@ -1,4 +1,4 @@
-"""Solid shapes that are fixed in bodies, and the triangles they are drawn with.
+"""Solid shapes fixed in bodies, their triangles, and the outlines of these.
 
 A film, a picture and a web page draw the same triangles: `mesh()` of each solid. Coordinates are in the axes of `body`, in
 meters; `color` is a web color, #rrggbb.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.scene.scene import Array, across
+from draisine.view.scene.scene import Array, orthonormal_pair
 
 Indices = NDArray[np.int64]
 
@@ -43,12 +43,12 @@ class Tube:
         path = np.asarray(self.path, dtype=float)
         ways = np.diff(path, axis=0)
         ways /= np.linalg.norm(ways, axis=1)[:, None]
-        # at a bend the ring stands on the bisector, carried along without twist, and is a mitre: longer across the corner
+        # at a bend the ring lies in the bisecting plane, without twist, and is stretched across the corner (a miter)
         tangents = np.vstack([ways[:1], ways[:-1] + ways[1:], ways[-1:]])
         tangents /= np.linalg.norm(tangents, axis=1)[:, None]
         corners = np.vstack([0 * ways[:1], ways[1:] - ways[:-1], 0 * ways[:1]])
         longer = np.minimum(1 / np.maximum(np.abs(np.sum(tangents[:-1] * ways, axis=1)), 0.3), 3.0) - 1
-        first = across(tangents[0])[0]
+        first = orthonormal_pair(tangents[0])[0]
         angles = 2 * np.pi * np.arange(self.sides) / self.sides
         rings = []
         for point, tangent, corner, more in zip(path, tangents, corners, [*longer, 0.0], strict=True):
@@ -76,7 +76,7 @@ class Ring:
     sides: int = 10
 
     def mesh(self) -> Mesh:
-        first, second = across(self.axis)
+        first, second = orthonormal_pair(self.axis)
         around = 2 * np.pi * np.arange(self.count) / self.count
         out = np.outer(np.cos(around), first) + np.outer(np.sin(around), second)
         inside = 2 * np.pi * np.arange(self.sides) / self.sides
@@ -102,7 +102,7 @@ class Sector:
     end: float = 2 * np.pi
 
     def mesh(self) -> Mesh:
-        first, second = across(self.axis)
+        first, second = orthonormal_pair(self.axis)
         count = max(2, round(64 * (self.end - self.begin) / (2 * np.pi)))
         angles = np.linspace(self.begin, self.end, count + 1)
         rim = self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second))
@@ -140,7 +140,7 @@ class Ellipsoid:
             ],
             axis=-1,
         )
-        walls = _walls(len(polar), self.count, closed=False)[:, ::-1]  # rings go from the pole down
+        walls = _walls(len(polar), self.count, closed=False)[:, ::-1]  # rings go down from the pole
         axes = self.axes if np.linalg.det(self.axes) >= 0 else self.axes * np.array([-1.0, 1.0, 1.0])
         return Mesh(self.body, self.at + unit.reshape(-1, 3) @ axes.T, walls, self.color)
 
@@ -169,7 +169,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Revolved:
-    """A solid of revolution: rows of `profile` are a place along the axis and the radius there, from one end to the other."""
+    """A solid of revolution: rows of `profile` are axial coordinate and radius, from one end to the other."""
 
     body: str
     at: Array
@@ -181,11 +181,11 @@ class Revolved:
     def mesh(self) -> Mesh:
         profile = np.asarray(self.profile, dtype=float)
         if profile[-1, 0] < profile[0, 0]:
-            profile = profile[::-1]  # outside is outside, whichever end comes first
-        first, second = across(self.axis)
+            profile = profile[::-1]  # orientation independent of the order
+        first, second = orthonormal_pair(self.axis)
         around = 2 * np.pi * np.arange(self.count) / self.count
         out = np.outer(np.cos(around), first) + np.outer(np.sin(around), second)
-        # each part of the profile has rings of its own, so that shading has an edge between them
+        # each part of the profile has its own rings, for sharp edges in shading
         vertices: list[Array] = []
         triangles: list[Indices] = []
         for part in np.stack([profile[:-1], profile[1:]], axis=1):
@@ -200,7 +200,7 @@ class Revolved:
 
 @dataclass(frozen=True, eq=False)
 class Prism:
-    """A convex outline, counter-clockwise, drawn out along the first column of `axes`; its points are along the other two."""
+    """A convex outline, counter-clockwise, extruded along the first column of `axes`; its points are along the other two."""
 
     body: str
     at: Array
@@ -233,7 +233,7 @@ def ball(body: str, at: Array, radius: float, color: str) -> Ellipsoid:
 
 
 def joined(meshes: list[Mesh]) -> list[Mesh]:
-    """Meshes of one body and color as one."""
+    """Meshes merged by body and color."""
     groups: dict[tuple[str, str], list[Mesh]] = {}
     for mesh in meshes:
         groups.setdefault((mesh.body, mesh.color), []).append(mesh)
@@ -246,7 +246,7 @@ def joined(meshes: list[Mesh]) -> list[Mesh]:
 
 
 def _walls(rings: int, sides: int, *, closed: bool) -> Indices:
-    """Triangles between rings of points, of which each follows the one before."""
+    """Triangles between consecutive rings of points."""
     cells = np.indices((rings if closed else rings - 1, sides)).reshape(2, -1)
     i, j = cells[0], cells[1]
     below, above, nxt = i * sides + j, (i + 1) % rings * sides + j, (j + 1) % sides
@@ -255,7 +255,7 @@ def _walls(rings: int, sides: int, *, closed: bool) -> Indices:
 
 
 def _with_caps(rings: Array, wall: Indices) -> tuple[Array, Indices]:
-    """Ends of their own vertices, so that shading has an edge there."""
+    """Caps with their own vertices, for sharp edges in shading."""
     sides = rings.shape[1]
     vertices, triangles = [rings.reshape(-1, 3)], [wall]
     k = np.arange(1, sides - 1)
@@ -264,3 +264,46 @@ def _with_caps(rings: Array, wall: Indices) -> tuple[Array, Indices]:
         vertices.append(ring)
         triangles.append(start + np.column_stack([np.zeros_like(k), k, k + 1])[:, order])
     return np.concatenate(vertices), np.concatenate(triangles)
+
+
+# ---------------------------------------------------------------- outlines
+
+
+_SHARP = np.cos(np.deg2rad(35.0))  # edges with a larger angle between faces are drawn
+_WELD = 1e-9  # of the size: closer corners are merged
+
+
+def facing(mesh: Mesh, towards: Array) -> Indices:
+    """The front-facing triangles for a distant viewer in the direction `towards`."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    return mesh.triangles[np.cross(b - a, c - a) @ towards > 0]
+
+
+def outline(mesh: Mesh, towards: Array) -> Array:
+    """Ends of outline and sharp edges, (n, 2, 3), for a distant viewer in the direction `towards`; both in the mesh's axes.
+
+    >>> from draisine.view.scene.solids import Box
+    >>> cube = Box("cube", np.zeros(3), np.eye(3), "#000000").mesh()
+    >>> len(outline(cube, np.array([1.0, 2.0, 3.0])))  # of twelve edges, those of the three faces that are seen
+    9
+    """
+    size = max(float(np.ptp(mesh.vertices, axis=0).max()), 1e-300)
+    _, first, welded = np.unique(np.round(mesh.vertices / (_WELD * size)), axis=0, return_index=True, return_inverse=True)
+    corners, faces = mesh.vertices[first], welded.reshape(-1)[mesh.triangles]
+    sides = [corners[faces[:, (k + 1) % 3]] - corners[faces[:, k]] for k in (0, 1)]
+    normals = np.cross(sides[0], sides[1])
+    area = np.linalg.norm(normals, axis=1)
+    faces, normals = faces[area > 0], normals[area > 0] / area[area > 0, None]
+    seen = normals @ towards > 0
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    owner = np.tile(np.arange(len(faces)), 3)
+    order = np.lexsort((edges[:, 1], edges[:, 0]))
+    edges, owner = edges[order], owner[order]
+    pair = np.flatnonzero((edges[1:] == edges[:-1]).all(axis=1))
+    alone = np.ones(len(edges), dtype=bool)
+    alone[pair] = alone[pair + 1] = False
+    a, b = owner[pair], owner[pair + 1]
+    sharp = np.einsum("ij,ij->i", normals[a], normals[b]) < _SHARP
+    drawn = (seen[a] != seen[b]) | (sharp & seen[a])
+    kept = np.concatenate([edges[pair[drawn]], edges[alone]])
+    return corners[kept]

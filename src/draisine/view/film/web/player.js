@@ -1,4 +1,4 @@
-// Plays a film: poses of bodies at even instants, in which nothing is computed but their interpolation.
+// Player of a film: interpolates poses of bodies between equidistant times.
 // The data, by `draisine.view.film.page`: numbers as little-endian base64, positions in meters, quaternions scalar first.
 (() => {
   "use strict";
@@ -31,7 +31,7 @@
   let dirty = true;
 
   function place(run, time) {
-    // the instant before, and the share of the way to the next
+    // index of the previous sample, and fraction to the next
     const at = Math.min(Math.max((time - run.start) / run.step, 0), run.count - 1);
     const k = Math.min(Math.floor(at), Math.max(run.count - 2, 0));
     return { k, share: run.count > 1 ? at - k : 0 };

@@ -1,4 +1,4 @@
-// Lines over axes on a small canvas, as the charts of films and of the studio have them.
+// Line plots on a small canvas, for charts of films and the studio.
 (() => {
   "use strict";
 
@@ -29,7 +29,7 @@
       Object.assign(this, { canvas, css, left: 46, right: 8, top: 6, bottom: 18 });
     }
 
-    /** A clean sheet with lines and numbers for the limits `x` and `y`. */
+    /** Clear the canvas and draw grid and tick labels for the limits `x` and `y`. */
     begin(x, y, { across = 4, along = 5 } = {}) {
       const { canvas, css } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
       const [width, height] = [w, h].map((length) => Math.round(length * ratio));
@@ -101,7 +101,7 @@
       this.pen.fill();
     }
 
-    /** Keep what follows between the axes, until the function given ends. */
+    /** Clip to the axes while the given function draws. */
     inside(draw) {
       const { pen } = this;
       pen.save();

@@ -1,5 +1,5 @@
-// The stage on which films and the studio show mechanisms: solids from data, ground, tracks, arrows of forces, cameras, light and dark.
-// What moves on it is told by whoever plays. Positions in meters, z up, quaternions scalar first; data by `draisine.view.film.page`.
+// 3D stage of films and the studio: solids, ground, tracks, force arrows, cameras, light and dark theme.
+// Positions in meters, z up, quaternions scalar first; data by `draisine.view.film.page`.
 (() => {
   "use strict";
   const T = THREE;
@@ -56,7 +56,7 @@
     return new T.TubeGeometry(new T.CatmullRomCurve3(points), turns * 16, 0.5, 5).scale(1, 1, 1 / length);
   }
 
-  /** A track: a strip on the ground and a line in it, which is seen from any distance. It grows; when full, its older half goes. */
+  /** A growing track: a strip on the ground and a line visible from any distance. When full, its older half is dropped. */
   class Ribbon {
     constructor(size, color, opacity, capacity) {
       this.half = 0.008 * size;
@@ -143,7 +143,7 @@
 
   // ------------------------------------------------------------------ actors
 
-  /** A mechanism on the stage: its solids, or one color seen through, as a ghost. */
+  /** A mechanism on the stage: its solids, or a transparent ghost in one color. */
   class Actor {
     constructor(size, cast, { ghost = false, color = "#888888" } = {}) {
       Object.assign(this, { size, cast, ghost, color });
@@ -208,7 +208,7 @@
       for (const [name, parts] of Object.entries(this.layers)) for (const part of parts) part.visible = layers[name];
     }
 
-    /** Put the i-th body where `at[0..2]` and the quaternion `turn[0..3]` say. */
+    /** Set the pose of the i-th body: position `at[0..2]`, quaternion `turn[0..3]`. */
     place(i, at, turn) {
       const body = this.bodies[i];
       body.position.fromArray(at);
@@ -285,7 +285,7 @@
       return lines;
     }
 
-    /** A plane goes on for ever: it moves along below, by whole steps, so that nobody sees it move. */
+    /** An infinite plane: it follows below in whole grid steps. */
     follow(x, y) {
       if (!this.isPlane) return;
       const dx = Math.round(x / this.step) * this.step, dy = Math.round(y / this.step) * this.step;
@@ -295,7 +295,7 @@
 
   // ------------------------------------------------------------------ stage
 
-  /** Whether no graphics card draws here: then edges stay rough and shadows coarse, but things move. */
+  /** Whether rendering is in software: then without antialiasing and with coarse shadows. */
   function drawsBySoftware() {
     const gl = document.createElement("canvas").getContext("webgl2"), info = gl?.getExtension("WEBGL_debug_renderer_info");
     const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
