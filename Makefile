@@ -13,18 +13,26 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint check bench docs clean
+.PHONY: help setup demo test test-long test-all lint check bench docs clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.runtime  ## the package in .venv, editable; quick when nothing changed
 
 demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures and data in out/
 	$(DEMO)
 
-test: $(VENV)/.test  ## everything that must hold
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+# Workers write byte code even where the environment forbids it: else each of them, and every process that a test starts, compiles all sources.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test: $(VENV)/.test  ## every capability: all tests but those marked long (ARGS="-k bicycle")
+	$(PYTEST) -m 'not long' $(ARGS)
+
+test-long: $(VENV)/.test  ## the others: pages of the documentation, browsers, long studies
+	DRAISINE_KERNEL_LEVEL=1 $(PYTEST) -m long $(ARGS)
+
+test-all: test test-long  ## everything that must hold
 
 lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 	$(BIN)/ruff format --check .
@@ -32,7 +40,7 @@ lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint test  ## every gate
+check: lint test-all  ## every gate
 
 bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler (RESUME=1, ONLY=part)
 	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results $(if $(RESUME),--resume) $(if $(ONLY),--only $(ONLY))

@@ -1,7 +1,10 @@
-"""What is compiled once per machine is shared out among the workers of a run, so that no two of them compile the same.
+"""What makes a run of the tests quick; what each worker of it does first.
 
-On a machine that has nothing stored yet each of the loops takes long, and workers that start together would all begin with them.
-Thousands of collected tests are nothing for the garbage collector to walk through again and again either.
+- Kernels are compiled at LLVM's lowest level: most tests call a kernel a few times, and compiling took a fifth of the time. The
+  tests of `codegen` are about the code that users get and compile at its level; `make test-long` does for all that it runs.
+- Equations stay in memory: no process derives the same twice. Across processes and clones they are found on disk.
+- The loops that every machine compiles once are shared out among the workers, so that no two compile the same.
+- Tests marked `long` are left out by `make test`: pages of the documentation, browsers, studies whose methods have shorter tests.
 """
 
 from __future__ import annotations
@@ -10,17 +13,25 @@ import gc
 import os
 import time
 import warnings
+from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from draisine.cli.warm import LOOPS
 
+os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # for the processes that tests start, too
+
+# Users look at few models, which the caches of derived equations hold; the tests of a process come back to hundreds.
+for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.equation_cache")):
+    for name, found in list(vars(module).items()):
+        if hasattr(found, "cache_parameters") and found.cache_parameters()["maxsize"]:
+            setattr(module, name, lru_cache(maxsize=500)(found.__wrapped__))
+
 PATIENCE = 300.0  # seconds for another worker's share; then one goes on, and makes what is missing when it is needed
 
-
-# Together the others take about as long as the loop of the implicit methods.
-SHARES = {"gw0": ("implicit methods",), "gw1": ("explicit methods", "ensembles")}
+SHARES = {"gw0": ("starts", "implicit methods"), "gw1": ("explicit methods", "ensembles")}  # about the same time
 
 
 def _make(share: tuple[str, ...]) -> None:
@@ -48,7 +59,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         _make(share)  # from the disk by now, and kept: tests with a store of their own do not ask it for them
 
 
+@pytest.fixture
+def shipped_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are compiled as users get them: for tests of the code itself, and of steps whose choice hangs on last digits."""
+    monkeypatch.delenv("DRAISINE_KERNEL_LEVEL", raising=False)
+
+
 def pytest_collection_finish() -> None:
+    """Thousands of collected tests are nothing for the garbage collector to walk through again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

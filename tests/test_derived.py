@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import draisine
 from draisine.codegen import equation_cache as store
 from draisine.dynamics.derive import derive
 from draisine.expr.expression import parse
@@ -30,8 +33,11 @@ print(json.dumps({"code": code, "heavy": [name for name in %r if name in sys.mod
 """
 
 
-def command(*arguments: str) -> tuple[dict[str, object], dict[str, object]]:
-    reported = subprocess.run([sys.executable, "-c", COMMAND % (HEAVY,), *arguments], capture_output=True, text=True, check=True)
+def command(*arguments: str, source: Path | None = None) -> tuple[dict[str, object], dict[str, object]]:
+    environment = {**os.environ, **({} if source is None else {"PYTHONPATH": str(source)})}
+    reported = subprocess.run(
+        [sys.executable, "-c", COMMAND % (HEAVY,), *arguments], capture_output=True, text=True, check=True, env=environment
+    )
     result, tale = reported.stdout.strip().splitlines()[-2:]
     return json.loads(result), json.loads(tale)
 
@@ -91,6 +97,31 @@ def test_damaged_entries_are_made_anew(own_store: Path):
         store._derive_cached.cache_clear()
         assert not isinstance(store.derive_cached(system).dynamics.code, StoredCode)
         assert path.read_bytes() == whole
+
+
+def test_another_clone_finds_what_is_stored(own_store: Path, tmp_path: Path):
+    arguments = ("simulate", "bicycle", "--speed", "4.6", "--until", "0.1", "--json")
+    package = Path(draisine.__file__).parent
+    first, _ = command(*arguments, source=package.parent)
+    stored = set(own_store.iterdir())
+    clone = tmp_path / "clone"
+    shutil.copytree(package, clone / "draisine", copy_function=shutil.copyfile, ignore=shutil.ignore_patterns("__pycache__"))
+    second, tale = command(*arguments, source=clone)
+    assert tale == {"code": 0, "heavy": []}
+    assert first["final"] == second["final"]
+    assert stored and set(own_store.iterdir()) == stored
+    assert store.source_digest(clone / "draisine") == store.source_digest(package)
+    with (clone / "draisine/dynamics/derive.py").open("a") as file:
+        file.write("# other\n")
+    assert store.source_digest(clone / "draisine") != store.source_digest(package)
+
+
+def test_what_derives_lies_in_the_folders_of_the_key():
+    show = "import json, sys, draisine.dynamics.derive, draisine.program.serialization; print(json.dumps(sorted(sys.modules)))"
+    reported = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout
+    folders = {name.split(".")[1] for name in json.loads(reported) if name.startswith("draisine.")}
+    assert folders - {"errors"} <= set(store._SOURCES)
+    assert all((Path(draisine.__file__).parent / folder).is_dir() for folder in store._SOURCES)
 
 
 def test_everything_that_matters_is_in_the_key():

@@ -15,6 +15,8 @@ import pytest
 from browser import chromium, opened
 from extensions import DOCS
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,11 +15,13 @@ NAMED = {str(page.relative_to(DOCS).with_suffix("")): page for page in pages()}
 RUN = [name for name, page in NAMED.items() if name not in LONG and any(block.runs for block in python(page))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RUN)
 def test_its_python_runs(name, tmp_path):
     execute(NAMED[name], tmp_path)
 
 
+@pytest.mark.long
 def test_its_commands_are_commands(tmp_path, monkeypatch, capsys):
     """Each line of shell on the page, but for PDF, which needs LaTeX."""
     from draisine.cli.main import main

@@ -19,6 +19,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "draisine"
@@ -57,14 +58,17 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
     return found
 
 
-def imports(package: Path = PACKAGE) -> list[Import]:
+@cache
+def imports(package: Path = PACKAGE) -> tuple[Import, ...]:
     """Imports within the package, those inside functions included; those for type checkers alone are left out."""
     known = modules(package)
-    return [found for name, path in known.items() for found in _imports_of(name, ast.parse(path.read_text("utf-8")), known)]
+    return tuple(found for name, path in known.items() for found in _imports_of(name, ast.parse(path.read_text("utf-8")), known))
 
 
 def _imports_of(importer: str, tree: ast.AST, known: dict[str, Path], in_function: bool = False) -> Iterator[Import]:
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # imports are statements, and expressions contain none
+            continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "draisine":
@@ -73,7 +77,7 @@ def _imports_of(importer: str, tree: ast.AST, known: dict[str, Path], in_functio
                 yield Import(importer, whole if whole in known else node.module, in_function, node.lineno)
         elif isinstance(node, ast.Import):
             yield from (Import(importer, a.name, in_function, node.lineno) for a in node.names if a.name in known)
-        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         yield from _imports_of(importer, node, known, in_function or function)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of these tests are kept in a directory of their own, which goes with the test run; other tests do not see it."""
+"""Kernels of these tests are compiled at the level that users get, and kept in a directory that goes with the test run."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def cache_of_these_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def private_cache(cache_of_these_tests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def private_cache(cache_of_these_tests: Path, monkeypatch: pytest.MonkeyPatch, shipped_kernels: None) -> None:
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(cache_of_these_tests))

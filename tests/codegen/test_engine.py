@@ -8,8 +8,16 @@ import math
 
 import pytest
 
-from draisine.codegen.jit.engine import MATHEMATICS, compile_ir, load_object
-from draisine.errors import CompilationError
+from draisine.codegen.jit.engine import (
+    KERNEL_LEVEL,
+    MATHEMATICS,
+    compile_ir,
+    compile_kernel,
+    kernel_key,
+    kernel_level,
+    load_object,
+)
+from draisine.errors import ArgumentError, CompilationError
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -35,6 +43,20 @@ def test_every_level_gives_code():
     for level in (0, 1, 2, 3):
         loaded = load_object(compile_ir(text("2.0"), level), "f")
         assert CALL(loaded.address)(4.0) == 8.0
+
+
+def test_the_level_of_kernels_is_a_setting_and_in_their_key(monkeypatch):
+    assert kernel_level() == KERNEL_LEVEL == 1
+    keys, codes = {kernel_key()}, set()
+    for level in ("0", "2"):
+        monkeypatch.setenv("DRAISINE_KERNEL_LEVEL", level)
+        assert kernel_level() == int(level)
+        keys.add(kernel_key())
+        codes.add(compile_kernel(text("2.0")))
+    assert len(keys) == 3 and len(codes) == 2
+    monkeypatch.setenv("DRAISINE_KERNEL_LEVEL", "fast")
+    with pytest.raises(ArgumentError, match="DRAISINE_KERNEL_LEVEL is 'fast', but"):
+        kernel_key()
 
 
 @pytest.mark.parametrize("name", ["sin", "tan", "asinh", "erf", "log1p", "expm1", "atanh"])

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import draisine as dr
 from diagnostics.mechanisms import truss
 from draisine.cli.main import main
@@ -66,6 +68,7 @@ def test_names_that_do_not_exist_end_with_two(capsys):
     assert "sped" in err
 
 
+@pytest.mark.long
 def test_the_page_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(blocks) >= 6
@@ -74,6 +77,7 @@ def test_the_page_runs():
         exec(compile(block, "doctor.md", "exec"), names)  # our own page, never text from elsewhere
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_run(capsys):
     lines = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()]
     assert len(lines) == 3

@@ -80,5 +80,6 @@ def test_derivatives_of_a_window_are_those_of_differences(model, fit):
         np.testing.assert_allclose(exact, slope, atol=2e-4 * max(1.0, float(np.abs(exact).max())), err_msg=name)
 
 
+@pytest.mark.long
 def test_wheelset_from_lateral_displacement():
     assert "conicity" in wheelset.wheelset_identified().findings[0]

@@ -7,6 +7,8 @@ import pytest
 
 from draisine.gallery.entries import lane_change as entry
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module", params=["turn", "lane"])
 def ride(request):

@@ -11,6 +11,8 @@ from draisine.gallery.entries.weave import WEAVE_SPEED, bicycle_weaves
 from draisine.gallery.entries.wheelset import wheelset
 from draisine.simulation.run import integrate
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def wheels():

@@ -7,6 +7,8 @@ import pytest
 
 from draisine.gallery.entries import minimum_time_turn as entry
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def study():

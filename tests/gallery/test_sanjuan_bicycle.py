@@ -198,6 +198,7 @@ def test_self_stable_speeds_and_the_sign_of_alpha_1():
     assert all(growth(speed, alpha_1=-STEER_AXIS) > 5.0 for speed in (2.0, 5.5, 9.0))  # as the signs of (43) suggest: never
 
 
+@pytest.mark.long
 def test_the_study_rides():
     study = sanjuan_bicycle_ride()
     assert "all derivations agree" in study.findings[-1]

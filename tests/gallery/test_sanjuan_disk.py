@@ -7,6 +7,8 @@ import sympy as sp
 
 from draisine.gallery.entries.sanjuan_disk import NAMES, compare_with_print, printed_matrices, sanjuan_disk_matrices
 
+pytestmark = pytest.mark.long
+
 t = sp.Symbol("t")
 SYMBOLS = {
     name: sp.Symbol(name, real=True) for name in (*NAMES, *(f"{n}_rate" for n in NAMES), "m", "r", "I_1", "I_2", "I_3", "g")

@@ -244,6 +244,7 @@ def rod(cells: int) -> Equations:
     return implicit_system("rod", unknowns, residual)
 
 
+@pytest.mark.usefixtures("shipped_kernels")
 @pytest.mark.parametrize(
     ("method", "accuracy"), [(Radau(), 1e-9), (Radau(stages=5), 1e-9), (ESDIRK23(), 2e-5), (Radau(step=0.05), 1e-12)]
 )

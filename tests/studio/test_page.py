@@ -18,6 +18,8 @@ from draisine.studio.server import Server
 from draisine.studio.studio import presets_for, with_presets
 from screenshots import compared, difference
 
+pytestmark = pytest.mark.long
+
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 PICTURES = Path(__file__).parent / "pictures"
 PATIENCE = 60_000  # ms for what needs many frames: this browser draws by software, perhaps beside other work

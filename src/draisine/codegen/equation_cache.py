@@ -1,7 +1,7 @@
 """Cache of equations on disk: a second process neither derives them nor imports CasADi.
 
 The serialized equations (`program.serialization`) are stored in the cache of compiled code. Their key covers everything they
-depend on: the model with all its expressions and numbers, laws, events, and the source files that derive.
+depend on: the model with all its expressions and numbers, laws, events, and the contents of the source files that derive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from draisine.model.items import System
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.serialization import from_bytes, to_bytes
 
-_SOURCES = ("expr", "program", "model", "dynamics")  # folders whose source files determine the equations
+_SOURCES = ("dynamics", "expr", "model", "numerics", "program")  # folders whose source files determine the equations
 _MOST = 200_000  # operations; longer equations take longer to serialize than to derive
 
 
@@ -57,7 +57,7 @@ def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: t
         return to_bytes(derived())
 
     try:
-        stored = cached_object(f"equations; {_source_digest()}; {_model_digest(system, laws, events, work)}", serialized)
+        stored = cached_object(f"equations; {_source_key()}; {_model_digest(system, laws, events, work)}", serialized)
     except _NotStored:
         return derived()
     if derived.cache_info().currsize:
@@ -124,18 +124,31 @@ def _write(value: Any, put: Callable[[bytes], None]) -> None:
 
 
 @cache
-def _source_digest() -> str:
-    """A hash of the contents of source files (equal in another clone), and of CasADi, whose text is stored."""
-    package = Path(__file__).parents[1]
-    casadi = find_spec("casadi")
-    status = os.stat(casadi.origin) if casadi is not None and casadi.origin is not None else None
-    sha = hashlib.sha256(b"" if status is None else f"casadi {status.st_size} {status.st_mtime_ns}\n".encode())
+def _source_key() -> str:
+    """A digest of what derives: the source files of this package and the version of CasADi, whose text of programs is stored."""
+    return f"{source_digest(Path(__file__).parents[1])}; {_casadi()}"
+
+
+def source_digest(package: Path) -> str:
+    """A digest of the contents of the source files that decide what equations are; a copy of them elsewhere has the same."""
+    sha = hashlib.sha256()
     for folder in _SOURCES:
         for directory, inner, files in os.walk(package / folder):
             inner.sort()
             for name in sorted(files):
                 if name.endswith(".py"):
-                    sha.update(f"{folder} {name}\n".encode())
                     with open(os.path.join(directory, name), "rb") as file:
-                        sha.update(file.read())
+                        content = file.read()
+                    sha.update(f"{folder} {name} {len(content)}\n".encode())
+                    sha.update(content)
     return sha.hexdigest()
+
+
+def _casadi() -> str:
+    """The version of CasADi, by the name of its metadata folder: neither CasADi nor `importlib.metadata` is imported."""
+    found = find_spec("casadi")
+    if found is None or found.origin is None:
+        return "no casadi"
+    package = Path(found.origin).parent
+    named = sorted(name for name in os.listdir(package.parent) if name.startswith("casadi-"))
+    return f"{' '.join(named)} {hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()}"

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from draisine.codegen.cache import cached_object, host_key
+from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import Emitter, ScalarType
-from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
 from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, Passes
@@ -44,8 +44,8 @@ def compile_vector(program: Program, passes: Passes = ALL) -> VectorKernel:
 
     It takes extended parameters, as the program's `HoistedKernel` does.
     """
-    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
-    loaded = load_object(cached_object(key, lambda: compile_ir(vector_text(program, passes), optimization=1)), SYMBOL)
+    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
+    loaded = load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes))), SYMBOL)
     return VectorKernel(loaded.address, loaded)
 
 

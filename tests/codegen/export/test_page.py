@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from draisine.codegen.export.exportable_programs import WHAT
 from draisine.codegen.export.languages import LANGUAGES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_its_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)

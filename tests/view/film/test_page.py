@@ -13,6 +13,8 @@ from browser import chromium, opened
 from draisine.view.film.page import page
 from screenshots import compared
 
+pytestmark = pytest.mark.long
+
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 RIDE = 2.0
 PICTURES = Path(__file__).parent / "pictures"

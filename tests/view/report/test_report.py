@@ -75,6 +75,7 @@ def test_what_it_says_to_reproduce_it_reproduces_it(bike, tmp_path):
     assert "draisine simulate bicycle --speed 5.1 --roll-rate 0.2 --until 1" in commands
 
 
+@pytest.mark.long
 def test_the_page_in_a_browser(page):
     """No complaint, no request, nothing wider than the window, formulas are drawn, and the film plays when it is unfolded."""
     with chromium() as browser, opened(browser, page) as tab:
@@ -166,6 +167,7 @@ def test_a_warning_becomes_a_remark():
     assert "warning: it is late" in "\n".join(chapter.lines) and chapter.failed == ""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(browser() is None, reason="printing needs Chromium")
 def test_on_paper(bike, tmp_path):
     path = tmp_path / "bicycle.pdf"
@@ -195,6 +197,7 @@ def test_wrong_targets_are_refused(capsys, tmp_path):
     assert "no folder 'nowhere'" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_page_on_reports_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ millisecond, any number of times. Only llvmlite is needed. Nothing here depends 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from draisine.errors import CompilationError
+from draisine.codegen.cache import host_key
+from draisine.errors import ArgumentError, CompilationError
 
 # External functions of object code. The linker takes them from the process if it exports them, else from the C library.
 MATHEMATICS = (
@@ -24,6 +26,11 @@ MATHEMATICS = (
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
 )
 MEMORY = ("malloc", "free")
+
+# LLVM's level of code generation for kernels. Level 2 adds a scheduling after register allocation, which takes a third of the
+# time in long code and gains nothing. Level 0 compiles in a third of the time of level 1; its code takes twice as long.
+KERNEL_LEVEL = 1
+_LEVEL_VARIABLE = "DRAISINE_KERNEL_LEVEL"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,31 @@ class LoadedObject:
     def address_of(self, symbol: str) -> int:
         """The address of another symbol that was exported when the object was loaded."""
         return int(self.linked[symbol])
+
+
+def kernel_level() -> int:
+    """`KERNEL_LEVEL`, or 0, 1 or 2 as in `$DRAISINE_KERNEL_LEVEL`: for tests, where compiling takes longer than running."""
+    given = os.environ.get(_LEVEL_VARIABLE, "")
+    if given not in ("", "0", "1", "2"):
+        raise ArgumentError(
+            f"{_LEVEL_VARIABLE} is {given!r}, but kernels are compiled at level 0, 1 or 2; set one of these or none"
+        )
+    return int(given or KERNEL_LEVEL)
+
+
+def kernel_key() -> str:
+    """What the object code of a kernel depends on besides its text; part of its key in the cache."""
+    return f"level {kernel_level()}; {host_key()}"
+
+
+def compile_kernel(text: str) -> bytes:
+    """Object code of a kernel: straight lines, which need no passes.
+
+    At level 0 LLVM would fuse products and sums in some blocks and not in others. There it may in none, so that kernels of one
+    sample and of several still give the same numbers.
+    """
+    level = kernel_level()
+    return compile_ir(text if level else text.replace(" contract ", " "), level)
 
 
 def compile_ir(text: str, optimization: int = 2, passes: int = 0, inlining: int = 225) -> bytes:

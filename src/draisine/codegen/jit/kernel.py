@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.cache import cached_object, host_key, stored_object
-from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
+from draisine.codegen.cache import cached_object, stored_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
@@ -186,7 +186,8 @@ def compile(program: Program | LazyProgram | LinearSolveProgram, vectorized: boo
     `passes` reduce the number of operations; parameters are not hoisted, since there is no run.
     """
     key = _key(program, vectorized, passes)
-    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, "batch" if vectorized else "plain", passes))))
+    kind: Literal["batch", "plain"] = "batch" if vectorized else "plain"
+    return _loaded(program, cached_object(key, lambda: compile_kernel(_text(program, kind, passes))))
 
 
 def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
@@ -208,11 +209,11 @@ def _compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: b
     if stored is not None:
         return lambda: stored
     text = _text(program, "batch" if vectorized else "plain", ALL)
-    return lambda: cached_object(key, lambda: _object_code(text))
+    return lambda: cached_object(key, lambda: compile_kernel(text))
 
 
 def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
-    return f"kernel{' of samples' if vectorized else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+    return f"kernel{' of samples' if vectorized else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
 
 
 def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes) -> str:
@@ -220,11 +221,6 @@ def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["pl
     from draisine.codegen.jit.modules import text_of
 
     return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
-
-
-def _object_code(text: str) -> bytes:
-    # Level 2 adds scheduling after register allocation, which takes a third of the time in long code and gains nothing.
-    return compile_ir(text, optimization=1)
 
 
 def _loaded(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
@@ -309,10 +305,10 @@ def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL)
     >>> kernel.count, kernel.extended([[0.0, 2.0], [0.0, 4.0]])[:, 2:].tolist()
     (2, [[0.0, 0.5], [0.0, 0.25]])
     """
-    key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+    key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
     symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE_MAP, COUNT)
     using = solvers() if isinstance(program, LinearSolveProgram) else None
-    code = load_object(cached_object(key, lambda: _object_code(_text(program, "hoisted", passes))), *symbols, using=using)
+    code = load_object(cached_object(key, lambda: compile_kernel(_text(program, "hoisted", passes))), *symbols, using=using)
     count, slot = int(_COUNT(code.address_of(COUNT))()), parameter_slot(program)
     kernel = Kernel(program.name, extended_inputs(program, count), program.outputs, code.address, code)
     return HoistedKernel(kernel, 0 if slot is None else program.inputs[slot].size, count, slot or 0)

@@ -393,7 +393,8 @@ class Energies:
             "p": self.p,
             **(further or {}),
         }
-        return Program.build(f"{self.system.name}_{name}", inputs, outputs)
+        # evaluated at a few states: finding what is common takes longer than computing it twice
+        return Program.build(f"{self.system.name}_{name}", inputs, outputs, shared=True)
 
     def matrices(self) -> Program:
         """M, C, g, D, b of M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b (eqs 26 and 35)."""
