@@ -81,7 +81,7 @@ def _entries(name: str, printed: Sequence[Sequence[str]], ours: Any) -> list[Fig
 
 
 def meijaard_matrices() -> list[Figure]:
-    found = dr.canonical(dr.gallery.bicycle()).z_down()
+    found = dr.whipple_matrices(dr.gallery.bicycle()).z_down()
     printed = reference("meijaard2007")["matrices"]
     titles = {"M": "M", "C1": "C₁", "K0": "K₀", "K2": "K₂"}
     return [figure for key, title in titles.items() for figure in _entries(title, printed[key], getattr(found, key))]
@@ -127,7 +127,7 @@ def meijaard_forces() -> list[Figure]:
 
 
 def schwab_matrices() -> list[Figure]:
-    found = dr.canonical(dr.gallery.schwab_bicycle()).z_down()
+    found = dr.whipple_matrices(dr.gallery.schwab_bicycle()).z_down()
     ours = {
         "M": ("M", found.M),
         "C1": ("C₁", found.C1),

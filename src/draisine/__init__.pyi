@@ -6,7 +6,7 @@ from .bicycle.hands_free_turns import hands_free_turns as hands_free_turns
 from .bicycle.measured import MeasuredBicycle as MeasuredBicycle, read_bicycle as read_bicycle
 from .bicycle.turning_atlas import Atlas as Atlas, turning_atlas as turning_atlas
 from .bicycle.uncertainty import uncertainty as uncertainty
-from .bicycle.whipple_matrices import canonical as canonical
+from .bicycle.whipple_matrices import whipple_matrices as whipple_matrices
 from .codegen.export.casadi_and_jax import as_casadi as as_casadi, as_jax as as_jax
 from .codegen.passes import Passes as Passes
 from .control.design.feedback import Feedback as Feedback
@@ -14,15 +14,15 @@ from .control.design.feedback_linearization import (
     computed_torque as computed_torque,
     feedback_linearization as feedback_linearization,
 )
-from .control.design.gain_schedule import schedule as schedule
-from .control.design.observer import Observer as Observer, kalman as kalman, observed as observed
-from .control.design.regulator import lqr as lqr, place as place
+from .control.design.gain_schedule import gain_schedule as gain_schedule
+from .control.design.observer import Observer as Observer, kalman as kalman, with_observer as with_observer
+from .control.design.regulator import lqr as lqr, pole_placement as pole_placement
 from .control.follow import Bounded as Bounded, Forward as Forward, follow as follow
 from .control.path import OnPath as OnPath, on_path as on_path
 from .diagnostics.certify import certify as certify
 from .diagnostics.diagnosis import Diagnosis as Diagnosis, diagnose as diagnose
 from .dynamics.options import Baumgarte as Baumgarte
-from .dynamics.dae.as_dae import posed as posed
+from .dynamics.dae.as_dae import as_dae as as_dae
 from .dynamics.dae.index_of import index_of as index_of
 from .dynamics.dae.index_reduction import reduce_index as reduce_index
 from .dynamics.dae.index_report import IndexReport as IndexReport
@@ -122,7 +122,7 @@ from .stability.linearization import linearize as linearize
 from .stability.modes import modes as modes
 from .stability.periodic.branch import CycleBranch as CycleBranch, follow_cycle as follow_cycle
 from .stability.periodic.cycle import Cycle as Cycle, limit_cycle as limit_cycle
-from .stability.periodic.flow import transition as transition
+from .stability.periodic.flow import state_transition as state_transition
 from .stability.stability_map import StabilityMap as StabilityMap, stability_map as stability_map
 from .stability.steady import steady as steady
 from .studio.studio import studio as studio

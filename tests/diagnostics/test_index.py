@@ -8,13 +8,13 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from diagnostics.mechanisms import diagnosed, vertical_coin
-from draisine.dynamics.dae.as_dae import posed
+from draisine.dynamics.dae.as_dae import as_dae
 
 
 @pytest.mark.parametrize("name", ["simple_pendulum", "spherical_pendulum", "cartesian_double_pendulum"])
 def test_against_derivative_arrays(name):
     model = dr.gallery.model(name)
-    ours, theirs = dr.diagnose(model).index, dr.index_of(posed(model))
+    ours, theirs = dr.diagnose(model).index, dr.index_of(as_dae(model))
     assert (ours.structural, ours.differential, ours.perturbation) == (3, 3, 3)
     assert theirs.differential == 3
     assert (ours.structural, ours.freedoms) == (theirs.structural, theirs.freedoms)
@@ -24,7 +24,7 @@ def test_against_derivative_arrays(name):
 def test_against_derivative_arrays_with_velocity_constraints():
     """Chaplygin's sleigh and the upright coin: index 2."""
     for model in (dr.gallery.chaplygin_sleigh(), vertical_coin()):
-        ours, theirs = dr.diagnose(model).index, dr.index_of(posed(model))
+        ours, theirs = dr.diagnose(model).index, dr.index_of(as_dae(model))
         assert ours.differential == theirs.differential == 2
         assert ours.freedoms == theirs.freedoms
         assert ours.structural == theirs.structural
@@ -34,13 +34,13 @@ def test_against_derivative_arrays_with_velocity_constraints():
 def test_as_posed(index):
     """The same pendulum with its constraint at each level; what it leaves free grows as constraints are forgotten."""
     pendulum = dr.gallery.simple_pendulum()
-    found = dr.diagnose(posed(pendulum, index=index))
+    found = dr.diagnose(as_dae(pendulum, index=index))
     assert found.index.differential == index
     assert found.freedoms_of_position == {3: 2, 2: 3, 1: 4}[index]
 
 
 def test_stabilized_form_has_index_two():
-    assert dr.diagnose(posed(dr.gallery.simple_pendulum(), ggl=True)).index.differential == 2
+    assert dr.diagnose(as_dae(dr.gallery.simple_pendulum(), ggl=True)).index.differential == 2
 
 
 @pytest.mark.parametrize(

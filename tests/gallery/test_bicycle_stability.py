@@ -29,7 +29,7 @@ def test_the_skate_bicycle_has_the_printed_matrices(changed: dict[str, float]) -
     given = {"w": p["wheelbase"], "c": p["trail"], "rR": 1.0, "rF": 1.0, "mB": p["m_frame"], "mH": p["m_fork"]}
     given |= {"xB": p["x_frame"], "zB": -p["z_frame"], "xH": p["x_fork"], "zH": -p["z_fork"]}
     printed = matrices({**nothing, **given}, math.sin(p["steer_axis_tilt"]), math.cos(p["steer_axis_tilt"]))
-    ours = dr.canonical(gallery.two_mass_skate(), parameters=changed).z_down()
+    ours = dr.whipple_matrices(gallery.two_mass_skate(), parameters=changed).z_down()
     for name in ("M", "C1", "K0", "K2"):
         wanted = np.array(printed[name], dtype=float)
         np.testing.assert_allclose(getattr(ours, name), wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())

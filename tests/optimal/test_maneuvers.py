@@ -73,7 +73,7 @@ def test_multipliers_as_unknowns(rod, least_effort):
 
 @pytest.mark.parametrize("index", [1, 2])
 def test_implicit_equations(rod, least_effort, index):
-    stated = dr.maneuver(dr.posed(rod, index=index)).start(x=0, y=-1).finish(y=0, y_rate=0).duration(1.5)
+    stated = dr.maneuver(dr.as_dae(rod, index=index)).start(x=0, y=-1).finish(y=0, y_rate=0).duration(1.5)
     found = stated.minimize(integral="side**2").solve(dr.Collocation(intervals=30))
     assert found.solved
     assert found.objective == pytest.approx(least_effort, rel=1e-5)
@@ -82,7 +82,7 @@ def test_implicit_equations(rod, least_effort, index):
 
 def test_index_three_is_refused(rod):
     with pytest.raises(ModelError, match="index 3"):
-        dr.maneuver(dr.posed(rod, index=3)).start(y=-1).finish(y=0).duration(1.5).minimize("time").solve()
+        dr.maneuver(dr.as_dae(rod, index=3)).start(y=-1).finish(y=0).duration(1.5).minimize("time").solve()
 
 
 def test_closed_loop_reduced_and_with_multipliers_agree():

@@ -68,7 +68,7 @@ def test_every_implicit_method_slides_as_the_closed_form(method: object) -> None
 
 
 def test_posed_with_its_multipliers_the_normal_force_is_an_unknown() -> None:
-    form = dr.posed(slider())
+    form = dr.as_dae(slider())
     assert isinstance(form.dynamics, DaeResidual)
     run = dr.simulate(form, UNTIL, start=START, method=dr.Radau())
     check_sliding(run, 1e-7)

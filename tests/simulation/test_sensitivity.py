@@ -168,7 +168,7 @@ def test_pendulum_of_index_three():
     )
     plain = dr.simulate(model, 0.6, sensitivity=["gravity"], method=EXACT, samples=13)
     method = dr.Radau(rtol=1e-9, atol=1e-11)
-    posed = dr.simulate(dr.posed(model, 3), 0.6, sensitivity=["gravity"], method=method, samples=13)
+    posed = dr.simulate(dr.as_dae(model, 3), 0.6, sensitivity=["gravity"], method=method, samples=13)
     for name in ("x", "y"):
         np.testing.assert_allclose(posed.sensitivity[name, "gravity"], plain.sensitivity[name, "gravity"], atol=1e-6)
 
@@ -217,7 +217,7 @@ def test_starts_that_move_with_parameters(bike):
 
 def test_starts_of_posed_mechanisms():
     """Positions first and velocities at them; or all together, where a wish for a velocity moves the positions."""
-    posed = dr.posed(dr.gallery.cartesian_double_pendulum(), 3)
+    posed = dr.as_dae(dr.gallery.cartesian_double_pendulum(), 3)
     problem = StartProblem(posed, compiled=False)
     place, step = [q.name for q in posed.parameters].index("length"), 1e-5
     for targets in ({"x1": 0.6, "z2": -0.5, "x2_rate": 0.3}, {"x1_rate": 0.7}):

@@ -90,7 +90,7 @@ def test_the_program_agrees_with_the_numeric_road() -> None:
     """At other parameters: matrices of the program against those read off linear models at several speeds."""
     equations = dr.derive(dr.gallery.bicycle(), work=False)
     changed = {"trail": -0.03, "steer_axis_tilt": 0.1, "m_fork": 9.0, "r_front_wheel": 0.25, "ixz_frame": 1.0, "gravity": 3.7}
-    numeric = dr.canonical(equations, parameters=changed)
+    numeric = dr.whipple_matrices(equations, parameters=changed)
     p = [changed.get(q.name, q.default) for q in equations.parameters]
     for found, wanted in zip(whipple_program(equations)(p), (numeric.M, numeric.C1, numeric.K0, numeric.K2), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())

@@ -144,7 +144,7 @@ def test_transition_is_the_exponential_of_the_linear_model():
     names = ("lean", "steer", "frame_wx", "steer_rate")
     linear = dr.linearize(bike, {"speed": 5.0}, states=("lean", "steer")).essential()
     assert linear.states == names
-    found = dr.transition(bike, 0.8, start={"speed": 5.0}, states=("lean", "steer"))
+    found = dr.state_transition(bike, 0.8, start={"speed": 5.0}, states=("lean", "steer"))
     matrix = np.array([[found[a, b] for b in names] for a in names])
     np.testing.assert_allclose(matrix, expm(0.8 * linear.A), rtol=1e-8, atol=1e-8)
     with pytest.raises(KeyError, match="no deviation 'wheel'"):

@@ -60,7 +60,7 @@ class WhippleMatrices:
         return np.vstack([np.hstack([np.zeros((2, 2)), np.eye(2)]), below])
 
 
-def canonical(
+def whipple_matrices(
     model: Model | System | Equations,
     *,
     lean: str = "lean",
@@ -72,7 +72,7 @@ def canonical(
     """Whipple matrices of a two-wheeler; the names are those of its outputs or states and of its parameter of gravity.
 
     >>> import draisine as dr
-    >>> dr.canonical(dr.gallery.bicycle()).z_down().M.round(5).tolist()
+    >>> dr.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()
     [[80.81722, 2.31941], [2.31941, 0.29784]]
     """
     equations = equations_of(model)

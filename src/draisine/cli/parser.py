@@ -91,9 +91,9 @@ class _Version(argparse.Action):
     """Reads the version only when it is printed: that takes as long as parsing a call."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from draisine import __version__
+        from importlib.metadata import version
 
-        print(f"draisine {__version__}")
+        print(f"draisine {version('draisine')}")
         parser.exit()
 
 

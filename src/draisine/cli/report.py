@@ -14,13 +14,13 @@ from draisine.view.report.report import Report, report
 
 def run_report(given: argparse.Namespace, rest: list[str]) -> int:
     """Write the document; the status is 1 if a chapter could not be written or reports a problem."""
-    model, files, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
+    model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
     files = _files(given)
     with stages("report", silent=given.json) as progress:
         found = report(
             model,
             parameters=parameters,
-            start=files,
+            start=targets,
             until=given.until,
             over=dict([sweep_of(given.over)]) if given.over else None,
             film=not given.no_film,

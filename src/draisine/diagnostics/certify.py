@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.derive import derive
-from draisine.dynamics.verify.agreement import AGREEMENT, Avoided, Certificate, Line, apart, worst_line
+from draisine.dynamics.verify.agreement import AGREEMENT, AvoidedSingularity, Certificate, Line, relative_difference, worst_line
 from draisine.dynamics.verify.certificate import certify_derivations
-from draisine.dynamics.verify.sample_states import Instant, Motion, Usual, random_instants, reported_at
+from draisine.dynamics.verify.sample_states import Motion, SampleState, TypicalScales, random_states, report_at
 from draisine.dynamics.verify.single_derivation import certify_single_derivation
 from draisine.errors import ArgumentError, ModelError, StartError
 from draisine.expr.expression import did_you_mean
@@ -165,8 +165,8 @@ class _Side:
         outputs = dict(zip(self.motion.names, self.motion.by_velocity, strict=True))
         return {**outputs, **{c.name: False for c in e.coordinates}, **{v.name: True for v in e.velocities}}
 
-    def values_at(self, i: Instant) -> _Values:
-        e, reported, motion = self.e, reported_at(self.e, i), self.motion(i.t, i.q, i.v, i.u)
+    def values_at(self, i: SampleState) -> _Values:
+        e, reported, motion = self.e, report_at(self.e, i), self.motion(i.t, i.q, i.v, i.u)
         (xdot,) = e.explicit([i.t], i.x, i.u, e.default_parameters)
         rate, start = xdot[: len(i.q)], len(e.constraints)
         jacobian = motion["by_q"] @ rate + motion["by_v"] @ reported["vdot"] + motion["by_t"][:, 0]
@@ -180,7 +180,7 @@ class _Side:
             dict(zip((u.name for u in e.inputs), reported.get("power", np.zeros(len(e.inputs))).tolist(), strict=True)),
         )
 
-    def left_open(self, i: Instant, wanted: list[str]) -> list[str]:
+    def left_open(self, i: SampleState, wanted: list[str]) -> list[str]:
         """Velocities that the constraints and the wanted quantities do not determine."""
         e = self.e
         if not e.velocities:
@@ -201,8 +201,8 @@ class _Comparison:
 
     def certificate(self, states: int, seed: int) -> Certificate:
         a, b = self.a.e, self.b.e
-        instants, avoided = random_instants(a, states, seed)
-        matched: list[tuple[Instant, Instant]] = []
+        instants, avoided = random_states(a, states, seed)
+        matched: list[tuple[SampleState, SampleState]] = []
         for instant in map(self._with_shared_inputs, instants):
             ours = self.a.values_at(instant)
             try:
@@ -219,9 +219,11 @@ class _Comparison:
     def _configuration(self, ours: _Values) -> dict[str, float]:
         return {pair.first: ours.values[pair.first] for pair in self.shared.motion}
 
-    def _matched_states(self, matched: list[tuple[Instant, Instant]]) -> tuple[list[_MatchedStates], list[Avoided]]:
+    def _matched_states(
+        self, matched: list[tuple[SampleState, SampleState]]
+    ) -> tuple[list[_MatchedStates], list[AvoidedSingularity]]:
         """Values of both at the states at which neither is singular."""
-        usual = Usual.of(self.b.e, [other for _, other in matched])
+        usual = TypicalScales.of(self.b.e, [other for _, other in matched])
         matched_states: list[_MatchedStates] = []
         aside: dict[str, int] = {}
         for instant, other in matched:
@@ -238,9 +240,9 @@ class _Comparison:
             )
         if not matched_states:
             raise ModelError(f"{self.b.e.name} is singular at all tested states of {self.a.e.name}: {'; '.join(aside)}")
-        return matched_states, [Avoided(what, count) for what, count in aside.items()]
+        return matched_states, [AvoidedSingularity(what, count) for what, count in aside.items()]
 
-    def _check_determined(self, other: Instant, wanted: list[str]) -> None:
+    def _check_determined(self, other: SampleState, wanted: list[str]) -> None:
         open_ = self.b.left_open(other, wanted)
         if open_:
             raise ArgumentError(
@@ -249,19 +251,19 @@ class _Comparison:
                 "names={name in the first: name in the second}"
             )
 
-    def _with_shared_inputs(self, i: Instant) -> Instant:
+    def _with_shared_inputs(self, i: SampleState) -> SampleState:
         """The same state, with inputs that only one description has set to zero."""
         known = {pair.first for pair in self.shared.inputs}
         u = np.array([value if quantity.name in known else 0.0 for quantity, value in zip(self.a.e.inputs, i.u, strict=True)])
-        return Instant(i.t, i.q, i.v, i.x, u, i.condition)
+        return SampleState(i.t, i.q, i.v, i.x, u, i.condition)
 
-    def _matched(self, i: Instant, ours: _Values) -> Instant:
+    def _matched(self, i: SampleState, ours: _Values) -> SampleState:
         """The state of the second in which all common quantities have the same values."""
         inputs = dict(zip((q.name for q in self.a.e.inputs), i.u.tolist(), strict=True))
         given = {pair.second: pair.sign * inputs[pair.first] for pair in self.shared.inputs}
         targets = {pair.second: pair.sign * ours.values[pair.first] for pair in self.shared.motion}
         start = consistent_start(self._starts, targets, inputs=given, time=i.t)
-        other = Instant(i.t, start.q, start.v, start.x, np.array([given.get(q.name, 0.0) for q in self.b.e.inputs]))
+        other = SampleState(i.t, start.q, start.v, start.x, np.array([given.get(q.name, 0.0) for q in self.b.e.inputs]))
         self._check_determined(other, list(targets))
         return other
 
@@ -318,6 +320,6 @@ def _energies(matched_states: list[_MatchedStates]) -> list[Line]:
     size = max(float(np.abs(ours).max()), 1e-300)
     lines = []
     for k, what in enumerate(("kinetic energy", "potential energy")):
-        amounts = [apart(one[k : k + 1], two[k : k + 1], size) for one, two in zip(ours, theirs, strict=True)]
+        amounts = [relative_difference(one[k : k + 1], two[k : k + 1], size) for one, two in zip(ours, theirs, strict=True)]
         lines.append(worst_line(what, amounts, [m.condition for m in matched_states], [m.place for m in matched_states]))
     return lines

@@ -230,11 +230,11 @@ class SingleCluster(_Cluster):
 
     @cached_property
     def _jacobian(self) -> _Interpreted:
-        return _Interpreted(self.formula.jacobian.made())
+        return _Interpreted(self.formula.jacobian.build())
 
     @cached_property
     def _hessian(self) -> _Interpreted:
-        return _Interpreted(self.formula.hessian.made())
+        return _Interpreted(self.formula.hessian.build())
 
     def compile(self) -> None:
         _ = self._value, self._jacobian, self._hessian

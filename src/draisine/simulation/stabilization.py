@@ -43,7 +43,7 @@ def _typical_step(method: Method | None, until: float, pilot: Callable[[float], 
     return float(step) if step is not None else PILOT * abs(until) / max(pilot(PILOT * until), 1)
 
 
-def stabilized_equations(
+def equations_under(
     model: Model | System | Equations,
     laws: Mapping[str, Expr],
     events: tuple[Event, ...],
@@ -77,7 +77,7 @@ def targets_under(
     """
     if not isinstance(drift, GGL):
         return dict(targets)
-    augmented = stabilized_equations(model, {}, (), False, NoControl(), None).equations
+    augmented = equations_under(model, {}, (), False, NoControl(), None).equations
     begin = consistent_start(prepared(augmented).starts, dict(targets), parameters, inputs=inputs)
     q, v, count = begin.q, begin.v, len(augmented.coordinates)
     if not isinstance(model, Equations):  # described by energies where possible, with Euler angles instead of quaternions

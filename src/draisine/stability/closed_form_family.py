@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.linear_algebra import exact, solve
+from draisine.dynamics.linear_algebra import fold_constant, solve
 from draisine.program.program import Program
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
@@ -128,8 +128,8 @@ def _aligned(idle: Array) -> bool:
 
 
 def _solved(square: ca.SX, sides: Sequence[ca.SX]) -> list[list[ca.SX]]:
-    rows = [[exact(square[i, j]) for j in range(square.shape[1])] for i in range(square.shape[0])]
-    return solve(rows, [[exact(side[i]) for i in range(side.numel())] for side in sides])
+    rows = [[fold_constant(square[i, j]) for j in range(square.shape[1])] for i in range(square.shape[0])]
+    return solve(rows, [[fold_constant(side[i]) for i in range(side.numel())] for side in sides])
 
 
 def _rounded(values: Array) -> Array:

@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.dae.as_dae import posed
+from draisine.dynamics.dae.as_dae import as_dae
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -112,7 +112,7 @@ def descriptor(
     >>> swing.regular().outputs
     ('rod1_multiplier',)
     """
-    equations = model if isinstance(model, Equations) and isinstance(model.dynamics, DaeResidual) else posed(model, index=1)
+    equations = model if isinstance(model, Equations) and isinstance(model.dynamics, DaeResidual) else as_dae(model, index=1)
     dynamics = equations.dynamics
     assert isinstance(dynamics, DaeResidual)
     for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):

@@ -64,7 +64,7 @@ def straight_running(equations: Equations) -> StraightRunning | None:
     p = {q.name: q.default for q in equations.parameters}
     try:
         family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(reported, 0.0), states=reported)
-        made = family.straight
+        made = family.closed_form
     except (DraisineError, np.linalg.LinAlgError):
         return None
     if made is None or "lean" not in family.states or made.program.operations > MOST_OPERATIONS:

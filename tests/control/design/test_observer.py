@@ -23,7 +23,7 @@ def observer(hold):
 
 @pytest.fixture(scope="module")
 def loop(hold, observer):
-    return dr.observed(hold, observer)
+    return dr.with_observer(hold, observer)
 
 
 def test_the_filter_is_the_dual_of_the_regulator(hold, observer):
@@ -73,7 +73,7 @@ def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
     observer = dr.kalman(
         law.linear, measured={"steer": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise={"push": 10.0, "pedal_torque": 1.0}
     )
-    both = dr.observed(law, observer)
+    both = dr.with_observer(law, observer)
     start = {name: turn[name] for name in ("speed", "lean", "steer", "frame_wx", "steer_rate")}
     run = dr.simulate(both.on(bike), 3.0, start=start)
     assert run.time[-1] == 3.0
@@ -84,14 +84,16 @@ def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
 def test_a_turn_s_pedalling_comes_with_its_law(bike):
     turn = dr.steady(bike, {"speed": 4.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
     law = dr.lqr(turn, weights={"lean": 10.0}, input_weights={"steer_torque": 0.1})
-    both = dr.observed(
+    both = dr.with_observer(
         law, dr.kalman(law.linear, measured={"lean": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
     )
     run = dr.simulate(both.on(bike), 1.0, start={"speed": 4.0, "lean": 0.1, "steer": turn["steer"]})
     np.testing.assert_allclose(run["pedal_torque"], turn["pedal_torque"], rtol=1e-12)
     held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, input_weights={"steer_torque": 0.1})
     with pytest.raises(ArgumentError, match="heading drifts in the reference motion"):
-        dr.observed(held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0}))
+        dr.with_observer(
+            held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
+        )
 
 
 def test_what_is_reported(observer, loop):
@@ -113,7 +115,7 @@ def test_what_is_not_seen_is_named(straight, hold):
         dr.kalman(hold.linear, measured={"steer": 0.0}, noise={"push": 1.0})
     with pytest.raises(ArgumentError, match="the law needs lean, frame_wx, which the observer does not estimate"):
         small = linear([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], states=("steer", "steer_rate"))
-        dr.observed(hold, dr.kalman(small, measured={"steer": 1.0}, noise={"u0": 1.0}))
+        dr.with_observer(hold, dr.kalman(small, measured={"steer": 1.0}, noise={"u0": 1.0}))
 
 
 def test_an_input_set_twice_is_refused(bike, loop):

@@ -122,7 +122,7 @@ MEASURED, NOISE = {"steer": 1e-4, "roll_rate": 4e-4}, {"push": 100.0, "steer_tor
 
 @pytest.fixture(scope="module")
 def loop(asked):
-    return dr.observed(asked, dr.kalman(asked.linear, measured=MEASURED, noise=NOISE, period=PERIOD))
+    return dr.with_observer(asked, dr.kalman(asked.linear, measured=MEASURED, noise=NOISE, period=PERIOD))
 
 
 def test_the_sampled_filter_is_that_of_python_control(loop):
@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
         (lambda: hold.sampled(), "give the sampling rate"),
         (lambda: asked.sampled(10.0), "not for 10 samples per second"),
         (lambda: loop.on(bike), r"control=loop.sampled\(\)"),
-        (lambda: dr.observed(hold, loop.observer), "the law is continuous, the observer sampled every 0.05 s"),
+        (lambda: dr.with_observer(hold, loop.observer), "the law is continuous, the observer sampled every 0.05 s"),
         (lambda: dr.lqr(hold.linear, weights=WEIGHTS, input_weights=EFFORT, period=0.0), "a positive number, got 0.0"),
     ):
         with pytest.raises(ArgumentError, match=said):

@@ -22,7 +22,7 @@ from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
-from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
 from draisine.program.program import Program
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
@@ -170,7 +170,7 @@ def _newton(n: int, solution: _Solution) -> list[str]:
         "call void @system(ptr %more, ptr %given)",
         *solution.prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}newton_update(i64 {n}, double {number(SETTLED**2)}, ptr %new, ptr %z, ptr %converged)",
+        f"call void @{PREFIX}newton_update(i64 {n}, double {number(STEP_TOLERANCE**2)}, ptr %new, ptr %z, ptr %converged)",
         "%flag = load double, ptr %converged, align 8",
         "%stop = fcmp une double %flag, 0.0",
         "br i1 %stop, label %finished, label %again",
@@ -178,7 +178,7 @@ def _newton(n: int, solution: _Solution) -> list[str]:
         "%done = load i64, ptr %count, align 8",
         "%one_more = add nsw i64 %done, 1",
         "store i64 %one_more, ptr %count, align 8",
-        f"%left = icmp slt i64 %one_more, {ROUNDS}",
+        f"%left = icmp slt i64 %one_more, {MAX_ITERATIONS}",
         "br i1 %left, label %iterate, label %failed",
         "failed:",
         f"call void @{PREFIX}fill(i64 {n}, double {number(np.nan)}, ptr %z)",

@@ -237,7 +237,7 @@ def _check_degrees(law: LinearizingFeedback, plant: Plant, problem: OnPath) -> N
 def _zeros(plain: Equations, law: LinearizingFeedback, problem: OnPath) -> NDArray[np.complex128]:
     """Invariant zeros of the linear model at the start."""
     x = problem.x[: len(plain.states)]
-    linear = linearize(Motion(plain, x, problem.inputs, problem.p)).showing(*law.outputs)
+    linear = linearize(Motion(plain, x, problem.inputs, problem.p)).with_outputs(*law.outputs)
     part = linear.essential(tuple(law.outputs))
     into = [part.inputs.index(name) for name in law.controls]
     return zeros_of(part.A, part.B[:, into], part.C, part.D[:, into])

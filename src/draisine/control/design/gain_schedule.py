@@ -15,7 +15,7 @@ from draisine.expr.expression import Expr, Name, Number, clip, lt, where
 Array = NDArray[np.float64]
 
 
-def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
+def gain_schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
     """One law from several: gains, references and feedforward as natural cubic splines of a quantity, constant beyond its ends.
 
     At the nodes it equals the law designed there. The quantity may be any state, output or parameter of the model.
@@ -24,7 +24,7 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     >>> bike = dr.gallery.bicycle()
     >>> def at(speed):
     ...     return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
-    >>> law = schedule(at, over={"speed": [2.0, 3.0, 4.0]})
+    >>> law = gain_schedule(at, over={"speed": [2.0, 3.0, 4.0]})
     >>> law.scheduled({"speed": 3.0}).round(6).tolist() == law.nodes[1].K.round(6).tolist()
     True
     """

@@ -281,13 +281,13 @@ class ObserverFeedback:
         return f"{self.law}\n{self.observer}"
 
 
-def observed(law: Feedback, observer: Observer) -> ObserverFeedback:
+def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:
     """A law that uses the estimates of an observer (LQG, if both are optimal).
 
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
     >>> law = dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
-    >>> seen = dr.observed(law, dr.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0}))
+    >>> seen = dr.with_observer(law, dr.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0}))
     >>> [q.name for q in seen.own_states]
     ['lean_estimate', 'steer_estimate', 'frame_wx_estimate', 'steer_rate_estimate']
     """

@@ -83,7 +83,7 @@ def lqr(
     )
 
 
-def place(
+def pole_placement(
     model: Subject,
     at: Mapping[str, float] | None = None,
     *,

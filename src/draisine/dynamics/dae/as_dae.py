@@ -26,7 +26,7 @@ from draisine.program.linear_solve import Slots
 from draisine.program.program import Program
 
 
-def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
+def as_dae(system: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
     """A mechanism as a DAE 0 = F(t, x, ẋ) with x = (q, v, λ) of the requested index; with `ggl` the stabilized form of index 2.
 
     `system` is a `SecondOrder`, equations built from one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described
@@ -38,7 +38,7 @@ def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl:
     >>> x, y = dynamicsymbols("x y")
     >>> rod = lagrangian("rod", [x, y], kinetic=(x.diff() ** 2 + y.diff() ** 2) / 2, potential=10 * y,
     ...                  holonomic={"length": x**2 + y**2 - 1}, start={x: 1})
-    >>> three = posed(rod)
+    >>> three = as_dae(rod)
     >>> [q.name for q in three.coordinates], three.dynamics.index
     (['x', 'y', 'x_rate', 'y_rate', 'length_multiplier'], (1, 1, 2, 2, 3))
     """

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
-from draisine.dynamics.dae.as_dae import posed
+from draisine.dynamics.dae.as_dae import as_dae
 from draisine.dynamics.dae.branch_structure import (
     ConsistentPoint,
     consistent_points,
@@ -73,7 +73,7 @@ def index_of(
 
     For mechanisms whose masses and constraints determine the accelerations the index follows from that, at the point and a few
     near it (`mechanical_index`); derivative arrays are used for others, and where multipliers are fixed or `elsewhere` is given.
-    `index_of(posed(system))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
+    `index_of(as_dae(system))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
     first."""
     settled = _settled(system, at, parameters, inputs, time) if not elsewhere else None
     if settled is not None:
@@ -118,7 +118,7 @@ def index_of_mechanism(mechanism: ConstraintManifold) -> IndexReport:
         dict(zip((q.name for q in names), v, strict=True))
         for names, v in zip((system.parameters, system.inputs), values, strict=True)
     ]
-    return index_of(posed(system), parameters=given[0], inputs=given[1], time=mechanism.time)
+    return index_of(as_dae(system), parameters=given[0], inputs=given[1], time=mechanism.time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def _as_posed(system: Equations | SecondOrder | Model | System) -> Equations:
         mechanism = bool(system.multipliers) or (isinstance(system.dynamics, LinearSolveProgram) and bool(system.velocities))
         if isinstance(system.dynamics, DaeResidual) or not mechanism:
             return system
-    return posed(system)
+    return as_dae(system)
 
 
 def _explicit(equations: Equations) -> IndexReport:

@@ -53,7 +53,7 @@ def linear_response(model: Model, start: dict[str, float], times: NDArray[np.flo
     """(lean, steer, rates) of the linear bicycle at 5.6 m/s."""
     from scipy.linalg import expm
 
-    step = expm(dr.canonical(model).matrix(SPEED) * (times[1] - times[0]))
+    step = expm(dr.whipple_matrices(model).matrix(SPEED) * (times[1] - times[0]))
     state = np.array([start.get("lean", 0.0), start.get("steer", 0.0), 0.0, 0.0])
     found = [state]
     for _ in times[1:]:

@@ -76,7 +76,7 @@ def two_mass_skate() -> Model:
 def two_mass_skate_rights_itself() -> Study:
     """Self-stable without spin angular momentum, with zero and with negative trail (Kooijman et al. 2011)."""
     model = two_mass_skate()
-    matrices = dr.canonical(model)
+    matrices = dr.whipple_matrices(model)
     assert np.abs(matrices.C1[:, 0]).max() < 1e-12  # no gyroscopic coupling of the lean rate
     speeds = np.linspace(0.5, 12.0, 231)
     swept = {

@@ -272,9 +272,9 @@ class SundialsStepper:
         if self._jacobian is None:
             self._jacobian = compile(dynamics.jacobian("xdot", "x"))
         n = stepper.states
-        rate, jacobian = np.zeros(n), np.zeros((n, n))
+        rate, entries = np.zeros(n), np.zeros((n, n))
         derivative = self._caller(stepper.dynamics, rate)
-        jacobian = self._caller(self._jacobian.address, jacobian)
+        evaluate_jacobian = self._caller(self._jacobian.address, entries)
 
         def right_side(t: float, y: Reals, yp: Reals) -> None:
             if self._apply_control(t, y):
@@ -282,12 +282,12 @@ class SundialsStepper:
                 stepper.evaluations += 1
             yp[:] = rate
 
-        def slope(t: float, y: Reals, yp: Reals, jj: Reals) -> None:
-            jacobian(t, y)
+        def jacobian(t: float, y: Reals, yp: Reals, jj: Reals) -> None:
+            evaluate_jacobian(t, y)
             stepper.jacobians += 1
-            jj[:, :] = jacobian.T  # kernels write by columns
+            jj[:, :] = entries.T  # kernels write by columns
 
-        return _solvers().cvode.CVODE(right_side, method="BDF", jacfn=slope, **self._options())
+        return _solvers().cvode.CVODE(right_side, method="BDF", jacfn=jacobian, **self._options())
 
     def _create_ida(self) -> Any:
         stepper, form = self._memory.stepper, self._compiled.form

@@ -222,7 +222,7 @@ class Transition:
         return float(self.matrix[indices[0], indices[1]])
 
 
-def transition(
+def state_transition(
     model: Model | System | Equations,
     until: float,
     *,
@@ -239,7 +239,7 @@ def transition(
     >>> import sympy as sp, draisine as dr
     >>> x, v = sp.symbols("x v")
     >>> swing = dr.first_order("swing", {x: v, v: -x})
-    >>> round(dr.transition(swing, 1.0)["x", "v"], 9)
+    >>> round(dr.state_transition(swing, 1.0)["x", "v"], 9)
     0.841470985
     """
     motion = motion_at(model, start, parameters, inputs)

@@ -156,8 +156,8 @@ class _Writer:
                 found[SAMPLE_RUN], shown = self._with_film(found[SAMPLE_RUN])
         self._report_progress("", 1.0)
         *chapters, listing, file = found.values()
-        description = s.system.description if s.system is not None else ""
-        return Report(s.equations.name, description, self.made_by, tuple(chapters), (listing, file), shown)
+        text = s.system.description if s.system is not None else ""
+        return Report(s.equations.name, text, self.made_by, tuple(chapters), (listing, file), shown)
 
     def _with_film(self, chapter: Chapter) -> tuple[Chapter, tuple[str, ...]]:
         """The film of the sample run; if it fails, the chapter contains the reason."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.second_order_system import augmented
-from draisine.dynamics.dae.as_dae import posed
+from draisine.dynamics.dae.as_dae import as_dae
 from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.stabilization.minimal_coordinates import minimal
 from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state, program_at
@@ -276,7 +276,7 @@ def _unreduced(
 
 
 def _stabilized_form(model: System | Equations, laws: Laws, events: tuple[Event, ...]) -> Equations:
-    form = posed(model, ggl=True)
+    form = as_dae(model, ggl=True)
     if not form.constraints:
         raise ModelError(f"{form.name} has no constraints to stabilize")
     return with_laws(form, dict(laws), events)
