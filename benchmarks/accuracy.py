@@ -70,7 +70,7 @@ def on_ground(equations: dr.Equations, state: Array, steps: int = 30) -> Array:
 
 def long_run() -> Iterator[Figure]:
     """A minute of free run at 1e-10."""
-    run = dr.simulate(dr.gallery.model("bicycle"), 60.0, start=FREE_RUN, method=dr.DOP853(rtol=1e-10, atol=1e-10))
+    run = dr.simulate(dr.gallery.model("bicycle"), 60.0, start=FREE_RUN, method=dr.methods.DOP853(rtol=1e-10, atol=1e-10))
     drift = run.energy_drift
     assert drift is not None, "the bicycle's report tells its energies"
     yield Figure("60 s of free run at 1e-10: energy drift", drift, "", AtMost(1e-9))
@@ -81,12 +81,12 @@ def methods() -> Iterator[Figure]:
     """All three methods end in one state: the fixed-step ones approach DOP853 with their order when the step is halved."""
     bicycle = dr.gallery.model("bicycle")
 
-    def final(method: dr.DOP853 | dr.RK4 | dr.PredictorCorrector) -> Array:
+    def final(method: dr.methods.DOP853 | dr.methods.RK4 | dr.methods.PredictorCorrector) -> Array:
         run = dr.simulate(bicycle, 5.0, start=FREE_RUN, method=method, samples=2)
         return np.concatenate([run.coordinates[-1], run.velocities[-1]])
 
-    exact = final(dr.DOP853(rtol=1e-13, atol=1e-13))
-    for name, method, order in (("RK4", dr.RK4, 4), ("predictor–corrector", dr.PredictorCorrector, 5)):
+    exact = final(dr.methods.DOP853(rtol=1e-13, atol=1e-13))
+    for name, method, order in (("RK4", dr.methods.RK4, 4), ("predictor–corrector", dr.methods.PredictorCorrector, 5)):
         coarse, fine = (float(np.abs(final(method(step=h)) - exact).max()) for h in (0.005, 0.0025))
         yield Figure(f"{name}, 5 ms: final state against DOP853", coarse)
         yield Figure(f"{name}: order found by halving the step", math.log2(coarse / fine), "", AtLeast(order - 0.3))
@@ -96,7 +96,9 @@ def difference(peer: Peer) -> float:
     """Worst difference of the final states. The peer's axes have y to the right and z down, and its states are Euler angles."""
     names = (*pydy_bicycle.COORDINATES, *pydy_bicycle.SPEEDS)
     theirs = dict(zip(names, pydy_bicycle.integrate(peer, tolerance=1e-12)[-1], strict=True))
-    run = dr.simulate(dr.gallery.model("bicycle"), 5.0, start=FREE_RUN, method=dr.DOP853(rtol=1e-13, atol=1e-13), samples=2)
+    run = dr.simulate(
+        dr.gallery.model("bicycle"), 5.0, start=FREE_RUN, method=dr.methods.DOP853(rtol=1e-13, atol=1e-13), samples=2
+    )
     ours = run.final
     pairs = (
         (ours["lean"], theirs["lean"]),

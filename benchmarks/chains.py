@@ -17,7 +17,7 @@ from draisine.simulation.run import integrate
 from figure import AtMost, Figure
 from speed import derivation, evaluation_of, median, medians
 
-METHOD = dr.DOP853(rtol=1e-9, atol=1e-9)
+METHOD = dr.methods.DOP853(rtol=1e-9, atol=1e-9)
 LENGTHS = (10, 30, 100, 300, 1000)  # masses
 CELLS = (5, 20, 80)
 
@@ -32,7 +32,7 @@ def figures() -> Iterator[Figure]:
 
 def bicycle() -> Iterator[Figure]:
     """Both solvers, whatever the one that would be chosen."""
-    solvers = (dr.Solver.DENSE, dr.Solver.SPARSE)
+    solvers = (dr.formulations.Solver.DENSE, dr.formulations.Solver.SPARSE)
     for solver in solvers:
         seconds = median(3, partial(derivation, "lagrangian", solver))
         yield Figure(f"derive and compile the bicycle of 23 coordinates, {solver}", seconds, "s", AtMost(1.0))

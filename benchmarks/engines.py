@@ -53,7 +53,7 @@ def _fall(links: int, there: set[str]) -> Iterator[Figure]:
     choices, begin = prepare(equations), np.concatenate([start, np.zeros(links)])
 
     def ours(tolerance: float) -> Callable[[], Vector]:
-        method = dr.DOP853(rtol=tolerance, atol=tolerance)
+        method = dr.methods.DOP853(rtol=tolerance, atol=tolerance)
         return lambda: integrate(choices, begin, FALL, method=method, samples=np.array([0.0, FALL])).states[-1, :links]
 
     derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]

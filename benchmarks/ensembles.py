@@ -12,6 +12,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.simulation.compiled_equations import prepare
+from draisine.simulation.ensemble.result import Ensemble
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.run import integrate
@@ -19,15 +20,15 @@ from figure import AtLeast, AtMost, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer
 
-UNTIL, METHOD = 5.0, dr.DOP853(rtol=1e-6, atol=1e-6)
+UNTIL, METHOD = 5.0, dr.methods.DOP853(rtol=1e-6, atol=1e-6)
 SINGLE, MANY = 200, 16_384
 ALL = 100_000  # of the figure asked for; its memory is that of a process of its own
-KNOCKS = {"roll_rate": dr.Uniform(-0.5, 0.5), "speed": dr.Uniform(4.5, 6.0)}
+KNOCKS = {"roll_rate": dr.distributions.Uniform(-0.5, 0.5), "speed": dr.distributions.Uniform(4.5, 6.0)}
 
 MEMORY = """
 from pathlib import Path
 import draisine as dr
-knocks = {"roll_rate": dr.Uniform(-0.5, 0.5), "speed": dr.Uniform(4.5, 6.0)}
+knocks = {"roll_rate": dr.distributions.Uniform(-0.5, 0.5), "speed": dr.distributions.Uniform(4.5, 6.0)}
 found = dr.ensemble(dr.gallery.bicycle(), samples=knocks, runs=RUNS, until=5.0, outputs=["lean", "steer"], tolerance=1e-6)
 # the peak since this program began; what getrusage tells includes the parent's before it
 (peak,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
@@ -80,15 +81,15 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
         yield Figure(f"{runs:,} bicycles × 5 s at 1e-6, in a process of their own", seconds, "s")
 
 
-def _ensemble(bike: dr.Model, runs: int, threads: int | None) -> dr.Ensemble:
+def _ensemble(bike: dr.Model, runs: int, threads: int | None) -> Ensemble:
     return dr.ensemble(bike, samples=KNOCKS, runs=runs, until=UNTIL, outputs=["lean", "steer"], method=METHOD, threads=threads)
 
 
-def _rate(found: dr.Ensemble) -> float:
+def _rate(found: Ensemble) -> float:
     return len(found) / found.seconds
 
 
-def _single_runs(bike: dr.Model, drawn: dr.Ensemble) -> tuple[float, float]:
+def _single_runs(bike: dr.Model, drawn: Ensemble) -> tuple[float, float]:
     """Seconds of stepping, and of starts, one run after the other, everything compiled beforehand."""
     equations = dr.derive(bike)
     choices, problem = prepare(equations), StartProblem(equations)
@@ -105,7 +106,7 @@ def _single_runs(bike: dr.Model, drawn: dr.Ensemble) -> tuple[float, float]:
     return stepping, starting
 
 
-def pydy_rates(peer: Peer, drawn: dr.Ensemble, count: int = 20) -> tuple[float, float]:
+def pydy_rates(peer: Peer, drawn: Ensemble, count: int = 20) -> tuple[float, float]:
     """Runs per second of PyDy's right-hand side with `odeint` at the same tolerances and from the same starts: whole, and these
     not counted."""
     from scipy.integrate import odeint
@@ -121,7 +122,7 @@ def pydy_rates(peer: Peer, drawn: dr.Ensemble, count: int = 20) -> tuple[float, 
     return count / (end - begin), count / (end - middle)
 
 
-def _check(bike: dr.Model, drawn: dr.Ensemble) -> float:
+def _check(bike: dr.Model, drawn: Ensemble) -> float:
     """The answers agree before they are timed."""
     worst = 0.0
     for k in range(0, SINGLE, 20):

@@ -27,7 +27,7 @@ LEAST, MOST = 0.930, 0.967  # shares of intervals that hold the truth, of 1,000 
 NOISE = 1e-3  # rad/s, in the stable run
 MASSES = {"iyy_front_wheel": 0.28, "m_fork": 4.0, "m_front_wheel": 3.0}
 GUESS = {"iyy_front_wheel": 0.2, "m_fork": 5.0, "m_front_wheel": 2.5}
-FAST = dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.01))
+FAST = dr.optimal.MultipleShooting(window=0.25, integration=dr.methods.RK4(step=0.01))
 
 
 def figures(peer: Peer | None) -> Iterator[Figure]:
@@ -53,10 +53,10 @@ def limits(sets: int) -> tuple[float, float]:
 
 
 def _tank(sets: int) -> dict[str, float]:
-    def fit(random: np.random.Generator) -> dr.Fit:
+    def fit(random: np.random.Generator) -> dr.estimation.Fit:
         return tank.identify(tank.experiment(1e-3, seed=int(random.integers(2**32))), 1e-3)
 
-    return {f"tank's {n}": s for n, s in dr.coverage(fit, {"theta": tank.THETA}, sets).shares.items()}
+    return {f"tank's {n}": s for n, s in dr.estimation.coverage(fit, {"theta": tank.THETA}, sets).shares.items()}
 
 
 def _stick(sets: int) -> dict[str, float]:
@@ -70,22 +70,25 @@ def _stick(sets: int) -> dict[str, float]:
     law = "-40*angle - 8*rate + 4*sin(3*t) + 3*cos(7*t)"
     run = dr.simulate(stick, 8.0, inputs={"u": law}, start={"angle": 0.1}, parameters=truth, samples=401)
 
-    def fit(random: np.random.Generator) -> dr.Fit:
+    def fit(random: np.random.Generator) -> dr.estimation.Fit:
         log = {"time": run.time, "angle": run["angle"] + 0.002 * random.normal(size=401)}
         log["torque"] = run["u"] + 0.3 * random.normal(size=401)
-        given: dict[str, Any] = {"inputs": {"u": dr.CubicInput("torque", 0.3)}, "method": dr.MultipleShooting(window=0.4)}
+        given: dict[str, Any] = {
+            "inputs": {"u": dr.estimation.CubicInput("torque", 0.3)},
+            "method": dr.optimal.MultipleShooting(window=0.4),
+        }
         return dr.estimate(stick, log, list(truth), {"angle": ("angle", 0.002)}, **given)
 
-    return {f"stick's {n}": s for n, s in dr.coverage(fit, truth, sets).shares.items()}
+    return {f"stick's {n}": s for n, s in dr.estimation.coverage(fit, truth, sets).shares.items()}
 
 
 def _bicycle(sets: int) -> dict[str, float]:
     model, run = equations_of(bicycle.bicycle()), bicycle.ride()
 
-    def fit(random: np.random.Generator) -> dr.Fit:
+    def fit(random: np.random.Generator) -> dr.estimation.Fit:
         return bicycle.identify(bicycle.recorded(run, int(random.integers(2**32))), method=FAST, model=model)
 
-    return {f"bicycle's {n}": s for n, s in dr.coverage(fit, bicycle.TRUTH, sets).shares.items()}
+    return {f"bicycle's {n}": s for n, s in dr.estimation.coverage(fit, bicycle.TRUTH, sets).shares.items()}
 
 
 def _stable() -> float:
@@ -95,7 +98,7 @@ def _stable() -> float:
     data = {"time": run.time} | {n: run[n] + NOISE * random.normal(size=1001) for n in ("roll_rate", "steer_rate")}
     measured = {n: (n, NOISE) for n in ("roll_rate", "steer_rate")}
 
-    def fit() -> dr.Fit:
+    def fit() -> dr.estimation.Fit:
         return dr.estimate(model, data, list(MASSES), measured, guess=GUESS, start=start)
 
     found = fit()
@@ -132,7 +135,7 @@ def _stable_peer(peer: Peer) -> float:
 
 def _sensitivity(model: dr.Equations) -> float:
     names = [q.name for q in model.parameters if q.name != "gravity"]
-    given: dict[str, Any] = {"start": {"speed": 4.6, "roll_rate": 0.5}, "samples": 2, "method": dr.DOP853()}
+    given: dict[str, Any] = {"start": {"speed": 4.6, "roll_rate": 0.5}, "samples": 2, "method": dr.methods.DOP853()}
 
     def plain() -> object:
         return dr.simulate(model, 10.0, **given)

@@ -27,7 +27,7 @@ SLOW = frozenset({"symbrim", "pydy"})  # started once: they take most of the tim
 OURS = """
 import json
 import draisine as dr
-run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.DOP853(rtol=1e-8, atol=1e-8))
+run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.methods.DOP853(rtol=1e-8, atol=1e-8))
 from peers.first_runs import memory
 print(json.dumps({"end": [abs(float(run[name][-1])) for name in ("lean", "steer")], "memory": memory()}))
 """
@@ -112,7 +112,9 @@ def started(found: Reported, arguments: Sequence[str], surroundings: Mapping[str
 
 
 def require_same(end: Sequence[float], arguments: Sequence[str]) -> None:
-    run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.DOP853(rtol=1e-11, atol=1e-11))
+    run = dr.simulate(
+        dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-11)
+    )
     exact = [abs(float(run[name][-1])) for name in ("lean", "steer")]
     if not max(abs(a - b) for a, b in zip(end, exact, strict=True)) < AGREED:
         raise RuntimeError(f"{' '.join(arguments)[:60]} ends at lean and steer {end}, the bicycle at {exact}")

@@ -42,7 +42,7 @@ class Made:
     compile: float
 
 
-def made(model: Model, formulation: dr.Augmented | None = None) -> Made:
+def made(model: Model, formulation: dr.formulations.Augmented | None = None) -> Made:
     model.freeze()
     gc.collect()
     gc.freeze()  # what SymPy has left behind is not walked through again and again while ours is made
@@ -130,7 +130,7 @@ def a_rope(links: int = 64) -> Iterator[Figure]:
     """One long loop; beside it the same with all masses and rows in one matrix, which is solved at every step."""
     ropes = {n: made(hanging_rope(n)) for n in (16, links)}
     yield from growth("links held at both ends", ropes)
-    whole = made(hanging_rope(links), dr.Augmented())
+    whole = made(hanging_rope(links), dr.formulations.Augmented())
     ratio = evaluation(whole) / evaluation(ropes[links])
     yield Figure(f"{links} links held at both ends: times faster to evaluate than solved whole", ratio, "", AtLeast(5))
     off = apart_from_whole(16)
@@ -141,7 +141,7 @@ def a_long_train(count: int = 200) -> Iterator[Figure]:
     bent = {f"hitch{k}": 0.5 * float(np.sin(1.3 * k)) for k in range(1, count + 1)}
     start = {"vehicle_vx": 2.0, "vehicle_heading_rate": 0.2, **bent}
     began = time.perf_counter()
-    run = dr.simulate(trailers(count), 5.0, start=start, method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    run = dr.simulate(trailers(count), 5.0, start=start, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     yield Figure(f"{count} trailers: simulate 5 s at 1e-9, all told", time.perf_counter() - began, "s")
     energy = run["total_energy"]
     yield Figure(f"{count} trailers: energy kept", float(np.abs(energy / energy[0] - 1).max()), "", AtMost(1e-7))

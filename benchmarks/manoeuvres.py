@@ -23,12 +23,12 @@ LOADED = (
     dr.maneuver,
     dr.first_order,
     dr.derive,
-    dr.Collocation,
+    dr.optimal.Collocation,
     dr.gallery.bicycle,
 )
 
 
-def turn(bike: dr.Model) -> dr.OptimalControlProblem:
+def turn(bike: dr.Model) -> dr.optimal.OptimalControlProblem:
     """Source C's turn by π/4 in the least time."""
     return (
         dr.maneuver(bike)
@@ -40,24 +40,26 @@ def turn(bike: dr.Model) -> dr.OptimalControlProblem:
     )
 
 
-def fastest_turn() -> dr.Solution:
-    return turn(dr.gallery.bicycle()).solve(dr.Collocation(intervals=60))
+def fastest_turn() -> dr.optimal.Solution:
+    return turn(dr.gallery.bicycle()).solve(dr.optimal.Collocation(intervals=60))
 
 
-def countersteer() -> dr.Solution:
+def countersteer() -> dr.optimal.Solution:
     """opty's problem: 200 intervals of backward Euler, which is the Radau scheme with one point."""
     stated = dr.maneuver(simple_bicycle(as_printed=True)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
     stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 100).minimize("time")
     stated = stated.bounds(steer_rate=(-STEER_RATE, STEER_RATE), roll_rate=(-ROLL_RATE, ROLL_RATE))
     stated = stated.bounds(lean=(-math.pi / 2, math.pi / 2), steer=(-math.pi / 2, math.pi / 2))
-    return stated.solve(dr.Collocation("radau", 1, 200), guess=dr.Straight(duration=2.0))
+    return stated.solve(dr.optimal.Collocation("radau", 1, 200), guess=dr.guess.LinearGuess(duration=2.0))
 
 
-def nothing_much() -> dr.Solution:
+def nothing_much() -> dr.optimal.Solution:
     """Have the stepping loop compiled, once for a machine."""
     x, u = sp.symbols("x u")
     line = dr.first_order("line", {x: u}, inputs=[u])
-    return dr.maneuver(line).start(x=0).finish(x=1).duration(1).minimize(integral="u**2").solve(dr.Collocation(intervals=3))
+    return (
+        dr.maneuver(line).start(x=0).finish(x=1).duration(1).minimize(integral="u**2").solve(dr.optimal.Collocation(intervals=3))
+    )
 
 
 if __name__ == "__main__":

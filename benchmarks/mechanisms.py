@@ -46,7 +46,7 @@ def _bicycle(peers: bool, pydy: Mapping[str, Peer | None]) -> Iterator[Figure]:
     choices, start = prepare(equations), consistent_start(equations, {"speed": RIDE, "roll_rate": KNOCK}).x
 
     def ours(tolerance: float) -> Solve:
-        method, ends = dr.DOP853(rtol=tolerance, atol=tolerance), np.array([0.0, BICYCLE_RUN])
+        method, ends = dr.methods.DOP853(rtol=tolerance, atol=tolerance), np.array([0.0, BICYCLE_RUN])
         return lambda: _lean_and_steer(equations, integrate(choices, start, BICYCLE_RUN, method=method, samples=ends).states[-1])
 
     derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
@@ -131,7 +131,7 @@ def _our_road(equations: dr.Equations, start: Vector, until: float, coordinates:
     ends, count = np.array([0.0, until]), len(equations.coordinates)
 
     def solve(tolerance: float) -> Vector:
-        run = integrate(choices, start, until, method=dr.DOP853(rtol=tolerance, atol=tolerance), samples=ends)
+        run = integrate(choices, start, until, method=dr.methods.DOP853(rtol=tolerance, atol=tolerance), samples=ends)
         return coordinates @ run.states[-1, :count]
 
     def ready(tolerance: float) -> Solve:

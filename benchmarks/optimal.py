@@ -52,7 +52,9 @@ def _solved(peers: bool) -> Iterator[Figure]:
     yield Figure(f"{new}, from statement to verified solution", first["seconds"], "s", AtMost(10.0))
     if peers:
         plain, given = (
-            casadi_turn.solve(maneuvers.turn(dr.gallery.bicycle()), dr.Collocation(intervals=60), PATIENCE, shortened=short)
+            casadi_turn.solve(
+                maneuvers.turn(dr.gallery.bicycle()), dr.optimal.Collocation(intervals=60), PATIENCE, shortened=short
+            )
             for short in (False, True)
         )
         if best := [one.objective for one in (plain, given) if one.solved]:
@@ -116,7 +118,7 @@ def _opty(backend: str) -> tuple[float, bool, str, float | None]:
 
 def _nodes() -> Iterator[Figure]:
     """Kernels at the nodes of the turn: several nodes at a time on vectors, beside one by one, on one thread."""
-    (_,), (phase,) = build_phases(maneuvers.turn(dr.gallery.bicycle()), [dr.Collocation(intervals=60)])
+    (_,), (phase,) = build_phases(maneuvers.turn(dr.gallery.bicycle()), [dr.optimal.Collocation(intervals=60)])
     formula, rng = phase.node, np.random.default_rng(1)
     for what, program in (("values", formula.value), ("Jacobian", formula.slope), ("Hessian", formula.bend)):
         given = [rng.uniform(0.1, 0.5, (NODES, slot.size)) for slot in program.inputs]
@@ -130,7 +132,7 @@ def _nodes() -> Iterator[Figure]:
 
 def _gradients() -> Iterator[Figure]:
     bike = dr.gallery.bicycle()
-    for what, model in (("reduced", bike), ("with multipliers", dr.derive(bike, formulation=dr.Augmented()))):
+    for what, model in (("reduced", bike), ("with multipliers", dr.derive(bike, formulation=dr.formulations.Augmented()))):
         for controls in (10, 100, 1000):
             forward, gradient = _gradient(model, controls)
             name = f"bicycle {what}: cost and gradient by {controls:,} torques, duration and start, in forward runs"
@@ -141,7 +143,7 @@ def _gradients() -> Iterator[Figure]:
 def _gradient(model: dr.Model | dr.Equations, controls: int) -> tuple[float, float]:
     """Seconds of the processor for a run of 1.5 s, and for one with the gradient of its cost by two torques in pieces."""
     pieces = controls // 2
-    method = dr.Adjoint(pieces, steps=STEPS // pieces)
+    method = dr.optimal.Adjoint(pieces, steps=STEPS // pieces)
     stated = dr.maneuver(model).start(speed=8).controls("steer_torque", "pedal_torque")
     stated = stated.minimize(integral="steer_torque**2", final="heading")
     (poser,), (phase,) = build_phases(stated, [method])

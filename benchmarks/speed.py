@@ -30,7 +30,7 @@ from peers import casadi_bicycle, pydy_bicycle
 from peers.pydy_bicycle import Peer
 
 FREE_RUN = {"speed": 4.6, "roll_rate": 0.5}
-METHOD = dr.DOP853(rtol=1e-8, atol=1e-8)
+METHOD = dr.methods.DOP853(rtol=1e-8, atol=1e-8)
 HERE = Path(__file__).parent
 
 REPEATED = 500  # calls of a kernel at one state, in one reading of the clock
@@ -56,10 +56,10 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     """`peer` is PyDy as it comes; `quickest` has its fastest setting that works on this bicycle, told for information."""
     equations = dr.derive(dr.gallery.model("bicycle"))
 
-    counts = dr.operation_counts(equations).final
+    counts = dr.codegen.operation_counts(equations).final
     yield Figure("state derivative: operations", counts.per_evaluation, "", AtMost(1000))
     yield Figure("state derivative: operations once per run, by parameters alone", counts.per_run)
-    sliding = dr.operation_counts(dr.gallery.model("sliding_bicycle")).final
+    sliding = dr.codegen.operation_counts(dr.gallery.model("sliding_bicycle")).final
     yield Figure("bicycle that slides: operations once per evaluation", sliding.per_evaluation)
     yield Figure("bicycle that slides: operations in each round of Newton's method", sliding.per_iteration)
     yield from beside_casadi(equations, peer is not None)
@@ -196,7 +196,7 @@ def _interpreted(plain: casadi_bicycle.Bicycle) -> Callable[[], object]:
 def apart(plain: casadi_bicycle.Bicycle) -> float:
     """By how much lean and steer differ after two seconds of free run."""
     end = casadi_bicycle.free_run(plain, casadi_bicycle.upright(plain, FREE_RUN["speed"], FREE_RUN["roll_rate"]), 2.0)
-    ours = dr.simulate(dr.gallery.model("bicycle"), 2.0, start=FREE_RUN, method=dr.DOP853(rtol=1e-11, atol=1e-11)).final
+    ours = dr.simulate(dr.gallery.model("bicycle"), 2.0, start=FREE_RUN, method=dr.methods.DOP853(rtol=1e-11, atol=1e-11)).final
     places = {name: casadi_bicycle.COORDINATES.index(name) for name in ("lean", "steer")}
     return max(abs(float(ours[name]) - float(end[place])) for name, place in places.items())
 

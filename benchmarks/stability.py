@@ -17,7 +17,8 @@ def figures() -> Iterator[Figure]:
     over = {"speed": (0, 10, 1000), "trail": (0.0, 0.2, 1000)}
     for growth, what in ((False, "by Routh's table"), (True, "with eigenvalues")):
         seconds = _best(
-            2, lambda growth=growth: _timed(lambda: dr.stability_map(bike, over, states=("lean", "steer"), growth=growth))
+            2,
+            lambda growth=growth: _timed(lambda: dr.stability.stability_map(bike, over, states=("lean", "steer"), growth=growth)),
         )
         yield Figure(f"stability map of 1,000 × 1,000 bicycles {what}", seconds, "s", None if growth else AtMost(10.0))
     critical = dr.modes(bike, speed=np.linspace(0, 10, 41), states=("lean", "steer")).critical()

@@ -96,7 +96,7 @@ def test_wrong_arguments_are_no_errors_of_the_model():
         lambda: dr.modes(bike, sped=[1.0, 2.0]),
         lambda: dr.steady(bike, {"speed": float("nan")}),
         lambda: dr.simulate(bike, 0.0),
-        lambda: dr.RK4(step=-1.0),
+        lambda: dr.methods.RK4(step=-1.0),
     ):
         with pytest.raises(dr.errors.ArgumentError) as refused:
             call()

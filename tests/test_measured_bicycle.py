@@ -21,18 +21,18 @@ SPEEDS = np.linspace(0, 10, 101)
 
 
 @pytest.fixture(scope="module")
-def browser() -> dr.MeasuredBicycle:
-    return dr.read_bicycle(BROWSER)
+def browser() -> dr.bicycle.MeasuredBicycle:
+    return dr.bicycle.read_bicycle(BROWSER)
 
 
 @pytest.fixture(scope="module")
-def found(browser: dr.MeasuredBicycle) -> UncertainModes:
+def found(browser: dr.bicycle.MeasuredBicycle) -> UncertainModes:
     with pytest.warns(UserWarning, match=r"iyy_frame = 1\.3164 .* impossible for a rigid body .* 1\.2864 is used"):
         return browser.modes(SPEEDS, samples=1500)
 
 
 def test_the_benchmark_file_is_the_gallerys_bicycle() -> None:
-    read = dr.read_bicycle(BENCHMARK)
+    read = dr.bicycle.read_bicycle(BENCHMARK)
     assert read.name == "Benchmark" and not read.deviations and read.text.others == {"IRzz": 0.0603, "yB": 0.0, "v": 5.0}
     gallery = {p.name: p.default for p in dr.gallery.bicycle().freeze().parameters}
     assert read.parameters == pytest.approx(gallery, rel=1e-15)
@@ -43,7 +43,7 @@ def test_the_benchmark_file_is_the_gallerys_bicycle() -> None:
         np.testing.assert_allclose(np.sort_complex(table.eigenvalues[int(float(v))]), wanted, rtol=0, atol=1e-11)
 
 
-def test_values_and_deviations_come_in_our_axes(browser: dr.MeasuredBicycle) -> None:
+def test_values_and_deviations_come_in_our_axes(browser: dr.bicycle.MeasuredBicycle) -> None:
     p, sigma = browser.parameters, browser.deviations
     assert (p["z_frame"], p["ixz_frame"], p["ixz_fork"], p["x_fork"]) == (0.538, 0.1163, 0.0720, 0.867)
     assert len(sigma) == 26 and sigma["z_frame"] == 0.00265022978777 and sigma["steer_axis_tilt"] == 0.00349065850399
@@ -56,12 +56,12 @@ def test_several_values_are_averaged_as_independent_ones() -> None:
     assert parse_text(text.replace("3.9+/-0.3, 4.1 +/- 0.4", "(4.2±0.1)e-01")).deviations["mH"] == pytest.approx(0.01)
 
 
-def test_what_is_written_reads_back_to_the_last_digit(browser: dr.MeasuredBicycle, tmp_path: Path) -> None:
+def test_what_is_written_reads_back_to_the_last_digit(browser: dr.bicycle.MeasuredBicycle, tmp_path: Path) -> None:
     browser.write(tmp_path / "BrowserBenchmark.txt")
-    assert dr.read_bicycle(tmp_path / "BrowserBenchmark.txt") == browser
-    mine = dr.MeasuredBicycle.of("Mine", {"trail": 0.07, "z_fork": 0.71}, {"z_fork": 0.01})
+    assert dr.bicycle.read_bicycle(tmp_path / "BrowserBenchmark.txt") == browser
+    mine = dr.bicycle.MeasuredBicycle.of("Mine", {"trail": 0.07, "z_fork": 0.71}, {"z_fork": 0.01})
     mine.write(tmp_path / "mine.txt")
-    again = dr.read_bicycle(tmp_path / "mine.txt")
+    again = dr.bicycle.read_bicycle(tmp_path / "mine.txt")
     assert again.parameters == mine.parameters and again.deviations == {"z_fork": 0.01} and again.text.values["zH"] == -0.71
 
 
@@ -98,26 +98,26 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, said: str) -> 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"absent\.txt: cannot be read"):
-        dr.read_bicycle(tmp_path / "absent.txt")
+        dr.bicycle.read_bicycle(tmp_path / "absent.txt")
     (tmp_path / "latin.txt").write_bytes(b"w = 1.02\nc = \xb1")
     with pytest.raises(ModelError, match=r"latin\.txt, line 2: not UTF-8 text"):
-        dr.read_bicycle(tmp_path / "latin.txt")
+        dr.bicycle.read_bicycle(tmp_path / "latin.txt")
     with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial'"):
-        dr.MeasuredBicycle.of("Mine", {"trial": 0.1})
+        dr.bicycle.MeasuredBicycle.of("Mine", {"trial": 0.1})
 
 
 def test_a_wheel_no_body_has_is_refused() -> None:
     text = BENCHMARK.read_text().replace("IFyy = 0.28", "IFyy = 0.5")
     with pytest.raises(dr.errors.ModelError, match=r"'front_wheel': principal moments .* triangle inequality"):
-        dr.MeasuredBicycle("wrong", parse_text(text)).model()
+        dr.bicycle.MeasuredBicycle("wrong", parse_text(text)).model()
 
 
 @pytest.mark.filterwarnings("ignore:Browser")
-def test_jacobian_are_those_of_the_eigenvalues(browser: dr.MeasuredBicycle) -> None:
+def test_jacobian_are_those_of_the_eigenvalues(browser: dr.bicycle.MeasuredBicycle) -> None:
     """Against central differences of eigenvalues of the whole model, one uncertain parameter at a time."""
     model, at = dr.derive(browser.model(), work=False), [2.5, 5.0, 9.0]
     for name in ("trail", "steer_axis_tilt", "x_fork", "iyy_front_wheel", "gravity", "ixz_frame"):
-        linear = dr.uncertainty(model, {name: 1.0}, at)
+        linear = dr.bicycle.uncertainty(model, {name: 1.0}, at)
         step = 1e-4 * abs(browser.parameters[name])
         ahead, behind = (
             dr.modes(model, speed=at, parameters={name: browser.parameters[name] + s}, states=("lean", "steer")).eigenvalues
@@ -131,7 +131,7 @@ def test_jacobian_are_those_of_the_eigenvalues(browser: dr.MeasuredBicycle) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Browser")
-def test_shares_are_the_critical_speeds_gradient(browser: dr.MeasuredBicycle, found: UncertainModes) -> None:
+def test_shares_are_the_critical_speeds_gradient(browser: dr.bicycle.MeasuredBicycle, found: UncertainModes) -> None:
     """Against the values solved for anew at shifted parameters; weave, capsize and a double root."""
     model, speeds = dr.derive(browser.model(), work=False), np.linspace(0, 10, 101)
     name, sigma = "trail", browser.deviations["trail"]
@@ -167,15 +167,15 @@ def test_the_browsers_speeds(found: UncertainModes) -> None:
 def test_wrong_deviations_are_refused() -> None:
     bike = dr.gallery.bicycle()
     with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial'"):
-        dr.uncertainty(bike, {"trial": 0.1}, [5.0])
+        dr.bicycle.uncertainty(bike, {"trial": 0.1}, [5.0])
     with pytest.raises(dr.errors.ArgumentError, match="standard deviation of 'trail' is -1"):
-        dr.uncertainty(bike, {"trail": -1.0}, [5.0])
+        dr.bicycle.uncertainty(bike, {"trail": -1.0}, [5.0])
     with pytest.raises(dr.errors.ArgumentError, match="samples=3 are too few"):
-        dr.uncertainty(bike, {"trail": 0.1}, [5.0], samples=3)
+        dr.bicycle.uncertainty(bike, {"trail": 0.1}, [5.0], samples=3)
 
 
 @pytest.mark.filterwarnings("ignore:Browser")
-def test_the_figure_has_bands(browser: dr.MeasuredBicycle) -> None:
+def test_the_figure_has_bands(browser: dr.bicycle.MeasuredBicycle) -> None:
     axes = browser.figure(np.linspace(0, 10, 21)).axes[0]
     assert len(axes.collections) >= 5
 

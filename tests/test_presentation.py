@@ -34,7 +34,7 @@ def hostile() -> Model:
 
 
 def test_a_page_holds_everything(tmp_path):
-    (path,) = dr.write_equations(dr.gallery.bicycle(), tmp_path / "bicycle.html", at={"steer": 0.3})
+    (path,) = dr.view.write_equations(dr.gallery.bicycle(), tmp_path / "bicycle.html", at={"steer": 0.3})
     page = path.read_text(encoding="utf-8")
     picture = page[page.index("<svg") : page.index("</svg>") + 6]
     ElementTree.fromstring(picture)
@@ -49,24 +49,24 @@ def test_a_page_holds_everything(tmp_path):
 
 
 def test_markdown_and_latex_have_the_picture_beside_them(tmp_path):
-    paths = dr.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "my sleigh.md")
+    paths = dr.view.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "my sleigh.md")
     assert [p.name for p in paths] == ["my sleigh.md", "my-sleigh-picture.svg"]
     assert "![chaplygin_sleigh](my-sleigh-picture.svg)" in paths[0].read_text(encoding="utf-8")
     assert paths[1].read_text(encoding="utf-8").startswith("<svg")
-    paths = dr.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "sleigh.tex")
+    paths = dr.view.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "sleigh.tex")
     assert r"\includegraphics[width=\linewidth]{sleigh-picture.pdf}" in paths[0].read_text(encoding="utf-8")
     assert paths[1].read_bytes().startswith(b"%PDF")
-    assert dr.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "bare.tex", picture=False) == [tmp_path / "bare.tex"]
+    assert dr.view.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "bare.tex", picture=False) == [tmp_path / "bare.tex"]
 
 
 def test_typed_equations_say_why_there_is_no_picture(tmp_path):
     for suffix in ("md", "tex", "html"):
-        (path,) = dr.write_equations(dr.gallery.model("double_pendulum"), tmp_path / f"pendulum.{suffix}")
+        (path,) = dr.view.write_equations(dr.gallery.model("double_pendulum"), tmp_path / f"pendulum.{suffix}")
         assert "no picture: the model is given as formulas" in path.read_text(encoding="utf-8")
 
 
 def test_small_systems_have_their_matrices(tmp_path):
-    (page,) = dr.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "sleigh.html")
+    (page,) = dr.view.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "sleigh.html")
     text = page.read_text(encoding="utf-8")
     matrices = text[text.index("<h2>Matrices</h2>") : text.index("<h2>Listing</h2>")]
     formulas = re.findall(r"<math>.*?</math>", matrices)
@@ -91,7 +91,7 @@ def test_hostile_texts_stay_texts(tmp_path):
     assert (
         r"\textbackslash{}input\{/etc/passwd\} 50\%" in text and "[U+2603]" in text and "Łódź" in text and r"$\ddot{q}$" in text
     )
-    (path,) = dr.write_equations(hostile(), tmp_path / "sled.html")
+    (path,) = dr.view.write_equations(hostile(), tmp_path / "sled.html")
     page = path.read_text(encoding="utf-8")
     assert "<b>" not in page and "&lt;b&gt;" in page
     assert read_markdown(TEXTS["md"](document(hostile())))
@@ -126,7 +126,7 @@ def test_pdf(tmp_path):
     if not any(shutil.which(engine) for engine in ENGINES):
         pytest.skip(f"none of {', '.join(ENGINES)} is installed: the source is checked, but not set")
     for model in (dr.gallery.chaplygin_sleigh(), hostile(), dr.gallery.model("spherical_pendulum")):
-        (path,) = dr.write_equations(model, tmp_path / f"{model.name}.pdf")
+        (path,) = dr.view.write_equations(model, tmp_path / f"{model.name}.pdf")
         content = path.read_bytes()
         assert content.startswith(b"%PDF") and content.rstrip().endswith(b"%%EOF") and len(content) > 20_000
 

@@ -21,11 +21,11 @@ def bike():
 
 @pytest.fixture(scope="module")
 def fine(bike):
-    return dr.simulate(bike, 5.0, start=FREE, method=dr.DOP853(rtol=1e-12, atol=1e-14))
+    return dr.simulate(bike, 5.0, start=FREE, method=dr.methods.DOP853(rtol=1e-12, atol=1e-14))
 
 
 def test_free_run_of_a_minute_keeps_energy_and_contact(bike):
-    run = dr.simulate(bike, 60.0, start=FREE, method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(bike, 60.0, start=FREE, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     assert run.status.kind == Ending.FINISHED
     assert run.energy_drift < 1e-9
     assert run.constraint_residual["holonomic"] < 1e-9
@@ -44,7 +44,7 @@ def test_an_hour_does_not_sink_into_the_ground(bike):
 
 @pytest.mark.parametrize(
     ("method", "order"),
-    [(lambda h: dr.RK4(step=h), 4), (lambda h: dr.PredictorCorrector(step=h), 5)],
+    [(lambda h: dr.methods.RK4(step=h), 4), (lambda h: dr.methods.PredictorCorrector(step=h), 5)],
     ids=["rk4", "predictor-corrector"],
 )
 def test_fixed_step_methods_reach_the_same_state_at_their_order(bike, fine, method, order):
@@ -68,7 +68,7 @@ def test_falling_over_stops_the_run(bike):
 def test_user_events_are_found(bike):
     crossing = dr.Event("upright", "lean", action="record")
     stop = dr.Event("turned", "heading + 0.25", action="stop", direction=1, description="heading passed -0.25 rad")
-    run = dr.simulate(bike, 5.0, start=FREE, events=[crossing, stop], method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(bike, 5.0, start=FREE, events=[crossing, stop], method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     assert run.status.kind == Ending.EVENT and "heading passed" in run.status.message
     last = run.events[-1]
     assert last.name == "turned"
@@ -76,9 +76,11 @@ def test_user_events_are_found(bike):
     assert run["heading"][-1] == pytest.approx(-0.25, abs=1e-9)
     assert [e.name for e in run.events].count("upright") >= 1
     for event in run.events[:-1]:
-        near = dr.simulate(bike, 5.0, start=FREE, samples=[0.0, event.time, 5.0], method=dr.DOP853(rtol=1e-10, atol=1e-12))
+        near = dr.simulate(
+            bike, 5.0, start=FREE, samples=[0.0, event.time, 5.0], method=dr.methods.DOP853(rtol=1e-10, atol=1e-12)
+        )
         assert abs(near["lean"][1]) < 1e-9
-    plain = dr.simulate(bike, 5.0, start=FREE, samples=[0.0, last.time, 5.0], method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    plain = dr.simulate(bike, 5.0, start=FREE, samples=[0.0, last.time, 5.0], method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     assert plain["heading"][1] == pytest.approx(-0.25, abs=1e-9)
 
 
@@ -86,13 +88,16 @@ def test_three_ways_to_write_one_law(bike):
     start = {"speed": 6.0}
     compiled = dr.simulate(bike, 2.0, start=start, inputs={"steer_torque": "0.5 - steer_rate + 0.1*lean"})
     stage = dr.simulate(
-        bike, 2.0, start=start, control=dr.EveryStage(lambda t, x: {"steer_torque": 0.5 - x["steer_rate"] + 0.1 * x["lean"]})
+        bike,
+        2.0,
+        start=start,
+        control=dr.control.EveryStage(lambda t, x: {"steer_torque": 0.5 - x["steer_rate"] + 0.1 * x["lean"]}),
     )
     sampled = dr.simulate(
         bike,
         2.0,
         start=start,
-        control=dr.Sampled(lambda t, x: {"steer_torque": 0.5 - x["steer_rate"] + 0.1 * x["lean"]}, rate=2000),
+        control=dr.control.Sampled(lambda t, x: {"steer_torque": 0.5 - x["steer_rate"] + 0.1 * x["lean"]}, rate=2000),
     )
     assert stage["lean"][-1] == pytest.approx(compiled["lean"][-1], abs=1e-8)
     assert sampled["lean"][-1] == pytest.approx(compiled["lean"][-1], abs=2e-3)
@@ -117,7 +122,7 @@ def test_poor_choice_is_switched_and_the_motion_is_the_same():
     law = {"steer_torque": "60*(1.8*min(t, 1) - steer) - 5*steer_rate"}
     good, poor = dr.gallery.bicycle(), dr.gallery.bicycle()
     poor.independent("frame_wx", "steer_rate", "rear_wheel_spin")
-    method = dr.DOP853(rtol=1e-10, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
     expected = dr.simulate(good, 1.2, start={"speed": 0.5}, inputs=law, method=method)
     run = dr.simulate(poor, 1.2, start={"speed": 0.5}, inputs=law, method=method)
     assert len(run.segments) > 1
@@ -140,7 +145,9 @@ def test_changing_a_parameter_does_not_derive_or_compile_again(bike, monkeypatch
     assert run.parameters["m_frame"] == 60.0
 
 
-@pytest.mark.parametrize("method", [dr.DOP853(), dr.DOP853(rtol=1e-5, atol=1e-7), dr.DOP853(rtol=1e-11, atol=1e-13)])
+@pytest.mark.parametrize(
+    "method", [dr.methods.DOP853(), dr.methods.DOP853(rtol=1e-5, atol=1e-7), dr.methods.DOP853(rtol=1e-11, atol=1e-13)]
+)
 def test_a_coin_that_falls_flat_ends_singular_and_names_the_wheel(method):
     """At rest it falls straight over; lying flat its lowest point is anywhere, and nothing after that means anything."""
     m = dr.Model("coin")
@@ -209,7 +216,7 @@ def test_compile_sympy_matrix():
     import sympy as sp
 
     x, y = sp.symbols("x y")
-    f = dr.compile(sp.Matrix([[sp.sin(x) * y, x**2], [1, sp.sqrt(y)]]), [x, y])
+    f = dr.codegen.compile(sp.Matrix([[sp.sin(x) * y, x**2], [1, sp.sqrt(y)]]), [x, y])
     assert f(0.3, 4.0)[0] == pytest.approx(np.array([[np.sin(0.3) * 4.0, 0.09], [1.0, 2.0]]), rel=1e-15)
 
 

@@ -33,7 +33,9 @@ class Plain:
         return self.set_up + self.solve
 
 
-def solve(stated: dr.OptimalControlProblem, scheme: dr.Collocation, most: float, shortened: bool = False) -> Plain:
+def solve(
+    stated: dr.optimal.OptimalControlProblem, scheme: dr.optimal.Collocation, most: float, shortened: bool = False
+) -> Plain:
     """A maneuver of one phase in the least time from a fixed start, with explicit equations; `most` seconds."""
     (phase,) = build_phases(stated, [scheme])[1]
     if not shortened:

@@ -81,7 +81,7 @@ def _entries(name: str, printed: Sequence[Sequence[str]], ours: Any) -> list[Fig
 
 
 def meijaard_matrices() -> list[Figure]:
-    found = dr.whipple_matrices(dr.gallery.bicycle()).z_down()
+    found = dr.bicycle.whipple_matrices(dr.gallery.bicycle()).z_down()
     printed = reference("meijaard2007")["matrices"]
     titles = {"M": "M", "C1": "C₁", "K0": "K₀", "K2": "K₂"}
     return [figure for key, title in titles.items() for figure in _entries(title, printed[key], getattr(found, key))]
@@ -127,7 +127,7 @@ def meijaard_forces() -> list[Figure]:
 
 
 def schwab_matrices() -> list[Figure]:
-    found = dr.whipple_matrices(dr.gallery.schwab_bicycle()).z_down()
+    found = dr.bicycle.whipple_matrices(dr.gallery.schwab_bicycle()).z_down()
     ours = {
         "M": ("M", found.M),
         "C1": ("C₁", found.C1),
@@ -151,7 +151,7 @@ def mauny() -> list[Figure]:
 
     bike = dr.gallery.bicycle()
     equations = dr.derive(bike)
-    free = dr.simulate(bike, 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.PredictorCorrector(0.005))
+    free = dr.simulate(bike, 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.methods.PredictorCorrector(0.005))
     law = TurnLaw()
     inputs = {"steer_torque": law.steer_torque(), "pedal_torque": law.pedal_torque()}
     turn = dr.simulate(bike, 6.0, start={"speed": 6.0}, inputs=inputs)
@@ -183,7 +183,7 @@ def delebecque() -> list[Figure]:
 def thomsen() -> list[Figure]:
     from draisine.gallery.entries.three_body import PERIOD, three_body
 
-    exact = dr.DOP853(rtol=1e-14, atol=1e-15)
+    exact = dr.methods.DOP853(rtol=1e-14, atol=1e-15)
     orbit = dr.simulate(three_body(), PERIOD, method=exact, samples=2)
     descent = dr.simulate(dr.gallery.shuttle(), 0.1)
     outlet = 1 / math.sqrt(2 * 9.81)
@@ -235,7 +235,9 @@ def _height() -> float:
 
 def _sleigh() -> tuple[str, float]:
     """A sleigh thrown backwards, after long: v = √(v₀² + J² ω₀²), J² = a² + k²."""
-    run = dr.simulate(dr.gallery.chaplygin_sleigh(), 40.0, start={"speed": -1.0, "turn_rate": 0.5}, method=dr.DOP853(rtol=1e-12))
+    run = dr.simulate(
+        dr.gallery.chaplygin_sleigh(), 40.0, start={"speed": -1.0, "turn_rate": 0.5}, method=dr.methods.DOP853(rtol=1e-12)
+    )
     return f"{math.sqrt(1.0 + (0.25**2 + 0.35**2) * 0.25):.10f}", float(run["speed"][-1])
 
 

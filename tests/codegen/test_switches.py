@@ -114,7 +114,7 @@ def test_a_switch_changes_the_code_and_the_key_of_the_cache():
     both = [compile(program, passes=passes)(0.5)[0] for passes in (ALL, Passes(sincos=False))]
     assert_allclose(both, [[np.sin(0.5), np.cos(0.5)]] * 2, rtol=1e-15)
     assert len({passes.key for passes in SETS.values()}) == len(SETS)
-    assert np.array_equal(dr.compile(program, passes=dr.Passes(cse=False))(0.5)[0], both[0])
+    assert np.array_equal(dr.codegen.compile(program, passes=dr.codegen.Passes(cse=False))(0.5)[0], both[0])
 
 
 def test_operations_pass_by_pass(cases: dict[str, Case]):

@@ -33,7 +33,7 @@ def bounded_angle(t: float) -> float:
 
 
 def test_noncausal_integral():
-    run = dr.follow(inverted(), {"there": "x = exp(-(t - 5)^2)"}, ["f"], 10.0, samples=41)
+    run = dr.control.follow(inverted(), {"there": "x = exp(-(t - 5)^2)"}, ["f"], 10.0, samples=41)
     t = run.time
     known = np.array([bounded_angle(s) for s in t])
     assert "bounded" in run.status.message and not run.status.warnings
@@ -45,13 +45,17 @@ def test_noncausal_integral():
 
 def test_forward_it_runs_away():
     path = {"there": "x = exp(-(t - 5)^2)"}
-    run = dr.follow(inverted(), path, ["f"], 10.0, start={"angle": 0.0, "turn": 0.0}, solution=dr.Forward(), samples=11)
+    run = dr.control.follow(
+        inverted(), path, ["f"], 10.0, start={"angle": 0.0, "turn": 0.0}, solution=dr.control.Forward(), samples=11
+    )
     assert abs(run["angle"][-1]) > 1e3
 
 
 def test_what_the_end_does_decays_backwards():
     path = {"there": "x = 0.1*sin(2*t)"}  # nothing is at rest at the end
-    short, longer = (dr.follow(inverted(), path, ["f"], 5.0, solution=dr.Bounded(beyond=b), samples=51) for b in (0.0, 4.0))
+    short, longer = (
+        dr.control.follow(inverted(), path, ["f"], 5.0, solution=dr.control.Bounded(beyond=b), samples=51) for b in (0.0, 4.0)
+    )
     apart = np.abs(short["angle"] - longer["angle"])
     known = -0.1 * 4 * np.sin(2 * short.time) / (4 + RATE**2) / LENGTH  # θ̈ − λ²θ = −ẍ/l
     assert apart[-1] > 1e-3
@@ -64,7 +68,8 @@ def test_what_the_end_does_decays_backwards():
 def test_two_descriptions_of_a_cart_and_pole():
     path = {"there": "cart = 0.4*tanh(2*(t - 3))"}
     first, second = (
-        dr.follow(model, path, ["push"], 6.0, samples=61) for model in (dr.gallery.cart_pole(), dr.gallery.cart_pole_graph())
+        dr.control.follow(model, path, ["push"], 6.0, samples=61)
+        for model in (dr.gallery.cart_pole(), dr.gallery.cart_pole_graph())
     )
     assert np.abs(first["pole"]).max() > 0.05
     for name in ("pole", "push", "pole_rate"):
@@ -75,16 +80,16 @@ def test_two_descriptions_of_a_cart_and_pole():
 def test_nothing_grows_nothing_to_bound():
     hanging = {"pole": math.pi}
     path = {"there": "cart = 0.1*sin(t)"}
-    run = dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging)
+    run = dr.control.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging)
     assert "bounded" not in run.status.message
     with pytest.raises(dr.errors.ArgumentError, match="no deviation grows on this path"):
-        dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging, solution=dr.Bounded())
+        dr.control.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging, solution=dr.control.Bounded())
 
 
 def test_what_a_straight_line_leaves_of_the_bicycle():
     """With the rear contact on a line lean obeys M_φφ φ̈ + g K_φφ φ = 0 (Meijaard et al. 2007), and v δ + c δ̇ = 0."""
     path = {"pace": "rear_wheel_contact_x = 5*t", "line": "rear_wheel_contact_y = 0"}
-    problem = dr.on_path(dr.gallery.bicycle(), path, ["steer_torque", "pedal_torque"])
+    problem = dr.control.on_path(dr.gallery.bicycle(), path, ["steer_torque", "pedal_torque"])
     found = ZeroDynamics(problem.equations, problem.inputs, problem.p).split(0.0, problem.x, 0.0).eigenvalues
     lean = math.sqrt(9.81 * 80.95 / 80.81722)
     assert (problem.index, problem.degrees) == (4, {"pace": 2, "line": 3})
@@ -102,7 +107,7 @@ def test_a_circle_is_a_steady_turn():
     }
     bike, torques = dr.gallery.bicycle(), ("steer_torque", "pedal_torque")
     # what is left of both ends dies away as exp(−3.1 t): 1e-6 rad/s in the middle of 6 s, 1e-10 in that of 12 s
-    run = dr.follow(bike, path, torques, 12.0, start={"lean": -0.1668, "steer": 0.0704}, samples=13)
+    run = dr.control.follow(bike, path, torques, 12.0, start={"lean": -0.1668, "steer": 0.0704}, samples=13)
     middle = 6
     turn = dr.steady(bike, {"speed": float(run["speed"][middle]), "lean": float(run["lean"][middle])}, free=torques)
     assert run["lean"][middle] < -0.16  # into the turn, by about v²/(g R)

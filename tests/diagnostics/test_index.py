@@ -14,7 +14,7 @@ from draisine.dynamics.dae.as_dae import as_dae
 @pytest.mark.parametrize("name", ["simple_pendulum", "spherical_pendulum", "cartesian_double_pendulum"])
 def test_against_derivative_arrays(name):
     model = dr.gallery.model(name)
-    ours, theirs = dr.diagnose(model).index, dr.index_of(as_dae(model))
+    ours, theirs = dr.diagnose(model).index, dr.dae.index_of(as_dae(model))
     assert (ours.structural, ours.differential, ours.perturbation) == (3, 3, 3)
     assert theirs.differential == 3
     assert (ours.structural, ours.freedoms) == (theirs.structural, theirs.freedoms)
@@ -24,7 +24,7 @@ def test_against_derivative_arrays(name):
 def test_against_derivative_arrays_with_velocity_constraints():
     """Chaplygin's sleigh and the upright coin: index 2."""
     for model in (dr.gallery.chaplygin_sleigh(), vertical_coin()):
-        ours, theirs = dr.diagnose(model).index, dr.index_of(as_dae(model))
+        ours, theirs = dr.diagnose(model).index, dr.dae.index_of(as_dae(model))
         assert ours.differential == theirs.differential == 2
         assert ours.freedoms == theirs.freedoms
         assert ours.structural == theirs.structural

@@ -141,13 +141,13 @@ def sliding_coin(law) -> Model:
 
 def test_coin_that_slides_has_no_way_beyond_flat():
     """Treated whole its equations have no word for it: the contact point jumps, and there is no way on."""
-    found = dr.diagnose(sliding_coin(dr.Coulomb(0.5)), {"coin_vx": 2.0, "coin_wy": 10.0})
+    found = dr.diagnose(sliding_coin(dr.contact.Coulomb(0.5)), {"coin_vx": 2.0, "coin_wy": 10.0})
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (5, 5)
     assert places(found, SingularityKind.END, "coin_lean") == pytest.approx([-np.pi / 2, np.pi / 2], abs=1e-3)
 
 
 def test_slips_that_lag_are_no_positions():
-    found = dr.diagnose(sliding_coin(dr.LinearTire(100.0, 0.1)), {"coin_vx": 2.0, "coin_wy": 10.0})
+    found = dr.diagnose(sliding_coin(dr.contact.LinearTire(100.0, 0.1)), {"coin_vx": 2.0, "coin_wy": 10.0})
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (5, 5)
     assert found.index.freedoms == 12  # two slips besides
     assert not [name for name in found.followed if "lag" in name]

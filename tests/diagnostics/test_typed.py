@@ -39,14 +39,16 @@ def test_first_order_system():
 def test_semi_explicit_system():
     x, y, vx, vy, pull = sp.symbols("x y vx vy pull")
     rates = {x: vx, y: vy, vx: -x * pull, vy: -y * pull - 10}
-    e = dr.semi_explicit("pendulum", rates, unknowns=[pull], constraints={"length": x**2 + y**2 - 1}, start={x: 0.6, y: -0.8})
+    e = dr.symbolic.semi_explicit(
+        "pendulum", rates, unknowns=[pull], constraints={"length": x**2 + y**2 - 1}, start={x: 0.6, y: -0.8}
+    )
     found = dr.diagnose(e)
     assert (found.index.structural, found.index.differential, found.index.perturbation) == (3, 3, 3)
     assert found.freedoms_of_position == 2
     assert "length" in found.constraints
     assert any("'length' differentiated once" in line for line in found.sections["index"])
     assert "reduce_index" in found.notes[0]
-    lowered = dr.diagnose(dr.reduce_index(e))
+    lowered = dr.diagnose(dr.dae.reduce_index(e))
     assert lowered.freedoms_of_position == 2
     assert "index was reduced" in lowered.notes[0]
 

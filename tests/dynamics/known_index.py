@@ -14,7 +14,7 @@ t = sp.Symbol("t")
 def pendulum() -> dr.Equations:
     """Index 3, by hand, with gravity 10 and length 1."""
     x, y, vx, vy, pull = sp.symbols("x y vx vy pull")
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "pendulum",
         {x: vx, y: vy, vx: -x * pull, vy: -y * pull - 10},
         constraints={"length": x**2 + y**2 - 1},
@@ -28,7 +28,7 @@ def hessenberg(index: int) -> dr.Equations:
     states, z = sp.symbols(f"x1:{index}"), sp.Symbol("z")
     follow = [*states[1:], z]
     rates = {x: sp.sin(other) + other + x**2 / 5 for x, other in zip(states, follow, strict=True)}
-    return dr.semi_explicit("hessenberg", rates, constraints={"held": _held(states)}, unknowns=[z])
+    return dr.symbolic.semi_explicit("hessenberg", rates, constraints={"held": _held(states)}, unknowns=[z])
 
 
 def _held(states: tuple[sp.Symbol, ...]) -> sp.Expr:
@@ -49,7 +49,7 @@ def kronecker(index: int, seed: int = 0, slow: int = 2) -> tuple[dr.Equations, n
     rows = {
         f"row{i}": sum(int(e[i, j]) * y[j].diff() + int(a[i, j]) * y[j] for j in range(n)) - sp.sin((i + 1) * t) for i in range(n)
     }
-    return dr.implicit("kronecker", rows, y), e, a
+    return dr.symbolic.implicit("kronecker", rows, y), e, a
 
 
 def reissig() -> dr.Equations:
@@ -62,7 +62,7 @@ def reissig() -> dr.Equations:
         "d": x4.diff() + x5.diff() + x4,
         "e": x5 - sp.cos(t),
     }
-    return dr.implicit("reissig", rows, x)
+    return dr.symbolic.implicit("reissig", rows, x)
 
 
 def robot() -> dr.Equations:
@@ -78,7 +78,7 @@ def robot() -> dr.Equations:
     first = common + spring * (a + 2 * b) + a * (u1 - u2)
     second = -common + spring * (1 - 3 * a - 2 * b) - a * u1 + (a + 1) * u2
     third = -common + spring * (a - 9 * b) - 2 * v1**2 * c - d * (v1 + v3) ** 2 - (a + b) * (u1 - u2)
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "robot",
         {x1: v1, x2: v2, x3: v3, v1: first, v2: second, v3: third},
         constraints={

@@ -21,7 +21,7 @@ GRAVITY = 9.81
 
 
 def pendulum(**options) -> dr.Equations:
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "pendulum",
         {x: vx, y: vy, vx: -x * pull, vy: -y * pull - g},
         constraints={"length": x**2 + y**2 - 1},
@@ -73,7 +73,7 @@ def test_a_start_fulfils_what_is_hidden():
 
 
 def test_each_equation_with_its_unknown():
-    e = dr.semi_explicit("diode", {x: -z}, algebraic={z: z + k * z**3 - x}, parameters={k: 0.5}, start={x: 1.5})
+    e = dr.symbolic.semi_explicit("diode", {x: -z}, algebraic={z: z + k * z**3 - x}, parameters={k: 0.5}, start={x: 1.5})
     assert [c.name for c in e.constraints] == ["z_equation"] and e.dynamics.index == (1, 1)
     assert consistent_start(e, {"x": 1.5}).x[1] == pytest.approx(1.0)
 
@@ -82,7 +82,7 @@ def test_fully_implicit_and_the_order_of_unknowns():
     """A pendulum with a bob of mass m that nobody divides by: rates are found together with the rod's force."""
     px, py, wx, wy, rod = dynamicsymbols("px py wx wy rod")
     m = sp.Symbol("m")
-    e = dr.implicit(
+    e = dr.symbolic.implicit(
         "implicit",
         {
             "length": px**2 + py**2 - 1,
@@ -104,7 +104,7 @@ def test_fully_implicit_and_the_order_of_unknowns():
 
 def test_rates_may_be_plain_symbols():
     rate = sp.Symbol("x_dot")
-    e = dr.implicit("decay", {"law": rate + k * x}, [x], rates={x: rate}, parameters={k: 2.0})
+    e = dr.symbolic.implicit("decay", {"law": rate + k * x}, [x], rates={x: rate}, parameters={k: 2.0})
     assert e.dynamics([0.0], [3.0], [1.0], [], [2.0]).tolist() == [7.0]
 
 
@@ -112,7 +112,7 @@ def test_singular_perturbation_keeps_its_small_number_open():
     """ε ẏ = … is a differential equation for ε > 0 and an algebraic one for ε = 0; the same equations serve both."""
     e = dr.gallery.van_der_pol_singular()
     assert e.dynamics.differential == (True, True) and e.constraints == ()
-    assert [dr.index_of(e, parameters={"eps": eps}).differential for eps in (1e-6, 0.0)] == [0, 1]
+    assert [dr.dae.index_of(e, parameters={"eps": eps}).differential for eps in (1e-6, 0.0)] == [0, 1]
 
 
 def test_rows_whose_rates_cancel_are_combined():
@@ -120,7 +120,7 @@ def test_rows_whose_rates_cancel_are_combined():
     v1, v2 = dynamicsymbols("v1 v2")
     c, conductance = sp.symbols("c conductance")
     current = c * (v1.diff() - v2.diff())
-    e = dr.implicit(
+    e = dr.symbolic.implicit(
         "nodes",
         {"first": current + conductance * (v1 - sp.sin(t)), "second": -current + conductance * v2},
         [v1, v2],
@@ -135,7 +135,7 @@ def test_rows_whose_rates_cancel_are_combined():
 
 def test_laws_move_hidden_constraints():
     """ẋ = z, x = u: with u = sin 3t the hidden condition is z = 3 cos 3t; with u at rest it is z = 0."""
-    e = dr.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
+    e = dr.symbolic.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
     assert e.motion([0.2], [0.0, 0.7], [], [0.1], [])[0] == pytest.approx([-0.1, 0.7])
     driven = with_laws(e, {"u": parse("sin(3*t)")}, (dr.Event("up", "z - 1"),))
     found = driven.motion([0.2], [0.0, 0.7], [], [0.1], [])[0]
@@ -145,7 +145,7 @@ def test_laws_move_hidden_constraints():
 
 
 def test_laws_of_feedback_enter_residuals():
-    e = dr.semi_explicit("tank", {x: -z + u}, algebraic={z: z - k * x}, inputs=[u], parameters={k: 2.0})
+    e = dr.symbolic.semi_explicit("tank", {x: -z + u}, algebraic={z: z - k * x}, inputs=[u], parameters={k: 2.0})
     driven = with_laws(e, {"u": parse("k*z - x")})
     assert driven.dynamics([0.0], [1.0, 3.0], [0.0, 0.0], [5.0], [2.0]) == pytest.approx([3.0 - (6.0 - 1.0), 1.0])
     assert [c.name for c in driven.constraints] == ["z_equation"]
@@ -162,34 +162,52 @@ w = dynamicsymbols("w")
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda: dr.semi_explicit("s", {x: z}, unknowns=[z]), "2 unknowns and 1 equations.*found: z; .*: none. Give 1 more eq"),
-        (lambda: dr.semi_explicit("s", {x: -x}, constraints={"c": x - 1}), "1 unknowns and 2 equations.*Give 1 more unknowns"),
-        (lambda: dr.semi_explicit("s", {}), "at least one unknown"),
         (
-            lambda: dr.semi_explicit("s", {x: z}, constraints={"c": k - t}, unknowns=[z], parameters={k: 1}),
+            lambda: dr.symbolic.semi_explicit("s", {x: z}, unknowns=[z]),
+            "2 unknowns and 1 equations.*found: z; .*: none. Give 1 more eq",
+        ),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: -x}, constraints={"c": x - 1}),
+            "1 unknowns and 2 equations.*Give 1 more unknowns",
+        ),
+        (lambda: dr.symbolic.semi_explicit("s", {}), "at least one unknown"),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: z}, constraints={"c": k - t}, unknowns=[z], parameters={k: 1}),
             "'c' contains no unknown",
         ),
-        (lambda: dr.semi_explicit("s", {x: -x}, constraints={"c": x - t}, unknowns=[z]), "unknown 'z' is in no equation"),
-        (lambda: dr.semi_explicit("s", {x: k * z}, constraints={"c": x}, unknowns=[z]), "rate of 'x' uses 'k', which is neither"),
-        (lambda: dr.semi_explicit("s", {x: z}, constraints={"c": x - w.diff()}, unknowns=[z]), "contains the rate .*implicit"),
-        (lambda: dr.semi_explicit("s", {x: z}, algebraic={x: x - t}), "'x' is a state or unknown twice"),
         (
-            lambda: dr.semi_explicit("s", {x: z}, constraints={"c": x}, unknowns=[z], start={y: 1}),
+            lambda: dr.symbolic.semi_explicit("s", {x: -x}, constraints={"c": x - t}, unknowns=[z]),
+            "unknown 'z' is in no equation",
+        ),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: k * z}, constraints={"c": x}, unknowns=[z]),
+            "rate of 'x' uses 'k', which is neither",
+        ),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: z}, constraints={"c": x - w.diff()}, unknowns=[z]),
+            "contains the rate .*implicit",
+        ),
+        (lambda: dr.symbolic.semi_explicit("s", {x: z}, algebraic={x: x - t}), "'x' is a state or unknown twice"),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: z}, constraints={"c": x}, unknowns=[z], start={y: 1}),
             "'y', which is not a state or un",
         ),
         (
-            lambda: dr.implicit("s", {"a": w.diff(t, 2) + w}, [w]),
+            lambda: dr.symbolic.implicit("s", {"a": w.diff(t, 2) + w}, [w]),
             "derivative of order 2; make the rate an unknown w_rate",
         ),
-        (lambda: dr.implicit("s", {"a": w.diff() + x}, [x]), "rate of something that is not an unknown; add 'w'"),
-        (lambda: dr.implicit("s", {"a": w.diff() + w}, [w], rates={x: y}), "a rate is given for 'x', which is not an unknown"),
-        (lambda: dr.implicit("s", [w.diff() - x], [w, x]), "2 unknowns and 1 equations"),
+        (lambda: dr.symbolic.implicit("s", {"a": w.diff() + x}, [x]), "rate of something that is not an unknown; add 'w'"),
         (
-            lambda: dr.semi_explicit("s", {x: y + z}, constraints={"a": x - t, "b": x - 2 * t}, unknowns=[y, z]),
+            lambda: dr.symbolic.implicit("s", {"a": w.diff() + w}, [w], rates={x: y}),
+            "a rate is given for 'x', which is not an unknown",
+        ),
+        (lambda: dr.symbolic.implicit("s", [w.diff() - x], [w, x]), "2 unknowns and 1 equations"),
+        (
+            lambda: dr.symbolic.semi_explicit("s", {x: y + z}, constraints={"a": x - t, "b": x - 2 * t}, unknowns=[y, z]),
             "the equations 'a', 'b' contain only 'x', too few for them; and 'y', 'z' are to be found from only 'x_rate'",
         ),
         (
-            lambda: dr.implicit("s", {"a": x - t, "b": x**2 - k, "c": w.diff() + z * x}, [w, x, z], parameters={k: 1.0}),
+            lambda: dr.symbolic.implicit("s", {"a": x - t, "b": x**2 - k, "c": w.diff() + z * x}, [w, x, z], parameters={k: 1.0}),
             "the equations 'a', 'b' contain only 'x', too few for them; and 'w', 'z' are to be found from only 'c'",
         ),
     ],

@@ -8,6 +8,7 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Poin
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError
+from draisine.expr.expression import parse
 from draisine.model.items import Coordinate, Rotate
 from draisine.model.model import Model
 
@@ -150,7 +151,7 @@ def idle_coordinate() -> Model:
     model = Model("idle")
     body = model.body("stone", mass=1.0, inertia=(1.0, 1.0, 1.0))
     spans = (Coordinate("a", "a_rate", "rad"), Coordinate("c", "c_rate", "rad"))
-    model.joint("hinge", "ground", body, (Rotate("z", dr.parse("a")),), spans)
+    model.joint("hinge", "ground", body, (Rotate("z", parse("a")),), spans)
     return model
 
 

@@ -13,13 +13,14 @@ import pytest
 import draisine as dr
 from draisine import certify
 from draisine.cli.main import main
-from draisine.dynamics.lagrangian.energies import Energies
+from draisine.dynamics.lagrangian.energies import Energies, derive_by_energies
 from draisine.dynamics.verify.certificate import compare_derivations
 from draisine.dynamics.verify.derivations import Derivations
 from draisine.dynamics.verify.single_derivation import DerivativeCheck
 from draisine.errors import ModelError
-from draisine.expr.expression import Number
-from draisine.model.contact_laws import Rolling
+from draisine.expr.expression import Number, parse
+from draisine.model import items
+from draisine.model.contact import Rolling
 from draisine.model.model import Model
 
 
@@ -132,11 +133,11 @@ def test_a_model_that_is_singular_everywhere_is_refused():
     m = Model("stuck")
     body = m.body("stone", mass=1.0, inertia=(0.1, 0.2, 0.3))
     chain = [
-        dr.model.items.Rotate("z", dr.parse("a")),
-        dr.model.items.Rotate("x", dr.parse("b")),
-        dr.model.items.Rotate("z", dr.parse("c")),
+        items.Rotate("z", parse("a")),
+        items.Rotate("x", parse("b")),
+        items.Rotate("z", parse("c")),
     ]
-    spans = [dr.model.items.Coordinate(n, f"{n}_rate", "rad", 0.0, -s, s) for n, s in (("a", 1.0), ("b", 1e-3), ("c", 1.0))]
+    spans = [items.Coordinate(n, f"{n}_rate", "rad", 0.0, -s, s) for n, s in (("a", 1.0), ("b", 1e-3), ("c", 1.0))]
     m.joint("hinge", "ground", body, chain, spans)
     with pytest.raises(
         ModelError, match=r"'stuck': no state was found away from singular configurations \(joint 'hinge': a and c rotate"
@@ -419,8 +420,8 @@ def test_skew_symmetry_and_projectors():
 
 def test_energies_derivation_simulates_the_same_ride():
     start = {"speed": 4.6, "roll_rate": 0.5}
-    method = dr.DOP853(rtol=1e-10, atol=1e-12)
-    other = dr.simulate(dr.derive_by_energies(dr.gallery.bicycle()), 1.0, start=start, method=method)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
+    other = dr.simulate(derive_by_energies(dr.gallery.bicycle()), 1.0, start=start, method=method)
     ours = dr.simulate(dr.gallery.bicycle(), 1.0, start=start, method=method)
     for name in ("lean", "steer", "speed", "heading"):
         assert other[name] == pytest.approx(ours[name], abs=1e-8)

@@ -13,7 +13,7 @@ from draisine.symbolic.first_order import first_order
 
 x, y, mu, k, u = sp.symbols("x y mu k u")
 t = sp.Symbol("t")
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 
 
 def van_der_pol(**options):

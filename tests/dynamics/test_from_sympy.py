@@ -58,7 +58,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.gallery.entries.disk import rolling_disk, steady_spin
 from draisine.simulation.initial.consistent_start import consistent_start
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 MASS, RADIUS, GRAVITY = DISC_DEFAULTS.values()
 
 

@@ -12,7 +12,7 @@ from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 
 
 def sled() -> dr.Equations:
@@ -43,7 +43,7 @@ def test_a_law_is_what_the_control_would_say():
     def asked(t, s):
         return {"f": -2 * s["a_rate"] + 3 * s["stretch"] + 20.0 * np.sin(4 * t) / 10, "g": 0.4}
 
-    again = dr.simulate(e, 3.0, start=start, control=dr.EveryStage(asked), method=EXACT)
+    again = dr.simulate(e, 3.0, start=start, control=dr.control.EveryStage(asked), method=EXACT)
     for name in ("a", "b", "c", "swing", "f", "g", "rod_multiplier", "f_power", "work"):
         assert run[name] == pytest.approx(again[name], abs=1e-8), name
     assert run.energy_drift < 1e-9 and again.energy_drift < 1e-9

@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.model.model import Model
 
-FINE = dr.DOP853(rtol=1e-11, atol=1e-12)
+FINE = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 START = {"sled_wx": 0.3, "sled_wy": -0.2, "sled_wz": 1.5, "sled_x": 0.1, "sled_y": 0.2, "sled_vx": 0.8}
 
 

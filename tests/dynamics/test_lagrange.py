@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.options import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.symbolic.lagrangian import lagrangian
 
@@ -52,7 +52,7 @@ def test_accelerations_and_tension_by_hand():
 
 
 def test_redundant_and_minimal_coordinates_move_alike():
-    method = dr.DOP853(rtol=1e-11, atol=1e-13)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     whole = dr.simulate(cartesian_pendulum(), 5.0, start={"x": 0.0, "x_rate": 3.0, "y": -0.7}, method=method)
     angle = dr.simulate(minimal_pendulum(), 5.0, start={"theta": 0.0, "theta_rate": 3.0 / 0.7}, method=method)
     assert whole["x"] == pytest.approx(0.7 * np.sin(angle["theta"]), abs=1e-8)
@@ -71,7 +71,7 @@ def test_baumgarte_pulls_back_what_is_off():
         state = np.array([0.7 + 1e-4, 0.0, 0.0, 0.0])
         from draisine.simulation.run import integrate
 
-        final = integrate(e, state, 2.0, method=dr.DOP853(rtol=1e-11, atol=1e-13)).final_state
+        final = integrate(e, state, 2.0, method=dr.methods.DOP853(rtol=1e-11, atol=1e-13)).final_state
         return abs(final[0] ** 2 + final[1] ** 2 - 0.7**2)
 
     assert error(Baumgarte(20.0, 400.0, 20.0)) < 1e-12
@@ -103,7 +103,7 @@ def test_cart_and_pole_by_hand():
     slope = e.dynamics([0.0], [0.1, q, 0.4, w, 0.0], [push], e.default_parameters)[0]
     assert slope[2:4] == pytest.approx(np.linalg.solve(matrix, side), rel=1e-13)
     assert slope[4] == pytest.approx(push * 0.4)  # power of the push
-    run = dr.simulate(e, 2.0, start={"pole": 0.3}, inputs={"u": 1.0}, method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(e, 2.0, start={"pole": 0.3}, inputs={"u": 1.0}, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     assert run.energy_drift < 1e-9
 
 
@@ -120,7 +120,7 @@ def test_nonholonomic_skate_equals_the_graph():
         nonholonomic={"blade": -sp.sin(turn) * x.diff() + sp.cos(turn) * y.diff()},
         parameters={m: 1.3, inertia: 0.2, g: 9.81, slope: 0.3},
     )
-    run = dr.simulate(e, 3.0, start={"turn": 0.4, "turn_rate": 1.7}, method=dr.DOP853(rtol=1e-11, atol=1e-13))
+    run = dr.simulate(e, 3.0, start={"turn": 0.4, "turn_rate": 1.7}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-13))
     # closed form: ω constant, speed along the blade v̇ = −g sin α cos θ
     angle = 0.4 + 1.7 * run.time
     speed = -9.81 * np.sin(0.3) * (np.sin(angle) - np.sin(0.4)) / 1.7
@@ -136,7 +136,7 @@ def test_double_pendulum_keeps_its_energy_and_a_moving_support_does_not():
     ys = [-l * sp.cos(a), -l * sp.cos(a) - l * sp.cos(b)]
     kinetic = sum(m * (sp.diff(u, t) ** 2 + sp.diff(w, t) ** 2) / 2 for u, w in zip(xs, ys, strict=True))
     e = lagrangian("double", [a, b], kinetic=kinetic, potential=sum(m * g * w for w in ys), parameters=VALUES)
-    run = dr.simulate(e, 10.0, start={"a": 2.0, "b": -1.0}, method=dr.DOP853(rtol=1e-11, atol=1e-13))
+    run = dr.simulate(e, 10.0, start={"a": 2.0, "b": -1.0}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-13))
     assert run.energy_drift < 1e-9
     # rheonomic: the support shakes; ∂L/∂t and ∂p/∂t enter. θ̈ = −(g + s̈) sin θ / l with s = h cos Ωt
     shake = sp.cos(40 * t) / 100

@@ -95,7 +95,7 @@ def test_printed_and_read_back_it_is_the_dynamics(name):
 def test_it_gives_the_kernels_numbers(name):
     model = dr.gallery.model(name)
     equations = model if isinstance(model, dr.Equations) else dr.derive(model, work=False)
-    kernel, found = dr.compile(equations.dynamics), listing(model)
+    kernel, found = dr.codegen.compile(equations.dynamics), listing(model)
     for seed in range(3):
         arguments, _ = state(equations, seed, spread=0.05)
         arguments[1] += [s.default for s in equations.states]

@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.dynamics.derive import _mechanism, choose_formulation, why_not_recursive
-from draisine.dynamics.options import Augmented, Recursive, Reduced
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.errors import ModelError
 from draisine.gallery.entries.hanging_rope import hanging_rope
 from draisine.gallery.entries.link_chain import link_chain
@@ -144,7 +144,7 @@ def test_ties_on_branches_of_the_ground_do_not_couple():
 
 def test_a_run_keeps_energy_and_loop():
     """A motor at one end, the work of which the balance counts; drift is projected out."""
-    run = dr.simulate(driven(), 1.0, formulation=Recursive(), method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    run = dr.simulate(driven(), 1.0, formulation=Recursive(), method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     assert run.status.complete
     assert run.energy_drift is not None and run.energy_drift < 1e-7
     assert np.ptp(run["work"]) > 0.1

@@ -51,7 +51,7 @@ def test_a_typed_lagrangian_has_one_derivation():
 
 
 def test_baumgarte_terms_vanish_where_the_constraints_hold():
-    assert dr.certify(rod(stabilization=dr.Baumgarte())).passed
+    assert dr.certify(rod(stabilization=dr.stabilization.Baumgarte())).passed
 
 
 def test_equations_that_were_derived_are_certified_alone_too():

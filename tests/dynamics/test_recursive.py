@@ -11,8 +11,8 @@ from in_pinocchio import in_pinocchio
 
 import draisine as dr
 from draisine.dynamics.derive import _mechanism, choose_formulation, why_not_recursive
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.dynamics.linear_algebra import ONE
-from draisine.dynamics.options import Augmented, Recursive, Reduced
 from draisine.dynamics.templates import TemplateCache
 from draisine.errors import ModelError
 from draisine.gallery.entries.big_tree import big_tree
@@ -169,7 +169,7 @@ def test_rows_that_cannot_be_solved_along_the_tree():
 
 def test_runs_agree_with_other_treatments():
     model, start = trailers(3), {"vehicle_vx": 1.0, "vehicle_heading_rate": 0.5, "hitch1": 0.4, "hitch2": -0.3}
-    method = dr.DOP853(rtol=1e-11, atol=1e-11)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-11)
     runs = [dr.simulate(model, 1.0, start=start, method=method, formulation=f) for f in (Recursive(), Reduced(), Augmented())]
     for run in runs[1:]:
         for name in ("hitch3", "vehicle_x", "axle2_force_across"):
@@ -186,7 +186,7 @@ def test_quaternions_are_projected_one_by_one():
     equations = dr.derive(m)
     assert "recursive formulation" in equations.notes[0] and equations.project is not None
     assert equations.project.operations < 30 * 6
-    run = dr.simulate(m, 1.0, start={"ball0_wx": 3.0, "ball3_wy": 2.0}, method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    run = dr.simulate(m, 1.0, start={"ball0_wx": 3.0, "ball3_wy": 2.0}, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     assert run.energy_drift is not None and run.energy_drift < 1e-7
     assert np.abs(run.residuals).max() < 1e-9
 
@@ -196,7 +196,7 @@ def test_laws_of_many_inputs_and_their_work():
     for k in range(1, 15):
         m.generalized_force(f"angle{k}", m.input(f"torque{k}", "N*m"))
     laws = {f"torque{k}": f"-0.5*angle{k}_rate" for k in range(1, 15)}
-    run = dr.simulate(m, 1.0, start={"angle1": 0.5}, inputs=laws, method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    run = dr.simulate(m, 1.0, start={"angle1": 0.5}, inputs=laws, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     assert run.energy_drift is not None and run.energy_drift < 1e-7
     assert run["work"][-1] < -0.1  # dampers take it
 

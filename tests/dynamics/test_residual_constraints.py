@@ -9,8 +9,8 @@ from vehicles import WHEEL, balanced_wheel, body
 
 import draisine as dr
 from draisine.dynamics.derive import derive
+from draisine.dynamics.formulations import Augmented, Reduced
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Augmented, Reduced
 from draisine.dynamics.verify.certificate import certify_derivations
 from draisine.errors import ModelError
 from draisine.model.model import Model

@@ -10,10 +10,10 @@ import pytest
 import draisine as dr
 from draisine.model.model import Model
 
-FINE = dr.DOP853(rtol=1e-11, atol=1e-12)
+FINE = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 
 
-def ball_on_sphere(law: dr.Rolling | None, mass: float = 2.0, small: float = 0.4) -> Model:
+def ball_on_sphere(law: dr.contact.Rolling | None, mass: float = 2.0, small: float = 0.4) -> Model:
     """A solid ball of radius 0.4 on a sphere of radius 1, both by angles about x and y."""
     m = Model("ball_on_sphere")
     moment = 0.4 * mass * small**2
@@ -27,8 +27,8 @@ def ball_on_sphere(law: dr.Rolling | None, mass: float = 2.0, small: float = 0.4
     return m
 
 
-@pytest.mark.parametrize(("law", "share"), [(None, 0.0), (dr.Rolling(), 0.4)], ids=["smooth", "rolling"])
-def test_a_ball_leaves_a_sphere_where_the_textbook_says(law: dr.Rolling | None, share: float) -> None:
+@pytest.mark.parametrize(("law", "share"), [(None, 0.0), (dr.contact.Rolling(), 0.4)], ids=["smooth", "rolling"])
+def test_a_ball_leaves_a_sphere_where_the_textbook_says(law: dr.contact.Rolling | None, share: float) -> None:
     """From rest near the top, ½ (1 + k) v² = g R (1 − cos θ), so that N = m g (cos θ (3 + k) − 2)/(1 + k) vanishes at
     cos θ = 2/(3 + k): 48.2° for a ball that slides, 10/17 or 53.97° for one that rolls."""
     tilt = 0.05
@@ -64,7 +64,7 @@ def test_a_ball_on_a_flat_plate_is_the_wheel_of_no_radius_on_the_ground() -> Non
             x, y = m.surface_parameter("x", "m"), m.surface_parameter("y", "m")
             # angles from the ball's lowest point; good for turns by less than a quarter
             own = (f"0.3*sin({u})", f"0.3*cos({u})*sin({v})", f"-0.3*cos({u})*cos({v})")
-            m.touch("rim", "ball", own, (u, v), "plate", (x, y, 0), (x, y), dr.Rolling())
+            m.touch("rim", "ball", own, (u, v), "plate", (x, y, 0), (x, y), dr.contact.Rolling())
         else:
             m.wheel("rim", "ball", radius=0.0, tube=0.3)
         start = {"ball_x": 0.0, "ball_y": 0.0, "ball_wx": 0.3, "ball_wy": 1.0, "ball_wz": 0.2, "ball_qx": 0.0, "ball_qy": 0.0}

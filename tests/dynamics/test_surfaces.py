@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.model.model import Model
 
-FINE = dr.DOP853(rtol=1e-11, atol=1e-12)
+FINE = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 START = {"wheel_wx": 0.4, "wheel_wy": 6.0, "wheel_wz": 0.5, "wheel_x": 0.0, "wheel_y": 0.0}
 TURNED = {"wheel_qx": 0.1, "wheel_qy": 0.0, "wheel_qz": 0.2}
 
@@ -28,8 +28,8 @@ def ball(radius: float = 0.1) -> Model:
     return disk(0.0, radius, (moment, moment, moment))
 
 
-@pytest.mark.parametrize(("tube", "formulation"), [(0.0, None), (0.05, None), (0.05, dr.Augmented())])
-def test_a_plane_is_the_same_ground_however_it_is_given(tube: float, formulation: dr.Augmented | None) -> None:
+@pytest.mark.parametrize(("tube", "formulation"), [(0.0, None), (0.05, None), (0.05, dr.formulations.Augmented())])
+def test_a_plane_is_the_same_ground_however_it_is_given(tube: float, formulation: dr.formulations.Augmented | None) -> None:
     """By its slope and bank (explicit contact rows), as a surface (surface parameters), as a plane whose matter moves by nothing
     (ties)."""
     grounds = [

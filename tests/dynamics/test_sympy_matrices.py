@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 import draisine as dr
-from draisine.dynamics.lagrangian.energies import Energies
+from draisine.dynamics.lagrangian.energies import Energies, derive_by_energies
 from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -81,7 +81,7 @@ def known_by_energies(found, values) -> dict:
 def test_matrices_are_the_programs_numbers(name, neat):
     model = MODELS[name]()
     energies, values = state(model)
-    found = dr.symbolic(model).simplified() if neat else dr.symbolic(model)
+    found = dr.symbolic.symbolic_equations(model).simplified() if neat else dr.symbolic.symbolic_equations(model)
     known = known_by_energies(found, values)
     for matrix, wanted in zip(BY_ENERGIES, energies.matrices()(*values.values()), strict=True):
         got = numbers(getattr(found, matrix), known)
@@ -92,7 +92,7 @@ def test_matrices_are_the_programs_numbers(name, neat):
 @pytest.mark.parametrize("neat", [False, True], ids=["plain", "simplified"])
 def test_reduced_equations_are_the_dynamics(name, neat):
     model = MODELS[name]()
-    found = dr.symbolic(model).simplified() if neat else dr.symbolic(model)
+    found = dr.symbolic.symbolic_equations(model).simplified() if neat else dr.symbolic.symbolic_equations(model)
     equations = dr.derive(model, work=False)
     rng = np.random.default_rng(5)
     x, u = rng.uniform(-0.9, 0.9, len(equations.states)), rng.uniform(-1, 1, len(equations.inputs))
@@ -113,7 +113,7 @@ def test_reduced_equations_are_the_dynamics(name, neat):
 def test_the_first_order_system_is_complete(name):
     """coordinate_rates and reduced_motion hold all that the dynamics says."""
     model = MODELS[name]()
-    found, equations = dr.symbolic(model).simplified(), dr.derive(model, work=False)
+    found, equations = dr.symbolic.symbolic_equations(model).simplified(), dr.derive(model, work=False)
     rng = np.random.default_rng(6)
     x, u = rng.uniform(-0.9, 0.9, len(equations.states)), rng.uniform(-1, 1, len(equations.inputs))
     p = rng.uniform(0.4, 1.6, len(equations.parameters))
@@ -131,8 +131,8 @@ def test_the_first_order_system_is_complete(name):
 def test_there_and_back_through_sympys_mechanics(name):
     """Energies, constraints and forces as a LagrangesMethod, derived anew from it: the accelerations of the road by energies."""
     model = MODELS[name]()
-    found = dr.symbolic(model).simplified() if name != "disk" else dr.symbolic(model)
-    ours = dr.derive_by_energies(model)
+    found = dr.symbolic.symbolic_equations(model).simplified() if name != "disk" else dr.symbolic.symbolic_equations(model)
+    ours = derive_by_energies(model)
     values = {parameter.name: parameter.default for parameter in model.freeze().parameters}
     start = {c.name: c.default for c in ours.coordinates}
     again = dr.from_sympy(found.lagranges_method(), values, inputs=found.inputs, name="again", start=start, work=False)
@@ -157,7 +157,7 @@ def test_guards_of_lengths_are_not_shown():
     m.prismatic("x", "ground", bob, axis="x")
     m.point("hook", "ground", (0, 0, m.parameter("h", 2.0, "m")))
     m.spring("distance(bob, hook)", m.parameter("k", 3.0, "N/m"))
-    found = dr.symbolic(m)
+    found = dr.symbolic.symbolic_equations(m)
     x, k = sympy.symbols("x k", real=True)
     assert not found.g.has(sympy.Piecewise)
     assert sympy.simplify(found.g[0] - k * x) == 0  # ½ k (x² + h²)
@@ -166,7 +166,7 @@ def test_guards_of_lengths_are_not_shown():
 def test_multipliers_are_those_of_the_books_formula():
     model = dr.gallery.chaplygin_sleigh()
     energies, values = state(model)
-    found = dr.symbolic(model)
+    found = dr.symbolic.symbolic_equations(model)
     wanted = energies.reactions()(*values.values())[0]
     known = known_by_energies(found, values)
     assert numbers(found.multipliers, known)[:, 0] == pytest.approx(wanted, rel=1e-12)
@@ -186,7 +186,7 @@ def test_multipliers_by_dependent_coordinates():
 
 
 def test_the_pendulum_is_the_textbooks():
-    found = dr.symbolic(pendulum()).simplified()
+    found = dr.symbolic.symbolic_equations(pendulum()).simplified()
     m, l, g = sympy.symbols("m l g", real=True)
     theta, acceleration = sympy.symbols("theta theta_ddot", real=True)
     assert found.motion == sympy.Matrix([m * l**2 * acceleration + m * g * l * sympy.sin(theta)])
@@ -202,7 +202,7 @@ def test_the_double_pendulum_has_the_textbooks_mass_matrix():
     textbook = sympy.Matrix(
         [[(m1 + m2) * l1**2 + m2 * l2**2 + 2 * m2 * l1 * l2 * sympy.cos(angle), coupling], [coupling, m2 * l2**2]]
     )
-    found = dr.symbolic(double_pendulum()).simplified()
+    found = dr.symbolic.symbolic_equations(double_pendulum()).simplified()
     assert found.M.expand() == textbook.expand()
     first, second = found.velocities
     rate = found.M.diff(angle) * second
@@ -212,7 +212,7 @@ def test_the_double_pendulum_has_the_textbooks_mass_matrix():
 
 
 def test_the_cart_pole_is_the_textbooks():
-    found = dr.symbolic(cart_pole()).simplified()
+    found = dr.symbolic.symbolic_equations(cart_pole()).simplified()
     cart, pole, length = sympy.symbols("M m l", real=True)
     theta, rate, force = sympy.symbols("theta theta_rate F", real=True)
     sine, cosine = sympy.sin(theta), sympy.cos(theta)
@@ -224,30 +224,30 @@ def test_the_cart_pole_is_the_textbooks():
 
 
 def test_symbols_are_set_as_people_write_them():
-    found = dr.symbolic(double_pendulum()).simplified()
+    found = dr.symbolic.symbolic_equations(double_pendulum()).simplified()
     text = found._repr_latex_()
     for part in (r"\theta_{1}", r"\dot{\theta}_{2}", r"M \ddot{q} + C \dot{q} + g = Q", "m_{2}"):
         assert part in text
     assert r"\lambda" not in text
-    disk = dr.symbolic(dr.gallery.rolling_disk())
+    disk = dr.symbolic.symbolic_equations(dr.gallery.rolling_disk())
     assert r"Q + D^{T} \lambda,\quad D \ddot{q} = b" in disk._repr_latex_()
     assert disk.latex_names[disk.reactions[0]].startswith(r"\lambda_{")
-    sleigh = dr.symbolic(dr.gallery.chaplygin_sleigh()).simplified()._repr_latex_()
+    sleigh = dr.symbolic.symbolic_equations(dr.gallery.chaplygin_sleigh()).simplified()._repr_latex_()
     assert r"v = H v_{r},\quad M_{r} \dot{v}_{r} = F_{r}" in sleigh
     assert sleigh.count(r"\begin{matrix}") == 9 and r"\ddot" in sleigh
 
 
 def test_long_systems_are_refused_kindly_unless_asked():
-    found = dr.symbolic(dr.gallery.bicycle())
+    found = dr.symbolic.symbolic_equations(dr.gallery.bicycle())
     with pytest.raises(ModelError, match=r"'bicycle': its mass matrix M would have [\d,]+ operations.*draisine equations"):
         found.M  # noqa: B018
     assert "too long to read" in found._repr_latex_()
     assert found.g.shape == (9, 1)
-    assert dr.symbolic(dr.gallery.bicycle(), limit=None).D.shape == (6, 9)
+    assert dr.symbolic.symbolic_equations(dr.gallery.bicycle(), limit=None).D.shape == (6, 9)
     with pytest.raises(ModelError, match=r"simplified\(\)\.multipliers"):
-        dr.symbolic(dr.gallery.rolling_disk()).multipliers  # noqa: B018
+        dr.symbolic.symbolic_equations(dr.gallery.rolling_disk()).multipliers  # noqa: B018
 
 
 def test_only_models_are_taken():
     with pytest.raises(TypeError, match="takes a Model, got Equations"):
-        dr.symbolic(dr.derive(pendulum()))
+        dr.symbolic.symbolic_equations(dr.derive(pendulum()))

@@ -9,12 +9,12 @@ import pytest
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.model.contact_laws import Coulomb, Creep, LinearTire, Rolling, ShenHedrickElkins, TangentialLaw
+from draisine.model.contact import Coulomb, Creep, LinearTire, Rolling, ShenHedrickElkins, TangentialLaw
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.interpreter import complex_step
 
-FINE = dr.DOP853(rtol=1e-11, atol=1e-12)
+FINE = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
 STEEL = ShenHedrickElkins(0.3, "2.8134 mm", "1.6745 mm", 5073.0, 8.27e10, 4.8530, 4.5548, 2.2666)
 
@@ -63,7 +63,7 @@ def test_a_wheel_thrown_without_spin_slides_and_then_rolls(share: float) -> None
     m.output("hub_speed", "velocity_x(wheel)", "m/s")
     rolls = speed * share / (mu * G * (1 + share))
     run = dr.simulate(
-        m, 2 * rolls, start={"wheel_vx": speed, "wheel_wy": 0.0}, method=dr.DOP853(rtol=1e-10, atol=1e-11), samples=201
+        m, 2 * rolls, start={"wheel_vx": speed, "wheel_wy": 0.0}, method=dr.methods.DOP853(rtol=1e-10, atol=1e-11), samples=201
     )
     before = run.time < 0.99 * rolls
     np.testing.assert_allclose(run["hub_speed"][before], speed - mu * G * run.time[before], atol=1e-7)
@@ -78,7 +78,7 @@ def test_stiff_creep_tends_to_ideal_rolling_like_one_over_its_stiffness() -> Non
     names = ("wheel_x", "wheel_y", "wheel_qx", "wheel_qz", "wheel_wx", "rim_normal_force", "rim_lateral_force")
 
     def end(contact: TangentialLaw, targets: dict[str, float]) -> np.ndarray:
-        run = dr.simulate(disk(contact), 1.0, start={**start, **targets}, method=dr.DOP853(rtol=1e-9, atol=1e-11))
+        run = dr.simulate(disk(contact), 1.0, start={**start, **targets}, method=dr.methods.DOP853(rtol=1e-9, atol=1e-11))
         return np.array([float(run[name][-1]) for name in names])
 
     ideal = end(Rolling(), {})
@@ -113,7 +113,7 @@ def test_a_tire_builds_up_its_side_force_over_the_relaxation_length(friction: fl
 def test_forces_stay_within_the_cone_and_work_against_slip(contact: TangentialLaw) -> None:
     friction = 0.3 if contact is STEEL else 0.5
     start = {"wheel_vx": 3.0, "wheel_vy": 1.0, "wheel_wy": 2.0, "wheel_wz": 1.0, "wheel_qx": 0.2}
-    run = dr.simulate(disk(contact), 0.4, start=start, method=dr.DOP853(rtol=1e-8, atol=1e-9))
+    run = dr.simulate(disk(contact), 0.4, start=start, method=dr.methods.DOP853(rtol=1e-8, atol=1e-9))
     assert run.status.complete
     normal, along, across = (run[f"rim_{n}_force"] for n in ("normal", "longitudinal", "lateral"))
     used = np.hypot(along, across) / normal
@@ -151,7 +151,7 @@ def test_creep_of_steel_is_that_of_the_chapter() -> None:
 def test_derivatives_are_exact_also_where_nothing_slips(contact: TangentialLaw) -> None:
     e = dr.derive(disk(contact))
     exact = e.dynamics.jacobian("xdot", "x")
-    compiled = dr.compile(exact)
+    compiled = dr.codegen.compile(exact)
     names = [s.name for s in e.states]
     for slipping in ({}, {"wheel_vx": 1.0, "wheel_vy": 0.2, "wheel_wy": 3.0, "wheel_wz": 0.5, "wheel_qx": 0.1}):
         x = np.zeros(len(names))
@@ -180,7 +180,7 @@ def test_a_wheel_slips_on_waves_too() -> None:
         targets = {"wheel_wy": 6.0, "wheel_wx": 0.0, "wheel_wz": 0.3, "wheel_x": 0.0, "wheel_y": 0.0, "wheel_qx": 0.1}
         if ends:
             targets |= {f"wheel_v{c}": float(run[f"wheel_v{c}"][0]) for c in "xy"}  # noqa: F821
-        run = dr.simulate(m, 0.5, start=targets, method=dr.DOP853(rtol=1e-9, atol=1e-10))
+        run = dr.simulate(m, 0.5, start=targets, method=dr.methods.DOP853(rtol=1e-9, atol=1e-10))
         assert run.energy_drift < 1e-8
         ends.append([float(run[n][-1]) for n in ("wheel_x", "wheel_y", "wheel_wy", "wheel_qx")])
     np.testing.assert_allclose(ends[1], ends[0], atol=2e-3)
@@ -196,7 +196,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints fix its height"):
         dr.derive(m)
     with pytest.raises(dr.errors.ModelError, match=r"forces depend on the multipliers of rim_normal.*formulation=Augmented"):
-        dr.derive(disk(Coulomb(0.5)), formulation=dr.Reduced())
+        dr.derive(disk(Coulomb(0.5)), formulation=dr.formulations.Reduced())
     with pytest.raises(dr.errors.ModelError, match="relaxation of the contact of wheel 'rim' is 0; it must be positive"):
         disk(LinearTire(1e3, 0.0)).freeze()
     with pytest.raises(dr.errors.ModelError, match="contact must be a contact law"):

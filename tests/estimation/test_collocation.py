@@ -12,22 +12,22 @@ from draisine.gallery.entries import bicycle_identified as bicycle
 from draisine.gallery.entries.draining_tank import draining_tank, experiment
 from draisine.stability.linearization import equations_of
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize(
     ("method", "apart"),
     [
-        (dr.Collocation("radau", 3, 20), 1e-7),
-        (dr.Collocation("gauss", 2, 20), 1e-6),
-        (dr.Collocation("hermite-simpson", intervals=100), 1e-6),
-        (dr.Collocation("trapezoidal", intervals=100), 1e-3),  # of second order
+        (dr.optimal.Collocation("radau", 3, 20), 1e-7),
+        (dr.optimal.Collocation("gauss", 2, 20), 1e-6),
+        (dr.optimal.Collocation("hermite-simpson", intervals=100), 1e-6),
+        (dr.optimal.Collocation("trapezoidal", intervals=100), 1e-3),  # of second order
     ],
 )
 def test_the_tank_has_one_minimum(method, apart):
     tank, data = draining_tank(), experiment(1e-3, seed=4)
     given = {"measured": {"outflow": ("q", 1e-3)}, "start": {"h": 1.1}, "inputs": {"u": "inflow"}}
-    shot = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window=5.0, integration=EXACT))
+    shot = dr.estimate(tank, data, ["theta"], **given, method=dr.optimal.MultipleShooting(window=5.0, integration=EXACT))
     found = dr.estimate(tank, data, ["theta"], **given, method=method)
     assert abs(found["theta"] / shot["theta"] - 1.0) < apart
     np.testing.assert_allclose(found.deviations["theta"], shot.deviations["theta"], rtol=max(apart, 1e-6))
@@ -37,8 +37,10 @@ def test_the_tank_has_one_minimum(method, apart):
 def test_the_bicycle_has_one_minimum():
     """Unstable, with constraints, a quaternion, and a torque recorded with noise."""
     data, model = bicycle.recorded(bicycle.ride(1.0), 5), equations_of(bicycle.bicycle())
-    shot = bicycle.identify(data, method=dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.005)), model=model)
-    found = bicycle.identify(data, method=dr.Collocation("gauss", 3, 10), model=model)
+    shot = bicycle.identify(
+        data, method=dr.optimal.MultipleShooting(window=0.25, integration=dr.methods.RK4(step=0.005)), model=model
+    )
+    found = bicycle.identify(data, method=dr.optimal.Collocation("gauss", 3, 10), model=model)
     for name in bicycle.TRUTH:
         assert abs(found[name] / shot[name] - 1.0) < 1e-6, name
         np.testing.assert_allclose(found.deviations[name], shot.deviations[name], rtol=1e-5)
@@ -60,8 +62,8 @@ def test_an_unstable_motion_from_a_poor_start():
         {"stiffness": (0.0, 100.0), "gain": (0.01, 10.0)},
         {"angle": ("angle", 0.002)},
         guess={"stiffness": 60.0, "gain": 0.3},
-        inputs={"u": dr.CubicInput("torque", 0.05)},
-        method=dr.Collocation("radau", 3, 60),
+        inputs={"u": dr.estimation.CubicInput("torque", 0.05)},
+        method=dr.optimal.Collocation("radau", 3, 60),
     )
     for name, value in (("stiffness", 16.0), ("gain", 1.2)):
         assert abs(found[name] - value) < 3.5 * found.deviations[name] < 0.1 * value
@@ -73,7 +75,7 @@ def pendulum() -> dr.Equations:
     """A pendulum with friction in Cartesian coordinates: differential-algebraic, of index 3."""
     x, z, v, w, tension = sp.symbols("x z v w tension")
     length, friction, gravity = sp.symbols("length friction gravity")
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "friction_pendulum",
         {x: v, z: w, v: -tension * x - friction * v, w: -tension * z - gravity - friction * w},
         constraints={"rod": (x**2 + z**2 - length**2) / 2},
@@ -83,7 +85,7 @@ def pendulum() -> dr.Equations:
     )
 
 
-@pytest.mark.parametrize("method", [dr.MultipleShooting(window=1.0), dr.Collocation("radau", 5, 30)])
+@pytest.mark.parametrize("method", [dr.optimal.MultipleShooting(window=1.0), dr.optimal.Collocation("radau", 5, 30)])
 def test_windows_of_a_differential_algebraic_system(pendulum, method):
     """The same minimum as the pendulum's angle alone gives, and every window begins with all of its constraints kept."""
     times, truth = np.linspace(0.0, 3.0, 31), {"length": 1.3, "friction": 0.35}
@@ -102,7 +104,7 @@ def test_windows_of_a_differential_algebraic_system(pendulum, method):
         outputs={"x": length * sp.sin(q), "z": -length * sp.cos(q)},
     )
     unknown = ["length", "friction", "start.q", "start.r"]
-    plain = dr.estimate(swing, log, unknown, measured, start={"q": 0.9, "r": 0.0}, method=dr.SingleShooting(EXACT))
+    plain = dr.estimate(swing, log, unknown, measured, start={"q": 0.9, "r": 0.0}, method=dr.estimation.SingleShooting(EXACT))
     for name, value in truth.items():
         assert abs(found[name] / plain[name] - 1.0) < 2e-6
         np.testing.assert_allclose(found.deviations[name], plain.deviations[name], rtol=1e-4)
@@ -119,4 +121,4 @@ def test_windows_of_a_differential_algebraic_system(pendulum, method):
 def test_schemes_that_do_not_serve_are_refused(pendulum):
     log = {"time": [0.0, 0.5, 1.0], "x": [0.8, 0.7, 0.4]}
     with pytest.raises(dr.errors.ArgumentError, match=r"'gauss' is not supported; use Collocation\('radau'"):
-        dr.estimate(pendulum, log, ["friction"], {"x": ("x", 0.1)}, method=dr.Collocation("gauss", 2, 4))
+        dr.estimate(pendulum, log, ["friction"], {"x": ("x", 0.1)}, method=dr.optimal.Collocation("gauss", 2, 4))

@@ -20,8 +20,8 @@ def line():
 
 def test_a_straight_line_is_measured_at_its_ends(line):
     """Four samples, two at either end: σ_b = σ/√Σ(t − t̄)² and σ_a = σ/√2 with the start at one end."""
-    plan = dr.design_experiment(
-        line, ["b", "start.x"], {"x": 0.1}, until=2.0, samples=dr.SamplingTimes(4), start={"x": 1.0}, about="b"
+    plan = dr.estimation.design_experiment(
+        line, ["b", "start.x"], {"x": 0.1}, until=2.0, samples=dr.estimation.SamplingTimes(4), start={"x": 1.0}, about="b"
     )
     np.testing.assert_allclose(plan.instants[0], [0.0, 0.0, 2.0, 2.0], atol=1e-9)
     assert plan.deviation("b") == pytest.approx(0.1 / 2.0, rel=1e-9)
@@ -32,10 +32,10 @@ def test_equally_spaced_samples_of_a_line(line):
     """Nothing to choose: the covariance of linear regression as it stands in books, and knowledge from before."""
     t = np.linspace(0.0, 2.0, 6)
     given = {"until": 2.0, "samples": 6, "start": {"x": 1.0}}
-    plan = dr.design_experiment(line, ["b", "start.x"], {"x": 0.1}, **given)
+    plan = dr.estimation.design_experiment(line, ["b", "start.x"], {"x": 0.1}, **given)
     design = np.column_stack([t, np.ones(6)])
     np.testing.assert_allclose(plan.identifiability.covariance, 0.01 * np.linalg.inv(design.T @ design), rtol=1e-8)
-    informed = dr.design_experiment(line, ["b", "start.x"], {"x": 0.1}, priors={"start.x": 0.02}, **given)
+    informed = dr.estimation.design_experiment(line, ["b", "start.x"], {"x": 0.1}, priors={"start.x": 0.02}, **given)
     inverse = np.linalg.inv(design.T @ design / 0.01 + np.diag([0.0, 1 / 0.02**2]))
     np.testing.assert_allclose(informed.identifiability.covariance, inverse, rtol=1e-8)
 
@@ -47,20 +47,25 @@ def test_a_parabola_is_measured_at_both_ends_and_in_the_middle():
         "parabola", {x: 0 * x}, parameters={a: 1.0, b: 1.0, c: 1.0, s: 0.3}, outputs={"y": a + b * s + c * s**2}
     )
     given = {"until": 1.0, "samples": [1.0], "experiments": 3, "trials": 4}
-    plan = dr.design_experiment(parabola, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.DOptimal(), **given)
+    plan = dr.estimation.design_experiment(
+        parabola, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.estimation.DOptimal(), **given
+    )
     found = sorted(chosen["s"] for chosen in plan.chosen)
     np.testing.assert_allclose(found, [-1.0, 0.0, 1.0], atol=1e-4)
     matrix = np.vander([-1.0, 0.0, 1.0], increasing=True)
     np.testing.assert_allclose(plan.identifiability.covariance, 0.01 * np.linalg.inv(matrix.T @ matrix), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(("criterion", "share"), [(dr.DOptimal(), 1 / 2), (dr.EOptimal(), 2 / 3), (dr.Variance("b"), 0.0)])
+@pytest.mark.parametrize(
+    ("criterion", "share"),
+    [(dr.estimation.DOptimal(), 1 / 2), (dr.estimation.EOptimal(), 2 / 3), (dr.estimation.Variance("b"), 0.0)],
+)
 def test_criteria_share_an_effort_differently(criterion, share):
     """y = s·a and z = 2(1 − s)·b: information s² and 4(1 − s)²; largest product at 1/2, alike at 2/3, all for b at 0."""
     x, a, b, s = sp.symbols("x a b s")
     outputs = {"y": s * a, "z": 2 * (1 - s) * b}
     shared = dr.first_order("shared", {x: 0 * x}, parameters={a: 1.0, b: 1.0, s: 0.3}, outputs=outputs)
-    plan = dr.design_experiment(
+    plan = dr.estimation.design_experiment(
         shared,
         ["a", "b"],
         {"y": 0.1, "z": 0.1},
@@ -84,13 +89,13 @@ def test_the_length_of_a_pendulum_is_read_late_and_in_passing():
     pendulum = dr.first_order(
         "pendulum", {angle: rate, rate: -9.81 / length * sp.sin(angle)}, parameters={length: 1.0}, units={length: "m"}
     )
-    plan = dr.design_experiment(
+    plan = dr.estimation.design_experiment(
         pendulum,
         ["length"],
         {"angle": 1e-3},
         {"angle": (0.01, 0.05)},
         until=3.0,
-        samples=dr.SamplingTimes(1),
+        samples=dr.estimation.SamplingTimes(1),
         about="length",
         trials=24,
     )
@@ -117,7 +122,7 @@ def cart():
 def test_free_swings_do_not_tell_mass_from_stiffness():
     x, v, k, m = sp.symbols("x v k m")
     swing = dr.first_order("swing", {x: v, v: -k / m * x}, parameters={k: 50.0, m: 2.0})
-    plan = dr.design_experiment(swing, ["k", "m"], {"x": 0.01}, {"x": (0.1, 1.0)}, until=2.0)
+    plan = dr.estimation.design_experiment(swing, ["k", "m"], {"x": 0.01}, {"x": (0.1, 1.0)}, until=2.0)
     (lost,) = plan.identifiability.unidentifiable
     shares = np.array([lost.shares["k"], lost.shares["m"]])
     np.testing.assert_allclose(np.abs(shares), np.sqrt(0.5), rtol=1e-6)
@@ -129,7 +134,7 @@ def test_free_swings_do_not_tell_mass_from_stiffness():
 def test_a_force_is_chosen_that_shakes_a_cart_near_resonance(cart):
     law, ranges = "amplitude*sin(pace*t)", {"amplitude": (0.5, 3.0), "pace": (1.0, 15.0)}
     t = np.linspace(0.0, 4.0, 21)
-    plan = dr.design_experiment(
+    plan = dr.estimation.design_experiment(
         cart,
         ["stiffness", "mass"],
         {"place": 1e-3},
@@ -159,7 +164,7 @@ def test_a_force_is_chosen_that_shakes_a_cart_near_resonance(cart):
 def test_the_speed_at_which_a_bicycle_tells_its_trail():
     bike = dr.gallery.bicycle()
     reported = []
-    plan = dr.design_experiment(
+    plan = dr.estimation.design_experiment(
         bike,
         ["trail"],
         {"roll_rate": 0.01, "steer_rate": 0.01},
@@ -195,10 +200,10 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
         ({"measured": {"x": -0.1}}, "give a positive standard deviation"),
         ({"unknown": ["c"]}, "no parameter 'c'"),
         ({"experiments": 0}, "experiments"),
-        ({"samples": dr.SamplingTimes(3, first=2.0)}, "must come before until = 2 s"),
+        ({"samples": dr.estimation.SamplingTimes(3, first=2.0)}, "must come before until = 2 s"),
     ],
 )
 def test_what_is_wrong_is_named(line, given, message):
     asked = {"unknown": ["b"], "measured": {"x": 0.1}, "until": 2.0, "start": {"x": 1.0}, **given}
     with pytest.raises((ValueError, KeyError), match=message):
-        dr.design_experiment(line, **asked)
+        dr.estimation.design_experiment(line, **asked)

@@ -24,7 +24,7 @@ def pendulums():
     return dr.gallery.simple_pendulum(), by_angle
 
 
-@pytest.mark.parametrize("method", [dr.ExtendedKalmanFilter(), dr.UnscentedKalmanFilter()], ids=str)
+@pytest.mark.parametrize("method", [dr.estimation.ExtendedKalmanFilter(), dr.estimation.UnscentedKalmanFilter()], ids=str)
 def test_a_rod_and_an_angle_are_estimated_alike(pendulums, method):
     """Position and tension of the rod (a multiplier) are measured; to first order in the errors both roads are one."""
     by_rod, by_angle = pendulums
@@ -86,7 +86,7 @@ def seen(satellite, seed, errors=(0.1, 0.1)):
     return truth, {"time": truth.time, **{n: truth[n] + s * random.normal(size=25) for n, s in SEEN.items()}}
 
 
-@pytest.mark.parametrize("method", [dr.ExtendedKalmanFilter(), dr.UnscentedKalmanFilter()], ids=str)
+@pytest.mark.parametrize("method", [dr.estimation.ExtendedKalmanFilter(), dr.estimation.UnscentedKalmanFilter()], ids=str)
 def test_a_tumbling_body_is_followed_through_every_attitude(satellite, method):
     squares, steepest = [], 0.0
     spread = {"satellite_lean": 0.1, "satellite_pitch": 0.1, "satellite_wx": 0.1, "satellite_wy": 0.1, "satellite_wz": 0.1}
@@ -180,7 +180,7 @@ def test_eliminated_and_augmented_velocities_are_estimated_alike(bike):
     noise, shaken, spread = ({n: size * s for n, s in sizes.items()} for sizes in (GYROSCOPE, SHAKEN, SPREAD))
     common = {"measured": noise, "process": shaken, "start": {"speed": 4.6}, "spread": spread, "smooth": True}
     few = dr.filter(bike, data, **common)
-    whole = dr.filter(dr.derive(bike, formulation=dr.Augmented(), work=False), data, **common)
+    whole = dr.filter(dr.derive(bike, formulation=dr.formulations.Augmented(), work=False), data, **common)
     assert len(few.filtered.equations.independent) == 3 and len(whole.filtered.equations.independent) == 9
     for one, other in ((few.filtered, whole.filtered), (few.smoothed, whole.smoothed)):
         for name in REPORTED:
@@ -242,7 +242,7 @@ def test_unscented_and_extended_agree_on_small_errors(bike, rides):
         process=SHAKEN,
         start={"speed": 4.6},
         spread=SPREAD,
-        method=dr.UnscentedKalmanFilter(),
+        method=dr.estimation.UnscentedKalmanFilter(),
         smooth=True,
     )
     for name in REPORTED:

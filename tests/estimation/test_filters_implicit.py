@@ -26,7 +26,7 @@ def rod() -> dr.Equations:
     }
     rates = {x: dx, z: dz, vx: dvx, vz: dvz}
     start = {x: np.sin(ANGLE), z: -np.cos(ANGLE), tension: 8.0}
-    return dr.implicit("rod", rows, [x, z, vx, vz, tension], rates=rates, inputs=[push], start=start)
+    return dr.symbolic.implicit("rod", rows, [x, z, vx, vz, tension], rates=rates, inputs=[push], start=start)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def log(rod):
 @pytest.mark.parametrize(
     ("method", "process"),
     [
-        (dr.ExtendedKalmanFilter(), {"push": 0.3}),
-        (dr.ExtendedKalmanFilter(), {"vx": 0.3}),
-        (dr.UnscentedKalmanFilter(), {"push": 0.3}),
+        (dr.estimation.ExtendedKalmanFilter(), {"push": 0.3}),
+        (dr.estimation.ExtendedKalmanFilter(), {"vx": 0.3}),
+        (dr.estimation.UnscentedKalmanFilter(), {"push": 0.3}),
     ],
     ids=["push", "velocity", "unscented"],
 )
@@ -56,7 +56,7 @@ def test_a_rod_as_posed_and_reduced_is_estimated_alike(rod, log, method, process
         "smooth": True,
     }
     problem = dr.filter(rod, log, method=method, **given)
-    reduced = dr.filter(dr.reduce_index(rod), log, method=method, **given)
+    reduced = dr.filter(dr.dae.reduce_index(rod), log, method=method, **given)
     for one, other in ((problem.filtered, reduced.filtered), (problem.smoothed, reduced.smoothed)):
         for name in ("x", "z", "vx", "tension"):
             np.testing.assert_allclose(one[name], other[name], atol=2e-5)
@@ -68,7 +68,7 @@ def test_a_rod_as_posed_and_reduced_is_estimated_alike(rod, log, method, process
 @pytest.fixture(scope="module")
 def circuit() -> dr.Equations:
     """A capacitor behind a resistor: the current follows the voltage applied at once."""
-    return dr.implicit("circuit", {"charge": dv / 4 - i, "loop": v + 2 * i - u}, [v, i], rates={v: dv}, inputs=[u])
+    return dr.symbolic.implicit("circuit", {"charge": dv / 4 - i, "loop": v + 2 * i - u}, [v, i], rates={v: dv}, inputs=[u])
 
 
 @pytest.mark.parametrize("process", [{"u": 0.4}, {"v": 0.4}], ids=str)
@@ -95,9 +95,9 @@ def test_what_has_no_answer_is_refused(circuit):
     ):
         dr.filter(circuit, {"time": t, "v": t}, measured={"v": 0.1}, process={"i": 0.1})
     dragged = {"to": dx - z, "held": x - u, "lag": dv + v - x}
-    drag = dr.implicit("drag", dragged, [x, v, z], rates={x: dx, v: dv}, inputs=[u])
+    drag = dr.symbolic.implicit("drag", dragged, [x, v, z], rates={x: dx, v: dv}, inputs=[u])
     with pytest.raises(dr.errors.ModelError, match=r"states follow the input 'u' at once.*make it a state"):
         dr.filter(drag, {"time": t, "v": t}, measured={"v": 0.1}, process={"u": 0.1})
-    stuck = dr.implicit("stuck", {"to": dx - z, "held": x - u}, [x, z], rates={x: dx}, inputs=[u])
+    stuck = dr.symbolic.implicit("stuck", {"to": dx - z, "held": x - u}, [x, z], rates={x: dx}, inputs=[u])
     with pytest.raises(dr.errors.ModelError, match="leave no degree of freedom"):
         dr.filter(stuck, {"time": t, "x": t}, measured={"x": 0.1}, process={"x": 0.1})

@@ -11,10 +11,10 @@ import draisine as dr
 from draisine.estimation.filters.prediction import GAUSS, KRONROD, NODES
 
 FILTERS = [
-    dr.ExtendedKalmanFilter(),
-    dr.ExtendedKalmanFilter(rounds=3),
-    dr.UnscentedKalmanFilter(),
-    dr.UnscentedKalmanFilter(alpha=1.0, beta=0.0),
+    dr.estimation.ExtendedKalmanFilter(),
+    dr.estimation.ExtendedKalmanFilter(rounds=3),
+    dr.estimation.UnscentedKalmanFilter(),
+    dr.estimation.UnscentedKalmanFilter(alpha=1.0, beta=0.0),
 ]
 Q, R = 0.3, 0.1
 
@@ -126,7 +126,7 @@ def test_constant_velocity_tracking_is_the_textbook_filter_and_batch_least_squar
     np.testing.assert_allclose(found.deviation("v"), np.sqrt(spread[:, 1, 1]), atol=1e-9)
 
 
-@pytest.mark.parametrize("method", [dr.ExtendedKalmanFilter(), dr.UnscentedKalmanFilter()], ids=str)
+@pytest.mark.parametrize("method", [dr.estimation.ExtendedKalmanFilter(), dr.estimation.UnscentedKalmanFilter()], ids=str)
 @pytest.mark.parametrize("h", [0.1, 2.0])
 def test_after_long_the_covariance_solves_the_riccati_equation(oscillator, method, h):
     t = h * np.arange(60 if h < 1.0 else 12)

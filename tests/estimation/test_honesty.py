@@ -28,7 +28,9 @@ def _levels(rate: float = 2.0, source: float = 0.3) -> np.ndarray:
 
 def test_coverage_of_the_tank():
     """Sixty data sets: at 95 % between 88 and 100 % hold the truth, but for one chance in a hundred; estimates are not biased."""
-    found = dr.coverage(lambda random: identify(experiment(1e-3, seed=int(random.integers(2**32))), 1e-3), {"theta": THETA}, 60)
+    found = dr.estimation.coverage(
+        lambda random: identify(experiment(1e-3, seed=int(random.integers(2**32))), 1e-3), {"theta": THETA}, 60
+    )
     low, high = found.limits()
     assert low <= found.shares["theta"] <= high
     assert abs(found.bias["theta"]) < 0.4
@@ -90,7 +92,7 @@ def test_profile_counts_what_was_known_before():
 
 
 def test_combinations_that_cannot_be_reported(decay):
-    reported = dr.identifiability(decay, {"time": TIMES, "x": _levels()}, ["a", "b", "c"], {"x": ("x", 0.01)})
+    reported = dr.estimation.identifiability(decay, {"time": TIMES, "x": _levels()}, ["a", "b", "c"], {"x": ("x", 0.01)})
     (worst,) = reported.unidentifiable
     assert set(n for n, s in worst.shares.items() if abs(s) > 0.1) == {"a", "b"}
     assert abs(worst.shares["a"] + worst.shares["b"]) < 1e-6  # one up, the other down by the same share
@@ -113,7 +115,7 @@ def test_robust_losses_forgive_outliers(decay, loss):
     plain, robust = dr.estimate(decay, data, **given), dr.estimate(decay, data, **given, loss=loss)
     assert abs(robust["a"] - 1.0) < 4 * robust.deviations["a"] < abs(plain["a"] - 1.0)
     assert [round(t, 6) for _, _, t in robust.outliers] == [0.125, 0.75, 0.775, 1.5]
-    windows = dr.estimate(decay, data, **given, loss=loss, method=dr.MultipleShooting(window=0.5, known_start=True))
+    windows = dr.estimate(decay, data, **given, loss=loss, method=dr.optimal.MultipleShooting(window=0.5, known_start=True))
     assert abs(windows["a"] - robust["a"]) < 0.02 * robust.deviations["a"]
     unsaid = dr.estimate(decay, data, ["a"], {"x": "x"}, loss=loss)
     assert 0.007 < unsaid.noise["x"] < 0.013
@@ -152,14 +154,14 @@ def test_several_starts_find_the_deeper_valley(monkeypatch):
     heard: list[str] = []
     made: list[int] = []
     monkeypatch.setattr(several, "solve", lambda *given: made.append(1) or solving.solve(*given))
-    found = dr.estimate(swing, data, **given, starts=dr.MultiStart(12, seed=1), progress=heard.append)
+    found = dr.estimate(swing, data, **given, starts=dr.estimation.MultiStart(12, seed=1), progress=heard.append)
     assert len(made) == 12  # the best one is kept, and not made again
     assert abs(found["w"] - 5.0) < 1e-6 and len(found.trials) == 12 and len(heard) >= 12
     assert found.outcome.squares == min(trial.squares for trial in found.trials)
     with pytest.raises(ValueError, match="one or more, got 0"):
-        dr.MultiStart(0)
+        dr.estimation.MultiStart(0)
     with pytest.raises(dr.errors.ArgumentError, match="w do not have"):
-        dr.estimate(swing, data, ["w"], {"s": ("s", 0.01)}, starts=dr.MultiStart(3))
+        dr.estimate(swing, data, ["w"], {"s": ("s", 0.01)}, starts=dr.estimation.MultiStart(3))
 
 
 def test_a_side_that_is_met_is_reported(decay):

@@ -52,8 +52,8 @@ def test_polynomials_between_samples():
     np.testing.assert_allclose(coefficients(2 + sample_positions(3) - 4 * sample_positions(3) ** 3), [2, 1, 0, -4], atol=1e-12)
 
 
-@pytest.mark.parametrize("drive", [("torque", TORQUE), dr.CubicInput("torque", TORQUE)])
-@pytest.mark.parametrize("method", [dr.MultipleShooting(window=0.5), dr.Collocation("radau", 3, 10)])
+@pytest.mark.parametrize("drive", [("torque", TORQUE), dr.estimation.CubicInput("torque", TORQUE)])
+@pytest.mark.parametrize("method", [dr.optimal.MultipleShooting(window=0.5), dr.optimal.Collocation("radau", 3, 10)])
 def test_derivatives_by_samples_of_inputs(stick, drive, method):
     """Against differences, with instants that are not regular and gaps in both columns."""
     log = _log(stick, 2.0, 0, 41)
@@ -115,7 +115,7 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
             {"angle": ("angle", ANGLE)},
             inputs={"u": ("torque", TORQUE)},
             start={"angle": 0.1},
-            method=dr.MultipleShooting(window=window),
+            method=dr.optimal.MultipleShooting(window=window),
         )
         np.testing.assert_allclose([found["gain"], found["stiffness"]], two.x, rtol=1e-6)
         np.testing.assert_allclose(found.covariance, covariance[:2, :2], rtol=1e-4)
@@ -134,7 +134,7 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
 
 def test_one_run_does_not_take_a_noisy_input_as_it_is(stick):
     log, given = _log(stick, 1.0, 3, 21), {"measured": {"angle": ("angle", ANGLE)}, "inputs": {"u": ("torque", TORQUE)}}
-    for verb in (dr.estimate, dr.identifiability):
+    for verb in (dr.estimate, dr.estimation.identifiability):
         with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'u' has noise.*MultipleShooting"):
             verb(stick, log, ["gain"], **given)
 
@@ -146,7 +146,7 @@ def test_corners_cost_more_than_cubics(stick):
     errors = {}
     for drive in (LinearInput("torque", TORQUE), CubicInput("torque", TORQUE)):
         found = dr.estimate(
-            stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.MultipleShooting(window=0.5)
+            stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.optimal.MultipleShooting(window=0.5)
         )
         errors[type(drive)] = abs(found["gain"] - 1.0)
     assert errors[CubicInput] < 0.05 * errors[LinearInput] and errors[LinearInput] > 1e-3
@@ -154,7 +154,7 @@ def test_corners_cost_more_than_cubics(stick):
 
 def test_windows_must_be_long_enough_for_smooth_inputs(stick):
     log = _log(stick, 2.0, 3, 41)
-    given = {"inputs": {"u": dr.CubicInput("torque", TORQUE)}, "method": dr.MultipleShooting(window=0.1)}
+    given = {"inputs": {"u": dr.estimation.CubicInput("torque", TORQUE)}, "method": dr.optimal.MultipleShooting(window=0.1)}
     with pytest.raises(dr.errors.DataError, match="only 2 intervals of 'torque'"):
         dr.estimate(stick, log, ["gain"], {"angle": ("angle", ANGLE)}, **given)
 

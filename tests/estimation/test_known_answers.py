@@ -23,8 +23,8 @@ def tank() -> dr.Equations:
     return draining_tank()
 
 
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-14)
-METHODS = [dr.SingleShooting(EXACT), dr.MultipleShooting(window=2.0, known_start=True, integration=EXACT)]
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-14)
+METHODS = [dr.estimation.SingleShooting(EXACT), dr.optimal.MultipleShooting(window=2.0, known_start=True, integration=EXACT)]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=["single", "multiple"])
@@ -54,7 +54,7 @@ def test_line_is_linear_regression(line):
     assert unsaid.freedom == 37
     low, high = unsaid.interval("a")
     assert abs((high - low) / 2 / np.sqrt(unsaid.covariance[0, 0]) - 2.0262) < 1e-3  # Student's, 37 degrees of freedom
-    shot = dr.estimate(line, data, ["a"], {"y": ("x", 0.2)}, start={"x": 0.0}, method=dr.MultipleShooting(window=0.7))
+    shot = dr.estimate(line, data, ["a"], {"y": ("x", 0.2)}, start={"x": 0.0}, method=dr.optimal.MultipleShooting(window=0.7))
     assert abs(shot["a"] - best[0]) < 1e-6
     np.testing.assert_allclose(shot.covariance[0, 0], 0.04 * inverse[0, 0], rtol=1e-6)
     assert shot.freedom == given.freedom
@@ -87,7 +87,7 @@ def test_pendulum_as_differential_algebraic_equations():
     """Length and friction of a Cartesian pendulum with its multiplier, from data that its angle's equation made."""
     x, z, v, w, tension = sp.symbols("x z v w tension")
     length, friction, gravity = sp.symbols("length friction gravity")
-    pendulum = dr.semi_explicit(
+    pendulum = dr.symbolic.semi_explicit(
         "friction_pendulum",
         {x: v, z: w, v: -tension * x - friction * v, w: -tension * z - gravity - friction * w},
         constraints={"rod": (x**2 + z**2 - length**2) / 2},

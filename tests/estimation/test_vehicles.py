@@ -27,7 +27,10 @@ def fit(model, ridden):
 
 
 def test_one_run_from_the_start_is_refused(model, ridden):
-    data, given = bicycle.recorded(ridden), {"unknown": {"trail": (0.0, 0.3)}, "method": dr.SingleShooting(), "model": model}
+    data, given = (
+        bicycle.recorded(ridden),
+        {"unknown": {"trail": (0.0, 0.3)}, "method": dr.estimation.SingleShooting(), "model": model},
+    )
     with pytest.raises(dr.errors.SolverError, match=r"fell_over.*use method=MultipleShooting"):
         bicycle.identify(data, **given, torque=bicycle.AS_IT_IS)
     with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'steer_torque' has noise"):
@@ -48,7 +51,9 @@ def test_without_noise_nothing_is_left_of_the_error(model, ridden):
     """What is taken for noise is not there: estimates must be the truth to a small part of their deviations."""
     channels = {"roll_gyro": "roll_rate", "steer_gyro": "steer_rate", "speedometer": "speed", "torque": "steer_torque"}
     data = {"time": ridden.time, **{column: ridden[name] for column, name in channels.items()}}
-    found = bicycle.identify(data, method=dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.01)), model=model)
+    found = bicycle.identify(
+        data, method=dr.optimal.MultipleShooting(window=0.25, integration=dr.methods.RK4(step=0.01)), model=model
+    )
     for name, value in bicycle.TRUTH.items():
         assert abs(found[name] - value) < 2e-3 * found.deviations[name], name
     assert found.chi_square < 1e-4

@@ -46,7 +46,7 @@ def test_windows_and_one_run_agree(window):
     tank, data = draining_tank(), experiment(1e-3, seed=4)
     given = {"measured": {"outflow": ("q", 1e-3)}, "start": {"h": 1.1}, "inputs": {"u": "inflow"}}
     one = dr.estimate(tank, data, ["theta", "start.h"], **given)
-    many = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window=window))
+    many = dr.estimate(tank, data, ["theta"], **given, method=dr.optimal.MultipleShooting(window=window))
     assert abs(many["theta"] - one["theta"]) < 1e-3 * one.deviations["theta"]
     np.testing.assert_allclose(many.deviations["theta"], one.deviations["theta"], rtol=1e-3)
     np.testing.assert_allclose(many.chi_square, one.chi_square, rtol=1e-5)
@@ -83,12 +83,12 @@ def test_unstable_motion_is_refused_or_windowed(inverted):
     given = {"measured": {"angle": ("angle", 0.002)}, "inputs": {"u": ("torque", 0.05)}, "start": {"angle": 0.1}}
     with pytest.raises(dr.errors.SolverError, match=r"start.angle grow .* use method=MultipleShooting"):
         dr.estimate(inverted, data, ["gain", "start.angle"], **{**given, "inputs": {"u": "torque"}})
-    found = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(window=0.4))
+    found = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.optimal.MultipleShooting(window=0.4))
     for name, value in (("gain", 1.2), ("stiffness", 16.0)):
         assert abs(found[name] - value) < 3.5 * found.deviations[name], name
         assert found.deviations[name] < 0.02 * value
     assert 1e-3 < found.probability < 0.999
-    again = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(window=0.2))
+    again = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.optimal.MultipleShooting(window=0.2))
     assert abs(again["gain"] - found["gain"]) < 0.1 * found.deviations["gain"]
     np.testing.assert_allclose(again.deviations["gain"], found.deviations["gain"], rtol=0.03)
 
@@ -96,7 +96,7 @@ def test_unstable_motion_is_refused_or_windowed(inverted):
 def test_noise_of_inputs_belongs_to_the_interval(inverted):
     """Where the torque's noise is left out, the model does not fit, and says so."""
     data = _balanced(inverted, 0.5, 2)
-    given = {"measured": {"angle": ("angle", 0.002)}, "start": {"angle": 0.1}, "method": dr.MultipleShooting(window=0.4)}
+    given = {"measured": {"angle": ("angle", 0.002)}, "start": {"angle": 0.1}, "method": dr.optimal.MultipleShooting(window=0.4)}
     honest = dr.estimate(inverted, data, ["gain"], inputs={"u": ("torque", 0.5)}, **given)
     proud = dr.estimate(inverted, data, ["gain"], inputs={"u": "torque"}, **given)
     assert honest.probability > 1e-3 and not any("does not fit" in w for w in honest.warnings)
@@ -114,9 +114,14 @@ def test_starts_and_noise_must_be_said_once(inverted):
             {"angle": ("angle", 0.002)},
             inputs={"u": "torque"},
             start={"angle": 0.1},
-            method=dr.MultipleShooting(window=0.4),
+            method=dr.optimal.MultipleShooting(window=0.4),
         )
     with pytest.raises(dr.errors.DataError, match="give both"):
         dr.estimate(
-            inverted, data, ["gain"], {"angle": "angle"}, inputs={"u": ("torque", 0.05)}, method=dr.MultipleShooting(window=0.4)
+            inverted,
+            data,
+            ["gain"],
+            {"angle": "angle"},
+            inputs={"u": ("torque", 0.05)},
+            method=dr.optimal.MultipleShooting(window=0.4),
         )

@@ -12,7 +12,7 @@ from draisine.gallery.entries.shuttle import CONTROLS, DEGREE, beginning
 from draisine.gallery.entries.van_der_pol import van_der_pol, van_der_pol_relaxes, van_der_pol_singular
 from draisine.simulation.initial.consistent_start import consistent_start
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 
 
 def test_forms_of_van_der_pol_are_one_motion():
@@ -20,7 +20,7 @@ def test_forms_of_van_der_pol_are_one_motion():
     mu = 5.0
     plain = dr.simulate(van_der_pol(), 10.0, parameters={"mu": mu}, method=EXACT)
     scaled = dr.simulate(
-        dr.reduce_index(van_der_pol_singular()), 10.0 / mu, start={"y2": 0.0}, parameters={"eps": mu**-2}, method=EXACT
+        dr.dae.reduce_index(van_der_pol_singular()), 10.0 / mu, start={"y2": 0.0}, parameters={"eps": mu**-2}, method=EXACT
     )
     assert scaled["y1"] == pytest.approx(np.interp(scaled.time * mu, plain.time, plain["y1"]), abs=2e-3)
     assert scaled["y1"][-1] == pytest.approx(plain["y1"][-1], abs=1e-8)
@@ -74,7 +74,7 @@ def test_gravity_and_turning_of_the_earth_are_those_of_a_particle():
 
 
 def test_altitude_makes_index_three():
-    report = dr.index_of(dr.gallery.shuttle_at_altitude(), beginning(), elsewhere=0)
+    report = dr.dae.index_of(dr.gallery.shuttle_at_altitude(), beginning(), elsewhere=0)
     assert (report.structural, report.differential, report.freedoms) == (3, 3, 3)
     assert "'descent' differentiated once: a hidden condition on speed, path_angle" in map(str, report.steps)
     assert report.unknowns["attack"] == 3 and report.unknowns["speed"] == 2 and report.unknowns["latitude"] == 1

@@ -13,9 +13,11 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.entries.bicycle_controlled_turn import TurnLaw, bicycle_controlled_turn, mean_curvature
 
 
-def _turn(until: float, law: TurnLaw, method: dr.DOP853 | dr.PredictorCorrector | None = None) -> dr.Trajectory:
+def _turn(until: float, law: TurnLaw, method: dr.methods.DOP853 | dr.methods.PredictorCorrector | None = None) -> dr.Trajectory:
     inputs = {"steer_torque": law.steer_torque(), "pedal_torque": law.pedal_torque()}
-    return dr.simulate(bicycle(), until, start={"speed": 6.0}, inputs=inputs, method=method or dr.DOP853(rtol=1e-10, atol=1e-12))
+    return dr.simulate(
+        bicycle(), until, start={"speed": 6.0}, inputs=inputs, method=method or dr.methods.DOP853(rtol=1e-10, atol=1e-12)
+    )
 
 
 @pytest.mark.parametrize("t", [0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 1.7, 2.0, 2.1, 9.0])
@@ -78,6 +80,6 @@ def test_the_contact_angle_is_that_of_equation_17() -> None:
 
 
 def test_the_method_of_the_paper_gives_the_same_turn() -> None:
-    fine, coarse = _turn(3.0, TurnLaw()), _turn(3.0, TurnLaw(), dr.PredictorCorrector(step=0.005))
+    fine, coarse = _turn(3.0, TurnLaw()), _turn(3.0, TurnLaw(), dr.methods.PredictorCorrector(step=0.005))
     for name in ("heading", "lean", "steer", "rear_wheel_contact_x", "rear_wheel_contact_y"):
         assert coarse[name][-1] == pytest.approx(fine[name][-1], abs=1e-6), name

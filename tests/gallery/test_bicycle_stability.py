@@ -9,6 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine import gallery
+from draisine.expr.expression import parse
 from draisine.gallery.entries import flexible_frame, leaning_rider, source_c_fates, two_mass_skate, why_stable
 from stability.meijaard_formulas import matrices
 
@@ -29,7 +30,7 @@ def test_the_skate_bicycle_has_the_printed_matrices(changed: dict[str, float]) -
     given = {"w": p["wheelbase"], "c": p["trail"], "rR": 1.0, "rF": 1.0, "mB": p["m_frame"], "mH": p["m_fork"]}
     given |= {"xB": p["x_frame"], "zB": -p["z_frame"], "xH": p["x_fork"], "zH": -p["z_fork"]}
     printed = matrices({**nothing, **given}, math.sin(p["steer_axis_tilt"]), math.cos(p["steer_axis_tilt"]))
-    ours = dr.whipple_matrices(gallery.two_mass_skate(), parameters=changed).z_down()
+    ours = dr.bicycle.whipple_matrices(gallery.two_mass_skate(), parameters=changed).z_down()
     for name in ("M", "C1", "K0", "K2"):
         wanted = np.array(printed[name], dtype=float)
         np.testing.assert_allclose(getattr(ours, name), wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())
@@ -72,7 +73,7 @@ def test_a_torque_at_the_hips_answers_as_the_linear_model_says() -> None:
     linear = dr.linearize(gallery.leaning_rider(), {"speed": 5.0}, states=leaning_rider.REPORTED)
     frequency = 2.0
     (gain,) = leaning_rider.response(linear, "lean_torque", "lean", np.array([frequency]))
-    law = {"lean_torque": dr.parse(f"0.1*sin({frequency}*t)")}
+    law = {"lean_torque": parse(f"0.1*sin({frequency}*t)")}
     run = dr.simulate(gallery.leaning_rider(), 40.0, start={"speed": 5.0}, inputs=law, samples=4001)
     late = run.time > 40.0 - 4 * np.pi / frequency
     t = run.time[late]

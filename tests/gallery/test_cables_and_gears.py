@@ -13,7 +13,7 @@ from draisine.gallery.entries.atwood import at_rest, atwood, swinging_atwood
 from draisine.gallery.entries.gear_train import PLANETS, by_hand, planetary_gear
 from draisine.model.model import Model
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
 
 

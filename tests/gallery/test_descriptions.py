@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.expr.expression import parse
 from draisine.gallery.entries import rattleback as rattling
 from draisine.gallery.entries import sphere_on_turntable as turning
 from draisine.gallery.entries import spherical_pendulum as swinging
 from draisine.gallery.entries.delebecque_bicycle import delebecque_bicycle
+from draisine.model import items
 from draisine.model.model import Model
 
 
@@ -170,8 +172,8 @@ def ball_on_a_turntable() -> Model:
     )
     m.prismatic("ball_x", "ground", slide, axis="x", default=0.2)
     m.prismatic("ball_y", slide, across, axis="y")
-    turns = [dr.model.items.Rotate(axis, dr.parse(name)) for axis, name in zip("zxy", "abc", strict=True)]
-    spans = [dr.model.items.Coordinate(name, f"{name}_rate", "rad", 0.0, -1.0, 1.0) for name in "abc"]
+    turns = [items.Rotate(axis, parse(name)) for axis, name in zip("zxy", "abc", strict=True)]
+    spans = [items.Coordinate(name, f"{name}_rate", "rad", 0.0, -1.0, 1.0) for name in "abc"]
     m.joint("turning", across, ball, turns, spans)
     m.potential("slope", "mass*gravity*sin(tilt)*ball_x")
     m.output("spin_x", "b_rate*cos(a) - c_rate*cos(b)*sin(a)", "rad/s")

@@ -78,7 +78,7 @@ def test_a_simulated_steady_turn_is_a_circle(lean, turn_rate):
     spin = DISK.steady_spin(lean, turn_rate)
     start = {"lean": lean, "lean_rate": 0.0, "heading_rate": turn_rate, "spin": spin}
     turns = 10 * 2 * math.pi / abs(turn_rate)
-    run = dr.simulate(rolling_disk(), turns, start=start, parameters=PARAMETERS, method=dr.DOP853(rtol=1e-12, atol=1e-14))
+    run = dr.simulate(rolling_disk(), turns, start=start, parameters=PARAMETERS, method=dr.methods.DOP853(rtol=1e-12, atol=1e-14))
     assert run.status.kind == "FINISHED"
     np.testing.assert_allclose(run["lean"], lean, atol=1e-9)
     of_center = DISK.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the disc, which starts heading along x

@@ -38,7 +38,7 @@ def test_one_cell_swings_as_a_compound_pendulum():
     rate = np.sqrt(9.81 * (rail + rung) / ((2 / 3 * rail + rung) * length))
     size = 1e-5
     start = {"left1_angle": size, "right1_angle": size, "rung1_angle": 0.0}
-    run = dr.simulate(ladder(1), 2.0, start=start, method=dr.DOP853(rtol=1e-12, atol=1e-15))
+    run = dr.simulate(ladder(1), 2.0, start=start, method=dr.methods.DOP853(rtol=1e-12, atol=1e-15))
     assert run["left1_angle"] == pytest.approx(size * np.cos(rate * run.time), abs=1e-8 * size + 1e-3 * size**2)
 
 

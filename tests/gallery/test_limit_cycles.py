@@ -39,7 +39,7 @@ def test_a_small_change_of_held_hunting_fades_as_its_multiplier_says(wheels):
     slow = np.real(vectors[:, place])
     change = 1e-3 * shot.flow.scales.min() * slow / np.abs(slow).max()
     begun = shot.flow.moved(0.0, shot.nodes[0], change, shot.p)
-    method = dr.DOP853(rtol=1e-11, atol=1e-13)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     run = integrate(wheels, begun.x, 2 * cycle.period, parameters=shot.p, method=method)
     left = shot.flow.node(0.0, run.final_state, shot.p).values - shot.nodes[0].values
     expected = cycle.multipliers[0].real ** 2
@@ -49,7 +49,7 @@ def test_a_small_change_of_held_hunting_fades_as_its_multiplier_says(wheels):
 
 def test_hunting_is_supercritical(wheels):
     """The cycle shrinks into the centerd run at the critical speed, and nowhere below it."""
-    branch = dr.follow_cycle(suspended_hunting(wheels, 82.0), "speed", 75.0, first=0.2, largest=0.4)
+    branch = dr.stability.follow_cycle(suspended_hunting(wheels, 82.0), "speed", 75.0, first=0.2, largest=0.4)
     assert "rest" in branch.ending
     assert branch.values[-1] == pytest.approx(79.90876, abs=0.01)
     assert np.all(np.diff(branch.values) < 0) and all(branch.stable)

@@ -11,7 +11,7 @@ import draisine as dr
 from draisine import gallery
 from draisine.gallery.entries import four_bar, sarrus, slider_crank, stewart
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("study", ["four_bar_turns", "slider_crank_runs", "sarrus_lift_falls", "stewart_platform_heaves"])

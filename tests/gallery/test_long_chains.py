@@ -9,7 +9,7 @@ import draisine as dr
 from draisine.errors import ArgumentError
 from draisine.gallery.entries import big_tree, hanging_rope, link_chain, snake_robot, trailers
 
-METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
+METHOD = dr.methods.DOP853(rtol=1e-10, atol=1e-10)
 
 
 def test_chain_in_relative_and_in_absolute_angles():

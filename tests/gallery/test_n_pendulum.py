@@ -90,7 +90,7 @@ def test_what_a_chain_must_keep(masses):
 
 @pytest.mark.parametrize("masses", [1, 2, 12])
 def test_the_same_motion_in_angles(masses):
-    method, times = dr.DOP853(rtol=1e-9, atol=1e-9), np.linspace(0.0, 5.0, 101)
+    method, times = dr.methods.DOP853(rtol=1e-9, atol=1e-9), np.linspace(0.0, 5.0, 101)
     runs = []
     for equations in (n_pendulum(masses), n_pendulum_by_angles(masses)):
         start = [s.default for s in equations.states]
@@ -104,7 +104,7 @@ def test_one_mass_takes_the_time_of_the_elliptic_integral():
     """From the horizontal to the other side and back: T = 4 √(l/g) K(sin 45°), K = 1.8540746773013719."""
     period = 4 * math.sqrt(1 / 9.81) * 1.8540746773013719
     run = dr.simulate(
-        dr.gallery.simple_pendulum(), period, method=dr.DOP853(rtol=1e-11, atol=1e-12), samples=[0.0, period / 4, period]
+        dr.gallery.simple_pendulum(), period, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12), samples=[0.0, period / 4, period]
     )
     assert run["x1"] == pytest.approx([1.0, 0.0, 1.0], abs=1e-8)
     assert run["z1"] == pytest.approx([0.0, -1.0, 0.0], abs=1e-8)

@@ -131,7 +131,7 @@ def test_ground_drives_the_board_through_its_momentum_alone():
 def test_effort_of_a_gait_falls_with_the_third_power_of_its_duration():
     """All motions can be run slower by s: torques fall by s², their squares by s⁴, and the integral takes s times as long."""
     cycle = snake.gait()
-    slow = cycle.maneuver.duration(2 * snake.CYCLE).solve(dr.Collocation("gauss", 3, 30), guess=cycle)
+    slow = cycle.maneuver.duration(2 * snake.CYCLE).solve(dr.optimal.Collocation("gauss", 3, 30), guess=cycle)
     assert slow.objective == pytest.approx(cycle.objective / 8, rel=1e-4)
 
 

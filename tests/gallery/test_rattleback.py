@@ -84,7 +84,9 @@ def test_without_the_product_of_inertia_no_direction_is_preferred():
     stone, start = rattleback(), {"rate_x": 0.0, "rate_y": 0.0, "roll": 0.0, "pitch": 0.01}
 
     def spin(way, ixy):
-        return dr.simulate(stone, 4.0, start={**start, "rate_z": way}, parameters={"ixy": ixy}, method=dr.DOP853(1e-9, 1e-11))
+        return dr.simulate(
+            stone, 4.0, start={**start, "rate_z": way}, parameters={"ixy": ixy}, method=dr.methods.DOP853(1e-9, 1e-11)
+        )
 
     assert spin(5.0, 0.0)["spin"] == pytest.approx(-spin(-5.0, 0.0)["spin"], abs=1e-5)
     assert reversal(spin(5.0, 2e-5)) < 4.0 and reversal(spin(-5.0, -2e-5)) < 4.0

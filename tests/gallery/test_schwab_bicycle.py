@@ -16,14 +16,16 @@ SCHWAB = json.loads((Path(__file__).parents[1] / "reference" / "schwab2005.json"
 
 
 def test_its_parameters_are_the_published_ones() -> None:
-    ours = dr.MeasuredBicycle.of("Schwab", {p.name: p.default for p in gallery.schwab_bicycle().freeze().parameters}).text.values
+    ours = dr.bicycle.MeasuredBicycle.of(
+        "Schwab", {p.name: p.default for p in gallery.schwab_bicycle().freeze().parameters}
+    ).text.values
     published = {**SCHWAB["parameters"], "lam": math.pi / 2 - math.atan(3.0)}
     del published["head_angle"]
     assert ours == pytest.approx(published, rel=1e-15)
 
 
 def test_matrices() -> None:
-    found = dr.whipple_matrices(gallery.schwab_bicycle()).z_down()
+    found = dr.bicycle.whipple_matrices(gallery.schwab_bicycle()).z_down()
     ours = {"M": found.M, "C1": found.C1, "K0_INCLUDING_g": found.gravity * found.K0, "K2": found.K2}
     for name, matrix in SCHWAB["matrices"].items():
         np.testing.assert_allclose(ours[name], np.array(matrix, dtype=float), rtol=0, atol=1e-11)

@@ -48,4 +48,4 @@ def test_parabolas_hide_the_index() -> None:
 
 def test_gauss_refuses_the_system_as_posed() -> None:
     with pytest.raises(ValueError, match="unknowns of index 2; Gauss takes index 1 at most"):
-        dr.simulate(shuttle(), 10.0, method=dr.Gauss(step=5.0))
+        dr.simulate(shuttle(), 10.0, method=dr.methods.Gauss(step=5.0))

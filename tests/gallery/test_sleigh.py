@@ -15,7 +15,7 @@ from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
 PARAMETERS = {"mass_ahead": 0.25, "gyration_radius": 0.35, "m_sleigh": 2.0}
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 
 
 def _report(equations: dr.Equations, x: np.ndarray, p: np.ndarray) -> dict[str, float]:

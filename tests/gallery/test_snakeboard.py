@@ -14,7 +14,7 @@ L, M_BOARD, M_ROTOR, M_WHEELS = 0.2, 4.0, 2.0, 0.5
 I_BOARD, I_ROTOR, I_WHEELS = 0.05, 0.08, 0.002
 MASS = M_BOARD + M_ROTOR + 2 * M_WHEELS
 TURNING = I_BOARD + 2 * M_WHEELS * L**2  # of the board with wheels as points: I − K − 2k
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 
 
 # -------------------------------------------------------------------- the augmented equations

@@ -60,7 +60,11 @@ def test_two_turns_of_the_ball_in_seven_of_the_table():
     until = 2 * math.pi * 7 / rate
     start = {"ball_x": 0.3, "ball_y": -0.1, "velocity_x": 0.2, "velocity_y": 0.05}
     run = dr.simulate(
-        sphere_on_turntable(), until, start=start, parameters={"table_rate": rate}, method=dr.DOP853(rtol=1e-12, atol=1e-14)
+        sphere_on_turntable(),
+        until,
+        start=start,
+        parameters={"table_rate": rate},
+        method=dr.methods.DOP853(rtol=1e-12, atol=1e-14),
     )
     angle = np.unwrap(np.arctan2(run["velocity_y"], run["velocity_x"]))
     assert angle[-1] - angle[0] == pytest.approx(4 * math.pi, abs=1e-8)

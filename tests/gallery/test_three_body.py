@@ -32,8 +32,8 @@ def test_jacobis_integral_is_one() -> None:
 
 def test_the_multiplier_is_zero_and_of_index_2() -> None:
     posed = dr.gallery.three_body_with_multiplier()
-    assert dr.index_of(posed).differential == 2
-    reduced, plain = dr.reduce_index(posed), dr.gallery.three_body()
+    assert dr.dae.index_of(posed).differential == 2
+    reduced, plain = dr.dae.reduce_index(posed), dr.gallery.three_body()
     state = [0.7, 0.4, -0.3, 0.9]
     one = reduced.explicit([0.0], state, [], reduced.default_parameters)[0]
     two = plain.explicit([0.0], state, [], plain.default_parameters)[0]

@@ -119,7 +119,9 @@ def test_a_simulated_steady_turn_is_a_circle(lean, turn_rate):
     spin = TORUS.steady_spin(lean, turn_rate)
     start = {"lean": lean, "lean_rate": 0.0, "turn_rate": turn_rate, "spin": spin}
     turns = 8 * 2 * math.pi / abs(turn_rate)
-    run = dr.simulate(rolling_torus(), turns, start=start, parameters=PARAMETERS, method=dr.DOP853(rtol=1e-12, atol=1e-14))
+    run = dr.simulate(
+        rolling_torus(), turns, start=start, parameters=PARAMETERS, method=dr.methods.DOP853(rtol=1e-12, atol=1e-14)
+    )
     assert run.status.kind == "FINISHED"
     np.testing.assert_allclose(run["lean"], lean, atol=1e-8)
     of_center = TORUS.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the torus, which starts heading along x

@@ -12,7 +12,7 @@ from draisine import gallery
 from draisine.gallery.entries.car import CORNERS, car, outer_angle
 from draisine.gallery.entries.tricycle import WHEELS, ClosedForm, tricycle, tricycle_held
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
 
 

@@ -63,7 +63,7 @@ def test_conical_pendulum_turns_at_its_rate_and_pulls_its_rod() -> None:
     angle = 1.1
     rate = math.sqrt(9.81 / math.cos(angle))
     place = {"x": math.sin(angle), "y": 0.0, "z": -math.cos(angle), "y_rate": rate * math.sin(angle)}
-    method = dr.DOP853(rtol=1e-12, atol=1e-13)
+    method = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
     run = dr.simulate(spherical_pendulum(), 5.0, start=place, method=method)
     assert run["z"] == pytest.approx(np.full_like(run.time, -math.cos(angle)), abs=1e-9)
     assert run["x"] == pytest.approx(math.sin(angle) * np.cos(rate * run.time), abs=1e-8)
@@ -75,7 +75,7 @@ def test_conical_pendulum_turns_at_its_rate_and_pulls_its_rod() -> None:
 def test_it_goes_over_the_top_too() -> None:
     """Exactly through both poles of the angles: a plane swing with more than enough energy."""
     run = dr.simulate(
-        spherical_pendulum(), 6.0, start={"x": 0.0, "y": 0.0, "x_rate": 7.0}, method=dr.DOP853(rtol=1e-11, atol=1e-13)
+        spherical_pendulum(), 6.0, start={"x": 0.0, "y": 0.0, "x_rate": 7.0}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     )
     assert run.status.complete and run["z"].max() > 0.999
     assert run.energy_drift is not None and run.energy_drift < 1e-9 and np.abs(run["y"]).max() < 1e-12

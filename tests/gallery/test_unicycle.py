@@ -16,6 +16,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import draisine as dr
+from draisine.expr.expression import parse
 from draisine.gallery.entries.unicycle import PEDALLING, TWISTING, unicycle, unicycle_ride
 
 G, R, M_WHEEL, IXX_WHEEL, IYY_WHEEL = 9.81, 0.3, 3.0, 0.1, 0.2
@@ -23,7 +24,7 @@ FRAME, TORSO = (35.0, 0.5, 3.0), (40.0, 1.0, 2.5)  # mass, height above the hub,
 M_RIDER = FRAME[0] + TORSO[0]
 FIRST = FRAME[0] * FRAME[1] + TORSO[0] * TORSO[1]  # m h
 SECOND = sum(m * z**2 + i for m, z, i in (FRAME, TORSO))  # I + m h²
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 
 
 def planar_accelerations(pitch, pitch_rate, torque):
@@ -129,7 +130,7 @@ def test_lateral_motion_near_upright(equations, speed):
 
 def test_the_laws_stabilize_it_at_three_meters_per_second():
     """Closed loop by the derived equations: four lateral and three in-plane modes decay as by hand; the rest is at rest."""
-    equations = dr.derive(unicycle(), {"pedal_torque": dr.parse(PEDALLING), "twist_torque": dr.parse(TWISTING)})
+    equations = dr.derive(unicycle(), {"pedal_torque": parse(PEDALLING), "twist_torque": parse(TWISTING)})
     x = {s.name: 0.0 for s in equations.states} | {"frame_z": R, "frame_qw": 1.0, "wheel_spin": 3 / R}
     (matrix,) = equations.dynamics.jacobian("xdot", "x")(0.0, list(x.values()), [0.0, 0.0, 0.0], equations.default_parameters)
     found = np.linalg.eigvals(matrix)

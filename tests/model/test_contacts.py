@@ -8,6 +8,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import ModelError
+from draisine.expr.expression import parse
 from draisine.gallery.entries.sliding_bicycle import sliding_bicycle
 from draisine.gallery.entries.waves import wheel_on_waves
 from draisine.gallery.entries.wheelset import wheelset
@@ -15,17 +16,17 @@ from draisine.model.files import from_toml, to_toml
 from draisine.model.model import Model
 
 LAWS = [
-    dr.Rolling(),
-    dr.Creep(1e4, "stiffness", friction=0.5),
-    dr.Creep("12 kN", 1e4),
-    dr.LinearTire(1e4, "30 cm"),
-    dr.LinearTire(1e4, 0.3, 2e4, 0.9, 0.05),
-    dr.Coulomb(0.8),
-    dr.ShenHedrickElkins(0.3, "2.8 mm", "1.7 mm", 5073.0, 8.27e10, 4.85, 4.55, 2.27),
+    dr.contact.Rolling(),
+    dr.contact.Creep(1e4, "stiffness", friction=0.5),
+    dr.contact.Creep("12 kN", 1e4),
+    dr.contact.LinearTire(1e4, "30 cm"),
+    dr.contact.LinearTire(1e4, 0.3, 2e4, 0.9, 0.05),
+    dr.contact.Coulomb(0.8),
+    dr.contact.ShenHedrickElkins(0.3, "2.8 mm", "1.7 mm", 5073.0, 8.27e10, 4.85, 4.55, 2.27),
 ]
 
 
-def wheel(law: object = dr.Rolling()) -> Model:
+def wheel(law: object = dr.contact.Rolling()) -> Model:
     m = Model("wheel")
     m.parameter("stiffness", 1e4, "N")
     m.body("disc", 2.0, inertia=(0.1, 0.2, 0.1))
@@ -42,7 +43,7 @@ def peanut() -> Model:
     u, v, a, b = (m.surface_parameter(name, "rad") for name in ("own_u", "own_v", "other_u", "other_v"))
     own = (f"0.4*sin({u})", f"0.4*cos({u})*sin({v})", f"-0.4*cos({u})*cos({v})")
     other = (f"sin({a})", f"cos({a})*sin({b})", f"cos({a})*cos({b})")
-    m.touch("kiss", "ball", own, (u, v), "ground", other, (a, b), dr.Rolling())
+    m.touch("kiss", "ball", own, (u, v), "ground", other, (a, b), dr.contact.Rolling())
     return m
 
 
@@ -62,7 +63,7 @@ def test_a_moving_ground_comes_back_from_a_file() -> None:
     m = wheel()
     m.ground(slope="3 deg", height="0.1*sin(x - t)", velocity=("-2*y", "1 km/h"))
     assert from_toml(to_toml(m.freeze())).freeze() == m.freeze()
-    assert m.freeze().ground.velocity[1] == dr.parse(repr(1000 / 3600))
+    assert m.freeze().ground.velocity[1] == parse(repr(1000 / 3600))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_moving_ground_comes_back_from_a_file() -> None:
     ],
 )
 def test_files_with_bad_laws_are_refused(text: str, says: str) -> None:
-    given = to_toml(wheel(dr.Coulomb(0.5)).freeze())
+    given = to_toml(wheel(dr.contact.Coulomb(0.5)).freeze())
     start = given.index("contact = {")
     changed = given[:start] + "contact = " + text + given[given.index("}", start) + 1 :]
     with pytest.raises((ModelError, ModelError), match=says):

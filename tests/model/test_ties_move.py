@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.model.model import Model
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
 
 

@@ -18,6 +18,7 @@ import pytest
 import draisine as dr
 from draisine.errors import SimulationError
 from draisine.numerics.parallel import Job
+from draisine.simulation.ensemble.result import Ensemble
 
 distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
 
@@ -87,8 +88,8 @@ def test_what_is_no_cluster_is_refused() -> None:
 
 def test_a_stability_map_is_the_same_wherever_it_is_judged(client: Any) -> None:
     over = {"speed": (0.5, 10.0, 40), "trail": (0.02, 0.14, 25)}
-    here = dr.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"))
-    there = dr.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"), chunk=150, on=client)
+    here = dr.stability.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"))
+    there = dr.stability.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"), chunk=150, on=client)
     assert {"stable", "weave", "capsize"} <= {name for name, share in here.share.items() if share > 0.05}
     np.testing.assert_array_equal(there.kind, here.kind)
     np.testing.assert_array_equal(there.static, here.static)
@@ -102,8 +103,8 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
     across = (
         dr.maneuver(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimize(final="cos(3*place) + 0.1*place")
     )
-    guesses = [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0, 0.4)]
-    here, there = (dr.multistart(across, guesses, method=dr.Adjoint(pieces=2), on=on) for on in (None, client))
+    guesses = [dr.guess.ConstantGuess(inputs={"push": p}) for p in (-1.0, 1.0, 0.4)]
+    here, there = (dr.optimal.multistart(across, guesses, method=dr.optimal.Adjoint(pieces=2), on=on) for on in (None, client))
     assert len(here.minima) == 3
     assert [a.number for a in there.attempts] == [a.number for a in here.attempts]
     for one, other in zip(here.attempts, there.attempts, strict=True):
@@ -112,7 +113,7 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
 
 
 KNOCKS = {
-    "samples": {"roll_rate": dr.Normal(0.0, 2.0), "m_frame": dr.Uniform(70.0, 100.0)},
+    "samples": {"roll_rate": dr.distributions.Normal(0.0, 2.0), "m_frame": dr.distributions.Uniform(70.0, 100.0)},
     "runs": 600,
     "seed": 8,
     "until": 1.0,
@@ -121,11 +122,11 @@ KEPT = {"start": {"speed": 5.0}, "outputs": ["lean", "steer"], "tolerance": 1e-6
 
 
 @pytest.fixture(scope="module")
-def here() -> dr.Ensemble:
+def here() -> Ensemble:
     return dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT)
 
 
-def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client: Any, here: dr.Ensemble) -> None:
+def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client: Any, here: Ensemble) -> None:
     killed: list[int] = []
 
     def kill(progress: Any) -> None:
@@ -140,7 +141,7 @@ def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client:
     assert there.statistics == here.statistics
 
 
-def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: Any, here: dr.Ensemble, tmp_path: Path) -> None:
+def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: Any, here: Ensemble, tmp_path: Path) -> None:
     def impatient(progress: Any) -> None:
         if progress.done >= 200:
             raise KeyboardInterrupt
@@ -158,7 +159,7 @@ def test_fits_from_several_starts_are_the_same_wherever_they_are_made(client: An
     swing = dr.first_order("swing", {s: w * sin(w * t)}, parameters={w: 2.0}, start={s: 0.0})
     times = np.linspace(0.0, 3.0, 61)
     data = {"time": times, "s": 1.0 - np.cos(3.1 * times)}
-    given = {"unknown": {"w": (0.5, 8.0)}, "measured": {"s": ("s", 0.01)}, "starts": dr.MultiStart(6, seed=1)}
+    given = {"unknown": {"w": (0.5, 8.0)}, "measured": {"s": ("s", 0.01)}, "starts": dr.estimation.MultiStart(6, seed=1)}
     here, there = (dr.estimate(swing, data, **given, on=on) for on in (None, client))
     assert here["w"] == pytest.approx(3.1, abs=1e-7)
     assert len({round(trial.end[0], 3) for trial in here.trials}) > 1

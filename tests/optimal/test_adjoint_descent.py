@@ -23,7 +23,7 @@ def mass():
 def test_shortest_time_of_the_double_integrator(mass):
     """1 m from rest to rest with |force| ≤ 1 takes 2 s, and the force changes its sign half way."""
     there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).duration(0.5, 10).minimize("time")
-    found = there.solve(dr.Adjoint(pieces=20), guess=dr.Held(duration=3.0))
+    found = there.solve(dr.optimal.Adjoint(pieces=20), guess=dr.guess.ConstantGuess(duration=3.0))
     assert found.solved
     assert found.duration == pytest.approx(2.0, abs=1e-6)
     assert found.only.input("force") == pytest.approx([1.0] * 10 + [-1.0] * 10, abs=1e-6)
@@ -39,7 +39,7 @@ def test_shortest_time_of_the_double_integrator(mass):
 def test_least_effort_in_closed_form(mass):
     """∫ force² dt from rest to rest in 1 s is 12, with a force that falls linearly; in n pieces, 12 n²/(n² − 1)."""
     there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).duration(1).minimize(integral="force**2")
-    found = there.solve(dr.Adjoint(pieces=10))
+    found = there.solve(dr.optimal.Adjoint(pieces=10))
     assert found.solved
     assert found.objective == pytest.approx(12 * 100 / 99, rel=1e-6)
     middles = (np.arange(10) + 0.5) / 10
@@ -50,14 +50,17 @@ def test_least_effort_in_closed_form(mass):
 def test_ranges_at_the_end_and_parameters(mass):
     """The speed may end anywhere below 0.5; the spring's own stiffness is chosen along with the force."""
     free = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=(None, 0.5)).duration(1).minimize(integral="force**2")
-    found = free.solve(dr.Adjoint(pieces=10))
-    exact = free.solve(dr.Collocation(intervals=10, constant_controls=True))
+    found = free.solve(dr.optimal.Adjoint(pieces=10))
+    exact = free.solve(dr.optimal.Collocation(intervals=10, constant_controls=True))
     assert found.solved
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     assert found.trajectory.final["v"] == pytest.approx(0.5, abs=1e-5)
     spring = dr.first_order("spring", {x: v, v: force - k * x}, inputs=[force], parameters={k: 1.0})
     chosen = dr.maneuver(spring).start(x=0, v=0).finish(x=1, v=0).duration(2).optimize(k=(0.5, 8.0)).minimize(integral="force**2")
-    one, other = chosen.solve(dr.Adjoint(pieces=12)), chosen.solve(dr.Collocation(degree=4, intervals=12, constant_controls=True))
+    one, other = (
+        chosen.solve(dr.optimal.Adjoint(pieces=12)),
+        chosen.solve(dr.optimal.Collocation(degree=4, intervals=12, constant_controls=True)),
+    )
     assert one.solved
     assert one.parameters["k"] == pytest.approx(other.parameters["k"], rel=1e-3)
     assert one.objective == pytest.approx(other.objective, rel=1e-5)
@@ -87,7 +90,7 @@ def test_multipliers_solved_for_on_the_way():
     effort = "side**2"
     by_place = dr.maneuver(rod).start(x=0, y=-1).finish(x=0.6, x_rate=0).duration(1.2).minimize(integral=effort)
     by_angle = dr.maneuver(one).start(angle=0).finish(angle=math.asin(0.6), rates=0).duration(1.2).minimize(integral=effort)
-    found, wanted = (m.solve(dr.Adjoint(pieces=12)) for m in (by_place, by_angle))
+    found, wanted = (m.solve(dr.optimal.Adjoint(pieces=12)) for m in (by_place, by_angle))
     assert found.solved and wanted.solved
     assert found.objective == pytest.approx(wanted.objective, rel=1e-5)
     assert found.trajectory.constraint_residual["holonomic"] < 1e-7
@@ -135,7 +138,7 @@ def test_interruption_keeps_the_best(turn):
         if iteration == 5:
             raise KeyboardInterrupt
 
-    found = turn.solve(dr.Adjoint(pieces=10), guess=dr.Held(duration=1.5), progress=progress)
+    found = turn.solve(dr.optimal.Adjoint(pieces=10), guess=dr.guess.ConstantGuess(duration=1.5), progress=progress)
     assert found.outcome is Outcome.INTERRUPTED
     assert "INTERRUPTED" in found.status.message
     assert [row[0] for row in reported] == [1, 2, 3, 4, 5]
@@ -145,11 +148,11 @@ def test_interruption_keeps_the_best(turn):
 
 def test_solutions_are_kept_in_files(mass, tmp_path):
     there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).duration(0.5, 10).minimize("time")
-    found = there.solve(dr.Adjoint(pieces=6), guess=dr.Held(duration=2.5))
+    found = there.solve(dr.optimal.Adjoint(pieces=6), guess=dr.guess.ConstantGuess(duration=2.5))
     found.save(tmp_path / "there.nc")
     again = there.load(tmp_path / "there.nc")
     assert again.duration == found.duration
-    assert again.only.scheme == dr.Adjoint(pieces=6)
+    assert again.only.scheme == dr.optimal.Adjoint(pieces=6)
     assert again.only.input("force") == pytest.approx(found.only.input("force"), abs=1e-12)
     assert again.only.costates == pytest.approx(found.only.costates, abs=1e-9)
     with pytest.raises(DataError, match="state the maneuver that was solved"):
@@ -159,7 +162,7 @@ def test_solutions_are_kept_in_files(mass, tmp_path):
 def test_conditions_out_of_reach_are_named(mass):
     """In one second at |force| ≤ 1 the mass comes 0.5 m far at most, and not to rest."""
     hurry = dr.maneuver(mass).start(x=0, v=0).finish(x=10, v=0).bounds(force=(-1, 1)).duration(1).minimize("time")
-    found = hurry.solve(dr.Adjoint(pieces=4))
+    found = hurry.solve(dr.optimal.Adjoint(pieces=4))
     assert found.outcome is Outcome.INFEASIBLE
     assert any("finish: x (misses by 9" in text for text in found.conflicts)
     assert "cannot be satisfied together" in found.status.message
@@ -167,13 +170,13 @@ def test_conditions_out_of_reach_are_named(mass):
 
 def test_refusals(turn, mass):
     with pytest.raises(ArgumentError, match="lean must hold along the path"):
-        turn.bounds(lean=(-1, 1)).solve(dr.Adjoint(10))
+        turn.bounds(lean=(-1, 1)).solve(dr.optimal.Adjoint(10))
     with pytest.raises(ArgumentError, match="start is partly free"):
-        dr.maneuver(mass).start(x=0, free=["v"]).finish(x=1).minimize("time").solve(dr.Adjoint(10))
+        dr.maneuver(mass).start(x=0, free=["v"]).finish(x=1).minimize("time").solve(dr.optimal.Adjoint(10))
     with pytest.raises(ArgumentError, match="takes no solver="):
-        turn.solve(dr.Adjoint(10), solver=dr.Ipopt())
+        turn.solve(dr.optimal.Adjoint(10), solver=dr.optimal.Ipopt())
     with pytest.raises(ArgumentError, match="2 phases"):
         one = dr.maneuver(mass).start(x=0, v=0).finish(x=1).minimize("time")
-        one.then(dr.maneuver(mass).finish(x=2).minimize("time")).solve(dr.Adjoint(10))
+        one.then(dr.maneuver(mass).finish(x=2).minimize("time")).solve(dr.optimal.Adjoint(10))
     with pytest.raises(ArgumentError, match="tolerance must lie"):
-        dr.Descent(tolerance=2.0)
+        dr.optimal.Descent(tolerance=2.0)

@@ -18,7 +18,7 @@ def turn():
         .duration(0.3, 5)
         .minimize("time")
     )
-    return stated.solve(dr.Collocation(intervals=60))
+    return stated.solve(dr.optimal.Collocation(intervals=60))
 
 
 def test_it_is_solved_and_confirmed(turn):
@@ -85,7 +85,7 @@ def test_wheels_stay_on_the_ground_with_grip():
         .duration(0.3, 5)
         .minimize("time")
     )
-    found = stated.solve(dr.Collocation(intervals=30))
+    found = stated.solve(dr.optimal.Collocation(intervals=30))
     assert found.solved
     assert 0.29 < found["rear_wheel_friction_needed"].max() < 0.33  # at the nodes at most 0.3, a little more between them
     assert found["front_wheel_normal_force"].min() > 0

@@ -10,14 +10,14 @@ import draisine as dr
 from draisine.errors import ArgumentError
 
 SCHEMES = [
-    (dr.Collocation("radau", 1), 1),
-    (dr.Collocation("radau", 2), 3),
-    (dr.Collocation("radau", 3), 5),
-    (dr.Collocation("gauss", 1), 2),
-    (dr.Collocation("gauss", 2), 4),
-    (dr.Collocation("hermite-simpson"), 4),
-    (dr.Collocation("trapezoidal"), 2),
-    (dr.MultipleShooting(steps=1), 4),
+    (dr.optimal.Collocation("radau", 1), 1),
+    (dr.optimal.Collocation("radau", 2), 3),
+    (dr.optimal.Collocation("radau", 3), 5),
+    (dr.optimal.Collocation("gauss", 1), 2),
+    (dr.optimal.Collocation("gauss", 2), 4),
+    (dr.optimal.Collocation("hermite-simpson"), 4),
+    (dr.optimal.Collocation("trapezoidal"), 2),
+    (dr.optimal.MultipleShooting(steps=1), 4),
 ]
 
 
@@ -36,30 +36,30 @@ def test_states_at_the_end_converge_with_the_order(scheme, order):
 def test_meshes_are_checked():
     for wrong in (0, (0.0, 0.5), (0.0, 0.6, 0.4, 1.0), (0.1, 1.0)):
         with pytest.raises(ArgumentError):
-            dr.Collocation(intervals=wrong)
+            dr.optimal.Collocation(intervals=wrong)
         with pytest.raises(ArgumentError):
-            dr.MultipleShooting(intervals=wrong)
+            dr.optimal.MultipleShooting(intervals=wrong)
     with pytest.raises(ArgumentError, match="choose one of"):
-        dr.Collocation("simpson")
+        dr.optimal.Collocation("simpson")
     with pytest.raises(ArgumentError, match="degree"):
-        dr.Collocation(degree=0)
+        dr.optimal.Collocation(degree=0)
 
 
 def test_refinement_splits_where_the_error_is():
-    scheme = dr.Collocation(intervals=4)
-    finer = dr.Refinement(1e-6).finer(scheme, np.array([1e-7, 1e-5, 1e-7, 1.0]))
+    scheme = dr.optimal.Collocation(intervals=4)
+    finer = dr.optimal.Refinement(1e-6).finer(scheme, np.array([1e-7, 1e-5, 1e-7, 1.0]))
     assert finer.grid.breaks.tolist() == [0, 0.25, 0.375, 0.5, 0.75, 0.8125, 0.875, 0.9375, 1]
-    assert dr.Refinement(1e-6).finer(scheme, np.full(4, 1e-7)) is None
-    assert dr.Refinement(1e-6, most=5).finer(scheme, np.ones(4)) is None
+    assert dr.optimal.Refinement(1e-6).finer(scheme, np.full(4, 1e-7)) is None
+    assert dr.optimal.Refinement(1e-6, most=5).finer(scheme, np.ones(4)) is None
 
 
 def test_estimated_errors_are_of_the_size_of_the_true_ones():
     x, v, push = sp.symbols("x v push")
     swing = dr.first_order("swing", {x: v, v: push - sp.sin(x)}, inputs=[push])
     stated = dr.maneuver(swing).start(x=0, v=0).finish(x=2, v=0).duration(3).minimize(integral="push**2")
-    for scheme in (dr.Collocation(degree=2, intervals=15), dr.MultipleShooting(15, 1)):
+    for scheme in (dr.optimal.Collocation(degree=2, intervals=15), dr.optimal.MultipleShooting(15, 1)):
         found = stated.solve(scheme)
         assert found.discrepancy / 30 < found.error < 300 * found.discrepancy
-        fine = stated.solve(scheme, refine=dr.Refinement(found.error / 50))
+        fine = stated.solve(scheme, refine=dr.optimal.Refinement(found.error / 50))
         assert fine.error <= found.error / 50
         assert fine.discrepancy < found.discrepancy / 3

@@ -8,7 +8,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.optimal.guess import PerturbedGuess, Straight
+from draisine.optimal.guess import LinearGuess, PerturbedGuess
 from draisine.optimal.maneuver import maneuver
 
 
@@ -96,7 +96,7 @@ def test_brachistochrone_is_the_cycloid(bead):
     r = y1 / (1 - math.cos(theta))
     exact = theta * math.sqrt(r / 9.81)
     stated = maneuver(bead).start(x=0, y=0, v=0).finish(x=x1, y=y1).bounds(angle=(-1.5, 1.6)).duration(0.1, 5).minimize("time")
-    found = stated.solve(Collocation("radau", 4, 20), guess=Straight(duration=1.0, inputs={"angle": 0.7}))
+    found = stated.solve(Collocation("radau", 4, 20), guess=LinearGuess(duration=1.0, inputs={"angle": 0.7}))
     assert found.duration == pytest.approx(exact, rel=1e-7)
     assert found.discrepancy < 1e-6
     along = found.time / found.duration * theta

@@ -24,8 +24,10 @@ def valley(turn):
 
 def test_minima_are_listed_and_the_best_kept(down):
     reported = []
-    guesses = [dr.Held(inputs={"push": p}) for p in (1.0, -1.0, 3.1, -3.1, 0.9)]
-    found = dr.multistart(down, guesses, method=dr.Adjoint(pieces=1), progress=lambda *seen: reported.append(seen))
+    guesses = [dr.guess.ConstantGuess(inputs={"push": p}) for p in (1.0, -1.0, 3.1, -3.1, 0.9)]
+    found = dr.optimal.multistart(
+        down, guesses, method=dr.optimal.Adjoint(pieces=1), progress=lambda *seen: reported.append(seen)
+    )
     assert [a.objective for a in found.minima] == pytest.approx([valley(-2), valley(-1), valley(0), valley(1)], abs=1e-6)
     assert [found.leading_to(m) for m in found.minima] == [(3,), (1,), (0, 4), (2,)]
     assert found.best.objective == found.minima[0].objective
@@ -35,7 +37,7 @@ def test_minima_are_listed_and_the_best_kept(down):
 
 
 def test_random_starts_are_the_same_for_the_same_seed(down):
-    one, again, other = (dr.multistart(down, 4, seed=seed, method=dr.Adjoint(pieces=2)) for seed in (1, 1, 2))
+    one, again, other = (dr.optimal.multistart(down, 4, seed=seed, method=dr.optimal.Adjoint(pieces=2)) for seed in (1, 1, 2))
     assert [a.objective for a in one.attempts] == [a.objective for a in again.attempts]
     assert [a.guess for a in one.attempts] == [a.guess for a in again.attempts]
     assert {a.guess.seed for a in one.attempts if a.number} != {a.guess.seed for a in other.attempts if a.number}
@@ -46,14 +48,14 @@ def test_interruption_keeps_what_there_is(down):
         if done == 2:
             raise KeyboardInterrupt
 
-    found = dr.multistart(down, 5, method=dr.Adjoint(pieces=2), progress=stop)
+    found = dr.optimal.multistart(down, 5, method=dr.optimal.Adjoint(pieces=2), progress=stop)
     assert len(found.attempts) == 2
 
 
 def test_refusals(down):
     with pytest.raises(ArgumentError, match="at least one start"):
-        dr.multistart(down, 0)
+        dr.optimal.multistart(down, 0)
     with pytest.raises(ArgumentError, match="at least one guess"):
-        dr.multistart(down, [])
+        dr.optimal.multistart(down, [])
     with pytest.raises(ArgumentError, match="2 phases"):
-        dr.multistart(down.then(down))
+        dr.optimal.multistart(down.then(down))

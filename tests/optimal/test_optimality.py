@@ -24,7 +24,11 @@ def sprint(mass):
 
 @pytest.mark.parametrize(
     "method",
-    [dr.Collocation("gauss", 2, 20), dr.Collocation("radau", 3, 20, constant_controls=True), dr.MultipleShooting(20)],
+    [
+        dr.optimal.Collocation("gauss", 2, 20),
+        dr.optimal.Collocation("radau", 3, 20, constant_controls=True),
+        dr.optimal.MultipleShooting(20),
+    ],
     ids=["gauss", "held", "shooting"],
 )
 def test_double_integrator_against_the_closed_form(sprint, method):
@@ -46,7 +50,7 @@ def test_double_integrator_against_the_closed_form(sprint, method):
 def test_a_goal_that_moves(mass):
     """x = 1 + t/2 is met at T = 2 with all force; H + 1 = p_x/2 there, and p_x v = H: p_x = −2/3, H = −4/3, and not −1."""
     chase = dr.maneuver(mass).start(x=0, v=0).finish("x - 0.5*t = 1").bounds(force=(-1, 1)).duration(1, 4).minimize("time")
-    found = chase.solve(dr.Collocation("gauss", 2, 10))
+    found = chase.solve(dr.optimal.Collocation("gauss", 2, 10))
     (hamiltonian,) = found.optimality.hamiltonian
     assert found.duration == pytest.approx(2.0, abs=1e-6)
     assert hamiltonian.constant and hamiltonian.expected is None
@@ -57,7 +61,7 @@ def test_integrand_counts_in_the_hamiltonian(mass):
     """min ∫u² in fixed time: u = 6 d/T² (1 − 2 t/T), p_v = −2 u, p_x = −24 d/T³; H = −u² + p_x v is −36 d²/T⁴ all the way."""
     d, end = 2.0, 3.0
     stated = dr.maneuver(mass).start(x=0, v=0).finish(x=d, v=0).bounds(force=(-9, 9)).duration(end).minimize(integral="force**2")
-    reported = stated.solve(dr.Collocation(intervals=10)).optimality
+    reported = stated.solve(dr.optimal.Collocation(intervals=10)).optimality
     (hamiltonian,) = reported.hamiltonian
     assert hamiltonian.expected is None  # the duration is given
     assert hamiltonian.mean == pytest.approx(-36 * d**2 / end**4, rel=1e-6)
@@ -69,7 +73,7 @@ def test_integrand_counts_in_the_hamiltonian(mass):
 def test_a_path_condition_holds_back(mass):
     """|v| ≤ 0.5 as a path condition: reached at 0.5 s and kept until T − 0.5, the force between its bounds meanwhile."""
     stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).along(limit="v <= 0.5").minimize("time")
-    found = stated.solve(dr.Collocation(intervals=25, constant_controls=True))
+    found = stated.solve(dr.optimal.Collocation(intervals=25, constant_controls=True))
     assert found.duration == pytest.approx(2.5, rel=1e-6)
     (active,) = found.optimality.active
     assert (active.name, active.side) == ("limit", "upper")
@@ -81,7 +85,9 @@ def test_a_path_condition_holds_back(mass):
 def test_what_depends_on_time_has_no_constant_hamiltonian():
     t, x, u = sp.symbols("t x u")
     wind = dr.first_order("wind", {x: u + sp.sin(t)}, inputs=[u])
-    found = dr.maneuver(wind).start(x=0).finish(x=1).duration(2).minimize(integral="u**2").solve(dr.Collocation(intervals=8))
+    found = (
+        dr.maneuver(wind).start(x=0).finish(x=1).duration(2).minimize(integral="u**2").solve(dr.optimal.Collocation(intervals=8))
+    )
     (hamiltonian,) = found.optimality.hamiltonian
     assert not hamiltonian.constant
     p = -2 * found.only.input("u")[0]  # x does not enter: its costate is constant
@@ -98,7 +104,7 @@ def test_the_bicycles_torques_switch_where_the_switching_functions_vanish():
         .duration(0.3, 5)
         .minimize("time")
     )
-    found = stated.solve(dr.Collocation(intervals=60))
+    found = stated.solve(dr.optimal.Collocation(intervals=60))
     reported = found.optimality
     for name in ("steer_torque", "pedal_torque"):
         each = reported[name]
@@ -115,13 +121,15 @@ def test_the_bicycles_torques_switch_where_the_switching_functions_vanish():
 
 
 def test_who_asks_for_another_input_is_reported(sprint):
-    reported = sprint.solve(dr.Collocation(intervals=6)).optimality
+    reported = sprint.solve(dr.optimal.Collocation(intervals=6)).optimality
     with pytest.raises(KeyError, match="inputs between bounds: force"):
         reported["torque"]
 
 
 @pytest.mark.parametrize(
-    "method", [dr.Collocation(intervals=6, constant_controls=True), dr.MultipleShooting(6)], ids=["held", "shooting"]
+    "method",
+    [dr.optimal.Collocation(intervals=6, constant_controls=True), dr.optimal.MultipleShooting(6)],
+    ids=["held", "shooting"],
 )
 def test_held_controls_are_drawn_as_steps(sprint, method):
     found = sprint.solve(method)
@@ -132,7 +140,7 @@ def test_held_controls_are_drawn_as_steps(sprint, method):
 
 
 def test_other_controls_are_drawn_from_point_to_point(sprint):
-    found = sprint.solve(dr.Collocation("gauss", 2, 6))
+    found = sprint.solve(dr.optimal.Collocation("gauss", 2, 6))
     line = found.plot().axes[0].lines[0]
     assert line.get_drawstyle() == "default"
     assert line.get_xdata() == pytest.approx(found.optimality["force"].times)

@@ -47,7 +47,7 @@ def test_file_says_the_same_as_words(swing):
     stated = read_study(swing, dr.gallery.model)
     words = dr.maneuver(dr.gallery.cart_pole()).start(pole=math.pi).finish(pole=0, cart=0, rates=0)
     words = words.bounds(push=(-20, 20), cart=(-2, None)).duration(2).minimize(integral="push**2")
-    one, other = stated.solve(), words.solve(dr.Collocation(intervals=20))
+    one, other = stated.solve(), words.solve(dr.optimal.Collocation(intervals=20))
     assert one.solved
     assert one.objective == pytest.approx(other.objective, rel=1e-9)
 
@@ -63,7 +63,7 @@ def test_solved_with_files_and_json(capsys, swing, tmp_path):
     assert reported["written"] == [str(files[k]) for k in ("--out", "--table", "--plot")]
     assert files["--plot"].read_bytes().startswith(b"\x89PNG")
     assert dr.load(files["--out"])["push"].size > 100
-    assert dr.Feedforward.read(files["--table"]).breaks[-1] == pytest.approx(2)
+    assert dr.optimal.Feedforward.read(files["--table"]).breaks[-1] == pytest.approx(2)
 
 
 def test_text_and_progress_when_piped(capsys, swing):

@@ -25,7 +25,7 @@ def upright(cart):
             final="10*cart**2 + 40*sin(pole/2)**2 + cart_rate**2 + pole_rate**2",
         )
     )
-    return dr.predictive(stated, rate=20, horizon=1.0)
+    return dr.optimal.predictive(stated, rate=20, horizon=1.0)
 
 
 def test_it_swings_a_hanging_pole_up_within_bounds(cart, upright):
@@ -50,7 +50,7 @@ def test_on_a_linear_plant_it_is_the_regulator():
     x, u = sp.symbols("x u")
     line = dr.first_order("line", {x: u}, inputs=[u])
     stated = dr.maneuver(line).start(x=1).minimize(integral="x**2 + u**2", final="x**2")
-    controller = dr.predictive(stated, rate=100, horizon=1.0)
+    controller = dr.optimal.predictive(stated, rate=100, horizon=1.0)
     run = dr.simulate(line, 2, start={"x": 1.0}, control=controller.sampled, samples=np.linspace(0, 2, 41))
     # held for h, the exact discrete law: Q = h, cross S = h²/2, R = h + h³/3, a = 1, b = h, with P of its Riccati equation
     h = 0.01
@@ -72,8 +72,8 @@ def test_it_follows_a_solution_from_beside_it():
         .controls("steer_torque")
         .duration(1.5)
         .minimize(integral="steer_torque**2")
-    ).solve(dr.Collocation(intervals=15))
-    controller = dr.predictive(
+    ).solve(dr.optimal.Collocation(intervals=15))
+    controller = dr.optimal.predictive(
         aside, rate=20, horizon=0.5, weights={"heading": 100, "lean": 100, "steer": 10}, input_weights={"steer_torque": 0.05}
     )
     start = {"speed": 5, "lean": 0.03}
@@ -88,8 +88,8 @@ def test_it_follows_a_solution_from_beside_it():
 def test_what_cannot_be_is_said(cart, upright):
     stated = dr.maneuver(cart).bounds(push=(-20, 20)).minimize(integral="pole**2")
     with pytest.raises(dr.errors.ArgumentError, match="a whole number of periods"):
-        dr.predictive(stated, rate=20, horizon=0.512)
+        dr.optimal.predictive(stated, rate=20, horizon=0.512)
     with pytest.raises(dr.errors.ArgumentError, match="the start is the measured state"):
-        dr.predictive(stated.start(free=["cart"]), rate=20, horizon=0.5)
+        dr.optimal.predictive(stated.start(free=["cart"]), rate=20, horizon=0.5)
     with pytest.raises(dr.errors.ArgumentError, match="a maneuver has its own cost"):
-        dr.predictive(stated, rate=20, horizon=0.5, weights={"pole": 1})
+        dr.optimal.predictive(stated, rate=20, horizon=0.5, weights={"pole": 1})

@@ -22,7 +22,7 @@ def sprint(mass):
 
 @pytest.fixture(scope="module")
 def found(sprint):
-    return sprint.solve(dr.Collocation(intervals=20, constant_controls=True))
+    return sprint.solve(dr.optimal.Collocation(intervals=20, constant_controls=True))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def turn(bike):
         .duration(0.3, 5)
         .minimize("time")
     )
-    return stated.solve(dr.Collocation(intervals=40))
+    return stated.solve(dr.optimal.Collocation(intervals=40))
 
 
 # ---------------------------------------------------------------------------------------------------- files
@@ -56,7 +56,9 @@ def test_saved_and_loaded_to_the_last_bit(sprint, found, tmp_path):
     assert again.optimality.as_data() == found.optimality.as_data()
     run = dr.load(tmp_path / "sprint.nc")  # the motion alone needs no maneuver
     assert run.identical(found.trajectory)
-    warm = sprint.solve(dr.Collocation(intervals=20, constant_controls=True), guess=again, solver=dr.Ipopt(warm=True))
+    warm = sprint.solve(
+        dr.optimal.Collocation(intervals=20, constant_controls=True), guess=again, solver=dr.optimal.Ipopt(warm=True)
+    )
     assert warm.answer.iterations < found.answer.iterations
 
 
@@ -98,7 +100,7 @@ def test_table_goes_into_another_run(mass, found):
 def test_table_of_polynomials_is_exact(mass):
     """min ∫u² has the straight line u = 6 (1 − 2 t), which a table of pieces holds exactly."""
     stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).duration(1).minimize(integral="force**2")
-    table = stated.solve(dr.Collocation(intervals=5)).feedforward
+    table = stated.solve(dr.optimal.Collocation(intervals=5)).feedforward
     t = np.linspace(0, 1, 33)
     assert table.at(t)[:, 0] == pytest.approx(6 * (1 - 2 * t), abs=1e-6)
     assert table.at([-1.0, 2.0])[:, 0] == pytest.approx([6, -6], abs=1e-6)  # the ends are held
@@ -111,12 +113,12 @@ def test_table_in_a_file(found, tmp_path):
     times = np.array([float(line.split(",")[0]) for line in lines[1:]])
     assert np.diff(times)[:-1] == pytest.approx(np.full(len(times) - 2, 0.02))
     assert times[-1] == pytest.approx(found.duration, abs=1e-12)
-    again = dr.Feedforward.read(tmp_path / "force.csv")
+    again = dr.optimal.Feedforward.read(tmp_path / "force.csv")
     assert again.at([0.5, 1.5])[:, 0] == pytest.approx([1, -1], abs=1e-6)
     assert again.breaks[-1] == pytest.approx(found.duration)
     (tmp_path / "force.csv").write_text("time [s],force [N]\n0,1\n0.1,nan\n")
     with pytest.raises(dr.errors.DataError, match="line 3: a row must have 2 finite numbers"):
-        dr.Feedforward.read(tmp_path / "force.csv")
+        dr.optimal.Feedforward.read(tmp_path / "force.csv")
     with pytest.raises(KeyError, match="no input 'push'"):
         found.feedforward["push"]
 
@@ -128,14 +130,14 @@ def test_gains_against_the_closed_form():
     """ẋ = u, w = r = 1, nothing after the end: −Ṗ = 1 − P², P(T) = 0, so K = tanh(T − t)."""
     x, u = sp.symbols("x u")
     found = dr.maneuver(dr.first_order("line", {x: u}, inputs=[u])).start(x=0).finish(x=1).duration(2)
-    found = found.minimize(integral="u**2").solve(dr.Collocation(intervals=10))
-    law = dr.tracking(found, weights={"x": 1}, input_weights={"u": 1}, beyond=0)
+    found = found.minimize(integral="u**2").solve(dr.optimal.Collocation(intervals=10))
+    law = dr.optimal.tracking(found, weights={"x": 1}, input_weights={"u": 1}, beyond=0)
     assert law.gains[:, 0, 0] == pytest.approx(np.tanh(2 - law.times), abs=1e-9)
     assert law.reference[:, 0] == pytest.approx(law.times / 2, abs=1e-8)
 
 
 def test_long_after_the_end_the_gains_are_those_of_lqr(mass, found):
-    law = dr.tracking(found, weights={"x": 1}, input_weights={"force": 1}, beyond=20)
+    law = dr.optimal.tracking(found, weights={"x": 1}, input_weights={"force": 1}, beyond=20)
     assert law.states == ("x", "v")
     assert law.gains[0, 0] == pytest.approx([1, math.sqrt(2)], abs=1e-6)
 
@@ -145,8 +147,8 @@ def test_linear_deviations_answer_as_the_exact_flow(mass):
     from scipy.integrate import solve_ivp
 
     stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).duration(2).minimize(integral="force**2")
-    found = stated.solve(dr.Collocation(intervals=10))
-    law = dr.tracking(found, weights={"x": 4}, input_weights={"force": 0.5}, beyond=0)
+    found = stated.solve(dr.optimal.Collocation(intervals=10))
+    law = dr.optimal.tracking(found, weights={"x": 4}, input_weights={"force": 0.5}, beyond=0)
     run = dr.simulate(law.on(), 2.0, start={"x": 0.3, "v": 0.0}, samples=np.linspace(0, 2, 41))
 
     def rate(t, e):
@@ -162,7 +164,7 @@ def test_linear_deviations_answer_as_the_exact_flow(mass):
 
 def test_a_disturbed_bicycle_is_brought_back(bike, turn):
     """A lean of 0.03 rad at the start: the open loop misses the heading by degrees, the tracking law by a tenth of one."""
-    law = dr.tracking(
+    law = dr.optimal.tracking(
         turn, weights={"heading": 100, "lean": 100, "steer": 10}, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}
     )
     assert {"heading", "lean", "steer", "steer_rate"} <= set(law.states)
@@ -182,7 +184,7 @@ def test_a_disturbed_bicycle_is_brought_back(bike, turn):
 
 
 def test_limits_are_kept(turn):
-    law = dr.tracking(
+    law = dr.optimal.tracking(
         turn,
         weights={"heading": 100, "lean": 100},
         input_weights={"steer_torque": 0.1, "pedal_torque": 0.1},
@@ -195,15 +197,15 @@ def test_limits_are_kept(turn):
 
 def test_what_cannot_be_is_said(found):
     with pytest.raises(dr.errors.ArgumentError, match="'push' is not among the controls"):
-        dr.tracking(found, weights={"x": 1}, input_weights={"push": 1})
+        dr.optimal.tracking(found, weights={"x": 1}, input_weights={"push": 1})
     with pytest.raises(dr.errors.ArgumentError, match="limits of 'froce', which the law does not set; it sets force"):
-        dr.tracking(found, weights={"x": 1}, input_weights={"force": 1}, limits={"froce": 1.0})
+        dr.optimal.tracking(found, weights={"x": 1}, input_weights={"force": 1}, limits={"froce": 1.0})
     with pytest.raises(dr.errors.ArgumentError, match="the input weight of 'force' is missing"):
-        dr.tracking(found, weights={"x": 1}, input_weights={})
+        dr.optimal.tracking(found, weights={"x": 1}, input_weights={})
     with pytest.raises(dr.errors.ArgumentError, match="no state or output of motion 'y'"):
-        dr.tracking(found, weights={"y": 1}, input_weights={"force": 1})
+        dr.optimal.tracking(found, weights={"y": 1}, input_weights={"force": 1})
     with pytest.raises(dr.errors.ArgumentError, match="must be a positive number"):
-        dr.tracking(found, weights={"x": -1}, input_weights={"force": 1})
+        dr.optimal.tracking(found, weights={"x": -1}, input_weights={"force": 1})
 
 
 def test_a_solution_is_a_film(turn):

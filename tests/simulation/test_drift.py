@@ -9,15 +9,15 @@ import pytest
 
 import draisine as dr
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
-from draisine.dynamics.options import Drift
+from draisine.dynamics.formulations import Drift
 from draisine.results.status import Ending
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.simulate import Computed, compute
 
-STEP = dr.RK4(step=0.01)
-EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)
-NONE = dr.NoControl()
+STEP = dr.methods.RK4(step=0.01)
+EXACT = dr.methods.DOP853(rtol=1e-13, atol=1e-13)
+NONE = dr.stabilization.NoControl()
 
 
 def residuals(done: Computed, level: str) -> np.ndarray:
@@ -27,7 +27,7 @@ def residuals(done: Computed, level: str) -> np.ndarray:
         e = segment.equations
         rows = [c.level == level for c in e.constraints]
         place = [slot.name for slot in e.report.outputs].index("residuals")
-        kernel = dr.compile(e.report)
+        kernel = dr.codegen.compile(e.report)
         given = segment.times[:, None], segment.states, np.zeros(len(e.inputs)), done.parameters
         reported = kernel.map(*given)[place].reshape(len(segment.times), -1)
         found.append(np.max(np.abs(reported[:, rows]), axis=1))
@@ -39,7 +39,7 @@ def pendulum_energy(done: Computed) -> np.ndarray:
     found = []
     for segment in done.run.segments:
         place = [slot.name for slot in segment.equations.report.outputs].index("energy")
-        kernel = dr.compile(segment.equations.report)
+        kernel = dr.codegen.compile(segment.equations.report)
         reported = kernel.map(segment.times[:, None], segment.states, [], done.parameters)[place]
         found.append(reported.reshape(len(segment.times), 3)[:, :2].sum(axis=1))
     return np.concatenate(found)
@@ -47,22 +47,22 @@ def pendulum_energy(done: Computed) -> np.ndarray:
 
 # what is kept at worst over 5 s of a pendulum that falls from the horizontal, by RK4 with a step of 10 ms; None is not bounded
 KEPT: list[tuple[Drift, float | None, float | None, float]] = [
-    (dr.Baumgarte(), 1e-5, 3e-4, 2e-4),
-    (dr.VelocityProjection(), 1e-7, 1e-11, 1e-5),
-    (dr.Projection(velocities=False), 1e-11, 1e-5, 2e-4),
-    (dr.Projection(), 1e-11, 1e-11, 1e-5),
-    (dr.Augmented(), 1e-11, 1e-11, 1e-5),
-    (dr.Reduced(), 1e-11, 1e-14, 1e-4),
-    (dr.Minimal(), 1e-14, 1e-14, 1e-3),
-    (dr.Projection(invariants="energy"), 1e-14, 1e-14, 1e-13),
-    (dr.InvariantStabilization(), 1e-12, 1e-12, 1e-12),
-    (dr.Rattle(0.01), 1e-14, 1e-14, 5e-3),
+    (dr.stabilization.Baumgarte(), 1e-5, 3e-4, 2e-4),
+    (dr.stabilization.VelocityProjection(), 1e-7, 1e-11, 1e-5),
+    (dr.stabilization.Projection(velocities=False), 1e-11, 1e-5, 2e-4),
+    (dr.stabilization.Projection(), 1e-11, 1e-11, 1e-5),
+    (dr.formulations.Augmented(), 1e-11, 1e-11, 1e-5),
+    (dr.formulations.Reduced(), 1e-11, 1e-14, 1e-4),
+    (dr.stabilization.Minimal(), 1e-14, 1e-14, 1e-3),
+    (dr.stabilization.Projection(invariants="energy"), 1e-14, 1e-14, 1e-13),
+    (dr.stabilization.InvariantStabilization(), 1e-12, 1e-12, 1e-12),
+    (dr.stabilization.Rattle(0.01), 1e-14, 1e-14, 5e-3),
 ]
 
 
 @pytest.mark.parametrize(("drift", "position", "velocity", "energy"), KEPT, ids=lambda value: type(value).__name__)
 def test_what_a_pendulum_keeps(drift: Drift, position: float, velocity: float, energy: float) -> None:
-    method = None if isinstance(drift, dr.Rattle) else STEP
+    method = None if isinstance(drift, dr.stabilization.Rattle) else STEP
     done = compute(dr.gallery.simple_pendulum(), 5.0, method=method, drift=drift)
     assert done.run.status.complete
     assert residuals(done, "position").max() < position
@@ -82,9 +82,11 @@ def test_without_control_a_pendulum_drifts() -> None:
 @pytest.mark.parametrize("drift", [NONE, *(case[0] for case in KEPT)], ids=lambda drift: type(drift).__name__)
 def test_all_follow_the_same_motion(drift: Drift) -> None:
     """The Cartesian pendulum against the angle's own equation, θ̈ = −g sin θ."""
-    own = isinstance(drift, dr.Rattle)
-    drift = dr.Rattle(0.001) if own else drift
-    run = dr.simulate(dr.gallery.simple_pendulum(), 3.0, method=None if own else dr.RK4(step=0.0025), drift=drift, samples=301)
+    own = isinstance(drift, dr.stabilization.Rattle)
+    drift = dr.stabilization.Rattle(0.001) if own else drift
+    run = dr.simulate(
+        dr.gallery.simple_pendulum(), 3.0, method=None if own else dr.methods.RK4(step=0.0025), drift=drift, samples=301
+    )
     angle = dr.simulate(dr.gallery.n_pendulum_by_angles(1), 3.0, method=EXACT, samples=301)
     apart = np.hypot(run["x1"] - angle["x1"], run["z1"] - angle["z1"])
     assert apart.max() < (1e-4 if own else 2e-6)
@@ -96,7 +98,7 @@ def test_all_follow_the_same_motion(drift: Drift) -> None:
 @pytest.mark.parametrize(("alpha", "beta"), [(5.0, 25.0), (2.0, 25.0), (6.0, 20.0)])
 def test_a_wrong_length_dies_away_as_baumgarte_says(alpha: float, beta: float) -> None:
     """f̈ + 2α ḟ + β f = 0 holds exactly off the constraint: critically damped, oscillating, creeping."""
-    stabilized = stabilized_equations(dr.gallery.simple_pendulum(), dr.Baumgarte(alpha, beta, 1.0)).equations
+    stabilized = stabilized_equations(dr.gallery.simple_pendulum(), dr.stabilization.Baumgarte(alpha, beta, 1.0)).equations
     start = np.array([1.01, 0.0, 0.02, 0.3])  # rod1 = (1 − x² − z²)/2
     run = integrate(stabilized, start, 1.5, method=EXACT, samples=np.linspace(0.0, 1.5, 31))
     x, z, u, w = run.states.T
@@ -122,7 +124,7 @@ def _reported(equations: dr.Equations, run: Run) -> np.ndarray:
 def test_slip_dies_away_at_the_rate_gamma() -> None:
     """ġ + γ g = 0 holds exactly for a blade that is made to slip."""
     gamma, t = 3.0, np.linspace(0.0, 1.0, 11)
-    sleigh = stabilized_equations(dr.gallery.chaplygin_sleigh().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
+    sleigh = stabilized_equations(dr.gallery.chaplygin_sleigh().freeze(), dr.stabilization.Baumgarte(1.0, 1.0, gamma)).equations
     begin = dr.consistent_start(sleigh, {}).x
     begin[len(sleigh.coordinates) :] = [0.8, 0.05, 0.4][: len(sleigh.velocities)]
     reported = _reported(sleigh, integrate(sleigh, begin, 1.0, method=EXACT, samples=t))
@@ -134,7 +136,7 @@ def test_slip_dies_away_at_the_rate_gamma() -> None:
 def test_a_norm_comes_back_at_the_rate_gamma() -> None:
     """Quaternions turn by q̇ = ½ q ω, which keeps any length: what is drawn back falls by e^(−γ t)."""
     gamma, t = 3.0, np.linspace(0.0, 0.5, 6)
-    bicycle = stabilized_equations(dr.gallery.bicycle().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
+    bicycle = stabilized_equations(dr.gallery.bicycle().freeze(), dr.stabilization.Baumgarte(1.0, 1.0, gamma)).equations
     begin = dr.consistent_start(bicycle, {"speed": 4.6, "roll_rate": 0.5}).x
     names = [s.name for s in bicycle.states]
     begin[[names.index(n) for n in bicycle.quaternions[0]]] *= 1.001
@@ -145,13 +147,13 @@ def test_a_norm_comes_back_at_the_rate_gamma() -> None:
 
 
 def test_baumgarte_is_scaled_to_the_step() -> None:
-    assert dr.Baumgarte().scaled(0.005) == dr.Baumgarte(50.0, 2500.0, 50.0)
-    assert dr.Baumgarte(beta=16.0).scaled(0.005) == dr.Baumgarte(4.0, 16.0, 4.0)
-    assert dr.Baumgarte(1.0, 2.0, 3.0).scaled(0.005) == dr.Baumgarte(1.0, 2.0, 3.0)
+    assert dr.stabilization.Baumgarte().scaled(0.005) == dr.stabilization.Baumgarte(50.0, 2500.0, 50.0)
+    assert dr.stabilization.Baumgarte(beta=16.0).scaled(0.005) == dr.stabilization.Baumgarte(4.0, 16.0, 4.0)
+    assert dr.stabilization.Baumgarte(1.0, 2.0, 3.0).scaled(0.005) == dr.stabilization.Baumgarte(1.0, 2.0, 3.0)
     pendulum = dr.gallery.simple_pendulum()
     by_itself, by_hand = (
         compute(pendulum, 1.0, method=STEP, drift=drift).run.final_state
-        for drift in (dr.Baumgarte(), dr.Baumgarte(25.0, 625.0, 25.0))
+        for drift in (dr.stabilization.Baumgarte(), dr.stabilization.Baumgarte(25.0, 625.0, 25.0))
     )
     assert np.array_equal(by_itself, by_hand)
 
@@ -161,7 +163,7 @@ def test_baumgarte_is_scaled_to_the_step() -> None:
 
 def _ends(make: str, start: dict[str, float], until: float, steps: list[float]) -> list[np.ndarray]:
     model = dr.gallery.model(make)
-    return [compute(model, until, start=start, drift=dr.Rattle(h)).run.final_state for h in steps]
+    return [compute(model, until, start=start, drift=dr.stabilization.Rattle(h)).run.final_state for h in steps]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def _ends(make: str, start: dict[str, float], until: float, steps: list[float]) 
 )
 def test_rattle_is_of_order_2(make: str, start: dict[str, float], steps: list[float]) -> None:
     model = dr.gallery.model(make)
-    exact = compute(model, 1.0, start=start, method=EXACT, drift=dr.Projection(limit=1e-14)).run.final_state
+    exact = compute(model, 1.0, start=start, method=EXACT, drift=dr.stabilization.Projection(limit=1e-14)).run.final_state
     errors = [np.max(np.abs(end[: len(exact)] - exact)) for end in _ends(make, start, 1.0, steps)]
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
     assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.05)
@@ -180,16 +182,16 @@ def test_rattle_is_of_order_2(make: str, start: dict[str, float], steps: list[fl
 def test_rattle_goes_back_the_way_it_came() -> None:
     """It is symmetric: the same steps backwards lead to the start."""
     pendulum = dr.gallery.simple_pendulum()
-    out = compute(pendulum, 2.0, start={"x1": 0.6, "z1": -0.8}, drift=dr.Rattle(0.05)).run
+    out = compute(pendulum, 2.0, start={"x1": 0.6, "z1": -0.8}, drift=dr.stabilization.Rattle(0.05)).run
     x, z, u, w = out.final_state
-    back = compute(pendulum, -2.0, start={"x1": x, "z1": z, "x1_rate": u, "z1_rate": w}, drift=dr.Rattle(0.05)).run
+    back = compute(pendulum, -2.0, start={"x1": x, "z1": z, "x1_rate": u, "z1_rate": w}, drift=dr.stabilization.Rattle(0.05)).run
     assert np.max(np.abs(back.final_state - [0.6, -0.8, 0.0, 0.0])) < 1e-11
 
 
 def test_rattle_keeps_areas() -> None:
     """The map (θ, θ̇) → (θ, θ̇) of one long step has determinant 1; that of RK4 with projection has not."""
 
-    def determinant(drift: Drift, method: dr.RK4 | None) -> float:
+    def determinant(drift: Drift, method: dr.methods.RK4 | None) -> float:
         def after(angle: float, rate: float) -> np.ndarray:
             start = {
                 "x1": math.sin(angle),
@@ -204,28 +206,28 @@ def test_rattle_keeps_areas() -> None:
         columns = [(after(0.9 + a, 0.7 + b) - after(0.9 - a, 0.7 - b)) / (2 * d) for a, b in ((d, 0.0), (0.0, d))]
         return float(np.linalg.det(np.column_stack(columns)))
 
-    assert determinant(dr.Rattle(0.4), None) == pytest.approx(1.0, abs=1e-6)
-    assert abs(determinant(dr.Projection(), dr.RK4(step=0.4)) - 1.0) > 1e-3
+    assert determinant(dr.stabilization.Rattle(0.4), None) == pytest.approx(1.0, abs=1e-6)
+    assert abs(determinant(dr.stabilization.Projection(), dr.methods.RK4(step=0.4)) - 1.0) > 1e-3
 
 
 def test_rattles_energy_error_does_not_grow() -> None:
     """Over a hundred swings: bounded for RATTLE; with RK4 and projection it goes on growing."""
     pendulum, until = dr.gallery.simple_pendulum(), 120.0
 
-    def halves(drift: Drift, method: dr.RK4 | None) -> tuple[float, float]:
+    def halves(drift: Drift, method: dr.methods.RK4 | None) -> tuple[float, float]:
         reported = pendulum_energy(compute(pendulum, until, drift=drift, method=method))
         error = np.abs(reported - reported[0])
         return float(error[: len(error) // 2].max()), float(error[len(error) // 2 :].max())
 
-    first, second = halves(dr.Rattle(0.04), None)
+    first, second = halves(dr.stabilization.Rattle(0.04), None)
     assert second < 1.01 * first
-    first, second = halves(dr.Projection(), dr.RK4(step=0.04))
+    first, second = halves(dr.stabilization.Projection(), dr.methods.RK4(step=0.04))
     assert second > 1.8 * first
 
 
 def test_samples_of_rattle_lie_on_the_motion() -> None:
     pendulum = dr.gallery.simple_pendulum()
-    run = dr.simulate(pendulum, 1.0, drift=dr.Rattle(0.001), samples=[0.0, 0.12345, 0.5, 1.0])
+    run = dr.simulate(pendulum, 1.0, drift=dr.stabilization.Rattle(0.001), samples=[0.0, 0.12345, 0.5, 1.0])
     exact = dr.simulate(pendulum, 1.0, method=EXACT, samples=[0.0, 0.12345, 0.5, 1.0])
     assert np.max(np.abs(run["x1"] - exact["x1"])) < 1e-5
     assert run.time.tolist() == [0.0, 0.12345, 0.5, 1.0]
@@ -243,20 +245,25 @@ def test_symplectic_runs_look_for_events() -> None:
     expected = [period / 4, 3 * period / 4, 5 * period / 4]
     rod = dr.gallery.simple_pendulum()
     for step, error in ((0.01, 1e-3), (0.001, 1e-5)):
-        found = _upward_passages(dr.Rattle(step), rod, dr.Event("low", "x1"), 3.0)
+        found = _upward_passages(dr.stabilization.Rattle(step), rod, dr.Event("low", "x1"), 3.0)
         assert found == pytest.approx(expected, abs=error)
         assert max(abs(np.array(found) - expected)) > 1e-9  # it is of order 2, and not the exact motion
     angle = dr.gallery.n_pendulum_by_angles(1)
     name = angle.coordinates[0].name
     run = dr.simulate(
-        angle, 3.0, start={name: math.pi / 2}, drift=dr.Symplectic(0.01, 6), events=[dr.Event("low", name)], samples=11
+        angle,
+        3.0,
+        start={name: math.pi / 2},
+        drift=dr.stabilization.Symplectic(0.01, 6),
+        events=[dr.Event("low", name)],
+        samples=11,
     )
     assert [e.time for e in run.events] == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_symplectic_run_stops_at_an_event() -> None:
     stop = dr.Event("low", "x1", action="stop", description="it hangs straight down")
-    run = dr.simulate(dr.gallery.simple_pendulum(), 3.0, drift=dr.Rattle(0.001), events=[stop])
+    run = dr.simulate(dr.gallery.simple_pendulum(), 3.0, drift=dr.stabilization.Rattle(0.001), events=[stop])
     assert run.status.kind == Ending.EVENT and "it hangs straight down" in str(run.status)
     assert run.time[-1] == pytest.approx(1.8540746773013719 / math.sqrt(9.81), abs=1e-5)
     assert abs(run["x1"][-1]) < 1e-10 and run["z1"][-1] == pytest.approx(-1.0, abs=1e-9)
@@ -266,7 +273,7 @@ def test_short_steps_of_slow_motions_are_solved() -> None:
     """Newton's method is not asked for more than rounding of places allows."""
     pendulum = dr.gallery.simple_pendulum()
     for step in (1e-4, 1e-5):
-        run = compute(pendulum, 100 * step, start={"x1": 1e-6, "z1": -1.0}, drift=dr.Rattle(step)).run
+        run = compute(pendulum, 100 * step, start={"x1": 1e-6, "z1": -1.0}, drift=dr.stabilization.Rattle(step)).run
         assert run.status.kind == Ending.FINISHED and run.accepted == 100
 
 
@@ -276,18 +283,18 @@ def test_short_steps_of_slow_motions_are_solved() -> None:
 def test_minimal_coordinates_change_over_where_they_must() -> None:
     """A pendulum in x and z: neither serves all the way round, and the motion does not notice."""
     pendulum, start = dr.gallery.simple_pendulum(), {"x1": 0.0, "z1": -1.0, "x1_rate": 7.0}
-    done = compute(pendulum, 3.0, start=start, method=dr.DOP853(rtol=1e-11, atol=1e-12), drift=dr.Minimal())
+    done = compute(pendulum, 3.0, start=start, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12), drift=dr.stabilization.Minimal())
     chosen = [segment.equations.independent for segment in done.run.segments]
     assert set(chosen) == {("x1_rate",), ("z1_rate",)}
     assert len(chosen) >= 8  # four times a turn
     assert residuals(done, "position").max() < 1e-14
-    exact = compute(pendulum, 3.0, start=start, method=EXACT, drift=dr.Projection(limit=1e-14))
+    exact = compute(pendulum, 3.0, start=start, method=EXACT, drift=dr.stabilization.Projection(limit=1e-14))
     assert np.max(np.abs(done.run.final_state[:2] - exact.run.final_state[:2])) < 1e-8
 
 
 def test_dependent_coordinates_are_a_guess_and_nothing_else() -> None:
     """Whatever they are, accelerations are those of the configuration that the independent coordinate determines."""
-    minimal = stabilized_equations(dr.gallery.four_bar().freeze(), dr.Minimal(iterations=4)).equations
+    minimal = stabilized_equations(dr.gallery.four_bar().freeze(), dr.stabilization.Minimal(iterations=4)).equations
     x = dr.consistent_start(minimal, {"crank_angle": 0.4, f"{minimal.independent[0]}": 3.0}).x
     other = x.copy()
     free = [v.name for v in minimal.velocities].index(minimal.independent[0])
@@ -301,8 +308,8 @@ def test_dependent_coordinates_are_a_guess_and_nothing_else() -> None:
 def test_a_four_bar_moves_alike_in_minimal_coordinates_and_reduced() -> None:
     start = {"crank_angle_rate": 6.0}
     runs = [
-        dr.simulate(dr.gallery.four_bar(), 2.0, start=start, method=dr.DOP853(rtol=1e-11, atol=1e-12), drift=drift)
-        for drift in (dr.Minimal(), dr.Reduced(), dr.Projection())
+        dr.simulate(dr.gallery.four_bar(), 2.0, start=start, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12), drift=drift)
+        for drift in (dr.stabilization.Minimal(), dr.formulations.Reduced(), dr.stabilization.Projection())
     ]
     for run in runs[1:]:
         assert np.max(np.abs(run["rocker_angle"] - runs[0]["rocker_angle"])) < 1e-8
@@ -314,7 +321,7 @@ def test_a_four_bar_moves_alike_in_minimal_coordinates_and_reduced() -> None:
 @pytest.mark.parametrize("gamma", [0.25, 0.5, 1.0])
 def test_stabilization_takes_its_part_of_the_error_once(gamma: float) -> None:
     """I − I₀ shrinks by 1 − γ, up to the square of itself; a run does it once after a step, and carries no state for it."""
-    held = stabilized_equations(dr.gallery.n_pendulum_by_angles(2), dr.InvariantStabilization(gamma=gamma))
+    held = stabilized_equations(dr.gallery.n_pendulum_by_angles(2), dr.stabilization.InvariantStabilization(gamma=gamma))
     assert held.invariants is not None and held.equations.project is not None
     x = np.array([0.4, 0.9, 0.3, -0.2])
     (energy,) = held.invariants([0.0], x, [], [1.0, 1.0, 9.81])
@@ -332,7 +339,7 @@ def test_stabilization_takes_its_part_of_the_error_once(gamma: float) -> None:
 def test_a_run_stabilizes_once_after_each_step(gamma: float) -> None:
     """Steps of RK4 done here, each followed by one correction of the energy: the run's, number by number."""
     pendulum = dr.gallery.n_pendulum_by_angles(2)
-    held = stabilized_equations(pendulum, dr.InvariantStabilization(gamma=gamma))
+    held = stabilized_equations(pendulum, dr.stabilization.InvariantStabilization(gamma=gamma))
     names = [q.name for q in pendulum.states]
     x = np.array([0.4, 0.9, 0.3, -0.2])
     step, count = 0.05, 12
@@ -340,8 +347,8 @@ def test_a_run_stabilizes_once_after_each_step(gamma: float) -> None:
         pendulum,
         step * count,
         start=dict(zip(names, x.tolist(), strict=True)),
-        method=dr.RK4(step=step),
-        drift=dr.InvariantStabilization(gamma=gamma),
+        method=dr.methods.RK4(step=step),
+        drift=dr.stabilization.InvariantStabilization(gamma=gamma),
         samples=count + 1,
     )
     p = held.with_values(x, np.zeros(0), pendulum.default_parameters)
@@ -366,8 +373,8 @@ def test_any_expression_can_be_held() -> None:
     start = {"x": 0.6, "y": 0.0, "y_rate": 1.0}
     spin = "x*y_rate - y*x_rate"
     free, held = (
-        dr.simulate(spherical, 10.0, start=start, method=dr.RK4(step=0.02), drift=drift, samples=501)
-        for drift in (NONE, dr.Projection(invariants=("energy", spin)))
+        dr.simulate(spherical, 10.0, start=start, method=dr.methods.RK4(step=0.02), drift=drift, samples=501)
+        for drift in (NONE, dr.stabilization.Projection(invariants=("energy", spin)))
     )
     spins = [run["x"] * run["y_rate"] - run["y"] * run["x_rate"] for run in (free, held)]
     assert np.ptp(spins[0]) > 1e-8
@@ -384,18 +391,18 @@ BIKE = {"speed": 4.6}
 @pytest.mark.parametrize(
     ("model", "drift", "message"),
     [
-        ("bicycle", dr.Rattle(0.01), "RATTLE is for holonomic constraints, but rear_wheel_x"),
-        ("bicycle", dr.Minimal(), "minimal coordinates are for holonomic constraints, but rear_wheel_x"),
-        ("bicycle", dr.Symplectic(0.01), "symplectic without constraints, but rear_wheel_x is one; use Reduced"),
-        ("simple_pendulum", dr.Symplectic(0.01), r"but rod1 is one; Rattle\(\) is symplectic with holonomic"),
-        ("four_bar_driven", dr.Rattle(0.01), "masses, forces or constraints depend on time"),
-        ("cart_pole", dr.Projection(), "no constraints to project onto"),
-        ("cart_pole", dr.Baumgarte(), "no constraints to stabilize"),
-        ("cart_pole", dr.Minimal(), "its coordinates are already minimal"),
-        ("n_pendulum_by_angles", dr.GGL(), "no constraints to stabilize"),
-        ("van_der_pol", dr.InvariantStabilization(), "van_der_pol has no energy; name an output"),
-        ("van_der_pol", dr.Rattle(0.1), "RATTLE is for mechanisms, but these are equations of first order"),
-        ("simple_pendulum", dr.Projection(invariants="x2"), "invariant 'x2': nothing is called 'x2'"),
+        ("bicycle", dr.stabilization.Rattle(0.01), "RATTLE is for holonomic constraints, but rear_wheel_x"),
+        ("bicycle", dr.stabilization.Minimal(), "minimal coordinates are for holonomic constraints, but rear_wheel_x"),
+        ("bicycle", dr.stabilization.Symplectic(0.01), "symplectic without constraints, but rear_wheel_x is one; use Reduced"),
+        ("simple_pendulum", dr.stabilization.Symplectic(0.01), r"but rod1 is one; Rattle\(\) is symplectic with holonomic"),
+        ("four_bar_driven", dr.stabilization.Rattle(0.01), "masses, forces or constraints depend on time"),
+        ("cart_pole", dr.stabilization.Projection(), "no constraints to project onto"),
+        ("cart_pole", dr.stabilization.Baumgarte(), "no constraints to stabilize"),
+        ("cart_pole", dr.stabilization.Minimal(), "its coordinates are already minimal"),
+        ("n_pendulum_by_angles", dr.stabilization.GGL(), "no constraints to stabilize"),
+        ("van_der_pol", dr.stabilization.InvariantStabilization(), "van_der_pol has no energy; name an output"),
+        ("van_der_pol", dr.stabilization.Rattle(0.1), "RATTLE is for mechanisms, but these are equations of first order"),
+        ("simple_pendulum", dr.stabilization.Projection(invariants="x2"), "invariant 'x2': nothing is called 'x2'"),
     ],
 )
 def test_refused_with_the_reason(model: str, drift: Drift, message: str) -> None:
@@ -418,20 +425,20 @@ def test_a_damped_pendulum_has_no_symplectic_map() -> None:
         start={x: 1},
     )
     with pytest.raises(dr.errors.ModelError, match="forces on 'x' do not derive from its energies"):
-        dr.simulate(damped, 0.1, drift=dr.Rattle(0.01))
+        dr.simulate(damped, 0.1, drift=dr.stabilization.Rattle(0.01))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: dr.simulate(p, 1.0, drift=dr.Rattle(0.01), method=STEP), "an integration method itself"),
-        (lambda p: dr.simulate(p, 1.0, drift=NONE, formulation=dr.Augmented()), "give one of them"),
-        (lambda p: dr.Rattle(-0.1), "step must be a positive number"),
-        (lambda p: dr.InvariantStabilization(gamma=2.5), "gamma between 0 and 2"),
-        (lambda p: dr.InvariantStabilization(()), "name at least one invariant"),
-        (lambda p: dr.Symplectic(0.1, order=3), "of order 2, 4 and 6"),
-        (lambda p: dr.Projection(limit=0.0), "a positive number"),
-        (lambda p: dr.Minimal(iterations=0), "1 to 10 iterations"),
+        (lambda p: dr.simulate(p, 1.0, drift=dr.stabilization.Rattle(0.01), method=STEP), "an integration method itself"),
+        (lambda p: dr.simulate(p, 1.0, drift=NONE, formulation=dr.formulations.Augmented()), "give one of them"),
+        (lambda p: dr.stabilization.Rattle(-0.1), "step must be a positive number"),
+        (lambda p: dr.stabilization.InvariantStabilization(gamma=2.5), "gamma between 0 and 2"),
+        (lambda p: dr.stabilization.InvariantStabilization(()), "name at least one invariant"),
+        (lambda p: dr.stabilization.Symplectic(0.1, order=3), "of order 2, 4 and 6"),
+        (lambda p: dr.stabilization.Projection(limit=0.0), "a positive number"),
+        (lambda p: dr.stabilization.Minimal(iterations=0), "1 to 10 iterations"),
     ],
 )
 def test_calls_that_make_no_sense(call: object, message: str) -> None:
@@ -443,7 +450,7 @@ def test_a_formulation_can_be_asked_for() -> None:
     """The same motion with velocities eliminated and whole."""
     runs = [
         dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 4.6, "roll_rate": 0.5}, method=EXACT, formulation=formulation)
-        for formulation in (dr.Reduced(), dr.Augmented())
+        for formulation in (dr.formulations.Reduced(), dr.formulations.Augmented())
     ]
     assert np.max(np.abs(runs[0]["roll_rate"] - runs[1]["roll_rate"])) < 1e-9
 
@@ -452,9 +459,9 @@ def test_a_formulation_can_be_asked_for() -> None:
     ("given", "says"),
     [
         ({"drift": "baumgarte"}, r"drift='baumgarte' is not a drift control; give one of NoControl\(\), Baumgarte\(\)"),
-        ({"drift": dr.GGL}, "is not a drift control"),
+        ({"drift": dr.stabilization.GGL}, "is not a drift control"),
         ({"method": "radau"}, "method='radau' is not a method; give an object such as DOP853"),
-        ({"method": dr.Radau}, "is not a method"),
+        ({"method": dr.methods.Radau}, "is not a method"),
         ({"events": ["x1"]}, "events: 'x1' is not an event; write Event"),
     ],
 )

@@ -22,7 +22,7 @@ def slider() -> Model:
     m.body("wheel", mass=MASS, inertia=(0.1, 0.2, 0.1))
     ways = tuple(Coordinate(n, f"{n}_rate", "m", d, -1.0, 1.0) for n, d in (("along", 0.0), ("aside", 0.0), ("up", 0.4)))
     m.joint("motion", "ground", "wheel", (Translate((Name("along"), Name("aside"), Name("up"))),), ways)
-    m.wheel("rim", "wheel", radius=0.4, contact=dr.Coulomb(MU, speed=1e-6))
+    m.wheel("rim", "wheel", radius=0.4, contact=dr.contact.Coulomb(MU, speed=1e-6))
     m.input("push", "N")
     m.generalized_force("along", "push")
     return m
@@ -30,15 +30,15 @@ def slider() -> Model:
 
 START = {"along_rate": 4.0, "aside_rate": 3.0}
 CONTROLS = [
-    dr.NoControl(),
-    dr.Baumgarte(),
-    dr.Projection(),
-    dr.VelocityProjection(),
-    dr.InvariantStabilization(),
-    dr.Projection(invariants=("energy",)),
-    dr.Minimal(),
-    dr.Augmented(),
-    dr.GGL(),
+    dr.stabilization.NoControl(),
+    dr.stabilization.Baumgarte(),
+    dr.stabilization.Projection(),
+    dr.stabilization.VelocityProjection(),
+    dr.stabilization.InvariantStabilization(),
+    dr.stabilization.Projection(invariants=("energy",)),
+    dr.stabilization.Minimal(),
+    dr.formulations.Augmented(),
+    dr.stabilization.GGL(),
 ]
 
 
@@ -60,7 +60,14 @@ def test_every_control_slides_as_the_closed_form(control: object) -> None:
 
 @pytest.mark.parametrize(
     "method",
-    [dr.Radau(), dr.Gauss(), dr.ESDIRK23(rtol=1e-7), dr.IDA(), dr.CVODE(), dr.Auto()],
+    [
+        dr.methods.Radau(),
+        dr.methods.Gauss(),
+        dr.methods.ESDIRK23(rtol=1e-7),
+        dr.methods.IDA(),
+        dr.methods.CVODE(),
+        dr.methods.Auto(),
+    ],
     ids=lambda m: type(m).__name__,
 )
 def test_every_implicit_method_slides_as_the_closed_form(method: object) -> None:
@@ -68,18 +75,18 @@ def test_every_implicit_method_slides_as_the_closed_form(method: object) -> None
 
 
 def test_posed_with_its_multipliers_the_normal_force_is_an_unknown() -> None:
-    form = dr.as_dae(slider())
+    form = dr.dae.as_dae(slider())
     assert isinstance(form.dynamics, DaeResidual)
-    run = dr.simulate(form, UNTIL, start=START, method=dr.Radau())
+    run = dr.simulate(form, UNTIL, start=START, method=dr.methods.Radau())
     check_sliding(run, 1e-7)
     np.testing.assert_allclose(run["rim_normal_multiplier"][1:], MASS * G, rtol=1e-6)
 
 
 def test_what_needs_energies_alone_is_refused() -> None:
     with pytest.raises(dr.errors.ModelError, match=r"depend on the multipliers of constraints .* use Projection\(\)"):
-        dr.simulate(slider(), UNTIL, drift=dr.Rattle(1e-2))
+        dr.simulate(slider(), UNTIL, drift=dr.stabilization.Rattle(1e-2))
     with pytest.raises(dr.errors.ModelError, match="depend on the multipliers of rim_normal"):
-        dr.simulate(slider(), UNTIL, drift=dr.Reduced())
+        dr.simulate(slider(), UNTIL, drift=dr.formulations.Reduced())
 
 
 def rubbing(share: float) -> Model:
@@ -96,8 +103,8 @@ def rubbing(share: float) -> Model:
 
 def test_rattle_refuses_linear_dependence_too_and_takes_the_rest() -> None:
     with pytest.raises(dr.errors.ModelError, match="depend on the multipliers"):
-        dr.simulate(rubbing(0.2), 0.3, drift=dr.Rattle(1e-2))
-    run = dr.simulate(rubbing(0.0), 0.3, drift=dr.Rattle(1e-2))
+        dr.simulate(rubbing(0.2), 0.3, drift=dr.stabilization.Rattle(1e-2))
+    run = dr.simulate(rubbing(0.0), 0.3, drift=dr.stabilization.Rattle(1e-2))
     # down an incline of slope ½: the acceleration along x is −g/2 / (1 + 1/4)
     assert float(run["along"][-1]) == pytest.approx(-G / 2 / 1.25 * 0.3**2 / 2, rel=1e-9)
 
@@ -106,14 +113,19 @@ def test_rubbing_in_proportion_slows_it_down_in_every_form() -> None:
     """M ẍ = −λ/2 − s λ, M z̈ = λ − M g, z = x/2: λ = M g/(1 + ¼ + s/2), and x falls with −(½ + s) λ/M."""
     share = 0.2
     rate = -(0.5 + share) * G / (1.25 + share / 2)
-    for control in (dr.Projection(), dr.Baumgarte(), dr.GGL(), dr.Minimal()):
+    for control in (
+        dr.stabilization.Projection(),
+        dr.stabilization.Baumgarte(),
+        dr.stabilization.GGL(),
+        dr.stabilization.Minimal(),
+    ):
         run = dr.simulate(rubbing(share), 0.4, drift=control)
         assert float(run["along"][-1]) == pytest.approx(rate * 0.4**2 / 2, rel=1e-6), control
 
 
 def test_a_path_through_iterated_forces_is_refused_with_a_cure() -> None:
     with pytest.raises(dr.errors.ModelError, match=r"not linear .* leave the bound of the law out"):
-        dr.follow(slider(), {"ride": "along = 0.1*t^2"}, ["push"], 1.0)
+        dr.control.follow(slider(), {"ride": "along = 0.1*t^2"}, ["push"], 1.0)
 
 
 def test_a_path_without_the_bound_is_followed() -> None:
@@ -122,8 +134,8 @@ def test_a_path_without_the_bound_is_followed() -> None:
     m.body("wheel", mass=MASS, inertia=(0.1, 0.2, 0.1))
     ways = tuple(Coordinate(n, f"{n}_rate", "m", d, -1.0, 1.0) for n, d in (("along", 0.0), ("up", 0.4)))
     m.joint("motion", "ground", "wheel", (Translate((Name("along"), Number(0.0), Name("up"))),), ways)
-    m.wheel("rim", "wheel", radius=0.4, contact=dr.Creep(longitudinal=50.0, lateral=50.0, speed=1e-6))
+    m.wheel("rim", "wheel", radius=0.4, contact=dr.contact.Creep(longitudinal=50.0, lateral=50.0, speed=1e-6))
     m.input("push", "N")
     m.generalized_force("along", "push")
-    ride = dr.follow(m, {"ride": "along = t + 0.1*t^2"}, ["push"], 1.0)
+    ride = dr.control.follow(m, {"ride": "along = t + 0.1*t^2"}, ["push"], 1.0)
     np.testing.assert_allclose(ride["push"], MASS * 0.2 + 50.0, rtol=1e-6)

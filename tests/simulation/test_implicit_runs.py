@@ -281,7 +281,7 @@ def test_simulate_implicit_equations_made_by_hand() -> None:
     assert run["voltage"] == pytest.approx(4.0 * (1.0 - np.exp(-run.time)), abs=1e-7)
     assert run["current"] == pytest.approx(2.0 * np.exp(-run.time), abs=1e-7)
     assert run["current"][0] == pytest.approx(2.0, abs=1e-12)
-    reported = dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.Auto())
+    reported = dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.methods.Auto())
     assert "Radau of order 5: the equations are given as 0 = F(t, x, ẋ), with current algebraic" in reported.status.message
     with pytest.raises(ValueError, match=r"circuit is given as 0 = F.*RK4 needs ẋ = f. Methods that work are Radau"):
-        dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.RK4(0.01))
+        dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.methods.RK4(0.01))

@@ -30,7 +30,7 @@ def motion(name: str) -> tuple[dr.Equations, np.ndarray, np.ndarray]:
         equations = dr.gallery.model("delebecque_bicycle")
         start = consistent_start(equations, {"speed": 8.0, "rear_slant_rate": 0.3}).x
     times = np.linspace(0.0, 0.4, 81)
-    run = integrate(prepare(equations), start, 0.4, method=dr.DOP853(rtol=1e-10, atol=1e-10), samples=times)
+    run = integrate(prepare(equations), start, 0.4, method=dr.methods.DOP853(rtol=1e-10, atol=1e-10), samples=times)
     return equations, times, run.states
 
 

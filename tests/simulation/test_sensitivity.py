@@ -19,7 +19,7 @@ from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.sensitivities import start_jacobian
 from draisine.simulation.sensitivity import integrate_varied
 
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_forces_that_depend_on_forces():
     model, start = wheelset(), {**centerd(20.0, 0.05), "lateral": 0.002}
 
     def simulate(conicity, **more):
-        method = dr.DOP853(rtol=1e-10, atol=1e-12)
+        method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
         return dr.simulate(model, 0.005, start=start, parameters={"conicity": conicity}, method=method, samples=5, **more)
 
     run = simulate(0.05, sensitivity=["conicity"])
@@ -144,7 +144,7 @@ def test_forces_that_depend_on_forces():
 
 def test_differential_algebraic_systems():
     """y₁² /2 − ln y₁ = y₀²/2 − ln y₀ − t on the limit of Van der Pol's oscillator: ∂y₁/∂y₀ = (y₀ − 1/y₀)/(y₁ − 1/y₁)."""
-    method = dr.Radau(rtol=1e-10, atol=1e-12)
+    method = dr.methods.Radau(rtol=1e-10, atol=1e-12)
     run = dr.simulate(dr.gallery.van_der_pol_limit(), 0.5, start={"y1": 2.0}, sensitivity=["start.y1"], method=method)
     y = run["y1"]
     np.testing.assert_allclose(run.sensitivity["y1", "y1"], 1.5 / (y - 1 / y), rtol=1e-7)
@@ -167,8 +167,8 @@ def test_pendulum_of_index_three():
         start={x: 1.0, y: 0.0},
     )
     plain = dr.simulate(model, 0.6, sensitivity=["gravity"], method=EXACT, samples=13)
-    method = dr.Radau(rtol=1e-9, atol=1e-11)
-    posed = dr.simulate(dr.as_dae(model, 3), 0.6, sensitivity=["gravity"], method=method, samples=13)
+    method = dr.methods.Radau(rtol=1e-9, atol=1e-11)
+    posed = dr.simulate(dr.dae.as_dae(model, 3), 0.6, sensitivity=["gravity"], method=method, samples=13)
     for name in ("x", "y"):
         np.testing.assert_allclose(posed.sensitivity[name, "gravity"], plain.sensitivity[name, "gravity"], atol=1e-6)
 
@@ -178,14 +178,14 @@ def test_stiff_runs_carry_them_along():
     model = dr.gallery.van_der_pol()
 
     def simulate(mu, **more):
-        return dr.simulate(model, 1.0, parameters={"mu": mu}, method=dr.Radau(rtol=1e-11, atol=1e-13), samples=5, **more)
+        return dr.simulate(model, 1.0, parameters={"mu": mu}, method=dr.methods.Radau(rtol=1e-11, atol=1e-13), samples=5, **more)
 
     run = simulate(50.0, sensitivity=["mu"])
     agree(run, "mu", differences(simulate, 50.0, 0.05), 1e-6)
 
 
 def test_errors_of_sensitivities_are_controlled(oscillator):
-    loose = dr.simulate(oscillator, 5.0, sensitivity=["stiffness"], method=dr.DOP853(rtol=1e-5, atol=1e-7), samples=50)
+    loose = dr.simulate(oscillator, 5.0, sensitivity=["stiffness"], method=dr.methods.DOP853(rtol=1e-5, atol=1e-7), samples=50)
     tight = dr.simulate(oscillator, 5.0, sensitivity=["stiffness"], method=EXACT, samples=50)
     error = np.abs(loose.sensitivity["x", "stiffness"] - tight.sensitivity["x", "stiffness"]).max()
     assert 1e-12 < error < 1e-5
@@ -217,7 +217,7 @@ def test_starts_that_move_with_parameters(bike):
 
 def test_starts_of_posed_mechanisms():
     """Positions first and velocities at them; or all together, where a wish for a velocity moves the positions."""
-    posed = dr.as_dae(dr.gallery.cartesian_double_pendulum(), 3)
+    posed = dr.dae.as_dae(dr.gallery.cartesian_double_pendulum(), 3)
     problem = StartProblem(posed, compiled=False)
     place, step = [q.name for q in posed.parameters].index("length"), 1e-5
     for targets in ({"x1": 0.6, "z2": -0.5, "x2_rate": 0.3}, {"x1_rate": 0.7}):

@@ -23,7 +23,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 
 @pytest.fixture(scope="module")
 def ours() -> ClosedForm:
-    return dr.closed_form(dr.gallery.bicycle()).z_down()
+    return dr.bicycle.closed_form(dr.gallery.bicycle()).z_down()
 
 
 def theirs(p: dict[str, Any], sine: Any, cosine: Any) -> dict[str, list[list[Any]]]:
@@ -90,7 +90,7 @@ def test_the_program_agrees_with_the_numeric_road() -> None:
     """At other parameters: matrices of the program against those read off linear models at several speeds."""
     equations = dr.derive(dr.gallery.bicycle(), work=False)
     changed = {"trail": -0.03, "steer_axis_tilt": 0.1, "m_fork": 9.0, "r_front_wheel": 0.25, "ixz_frame": 1.0, "gravity": 3.7}
-    numeric = dr.whipple_matrices(equations, parameters=changed)
+    numeric = dr.bicycle.whipple_matrices(equations, parameters=changed)
     p = [changed.get(q.name, q.default) for q in equations.parameters]
     for found, wanted in zip(whipple_program(equations)(p), (numeric.M, numeric.C1, numeric.K0, numeric.K2), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())
@@ -100,17 +100,17 @@ def test_springs_have_no_canonical_form() -> None:
     m = dr.gallery.bicycle()
     m.spring("steer", 5.0, damping=1.0)
     with pytest.raises(dr.errors.ModelError, match=r"form of Whipple's equations.*springs"):
-        dr.closed_form(m)
+        dr.bicycle.closed_form(m)
 
 
 def test_gravity_must_be_known() -> None:
     with pytest.raises(dr.errors.ArgumentError, match="no parameter 'weight' for gravity"):
-        dr.closed_form(dr.gallery.bicycle(), gravity="weight")
+        dr.bicycle.closed_form(dr.gallery.bicycle(), gravity="weight")
 
 
 def test_a_bicycle_on_blades_has_the_formulas_without_wheels() -> None:
     """The two-mass-skate bicycle's are the benchmark's with point masses: roots of squares are taken with their sign."""
-    skate, whole = dr.closed_form(dr.gallery.two_mass_skate()), dr.closed_form(dr.gallery.bicycle())
+    skate, whole = dr.bicycle.closed_form(dr.gallery.two_mass_skate()), dr.bicycle.closed_form(dr.gallery.bicycle())
     massless = ("ixx", "iyy", "izz", "ixz", "m_rear_wheel", "m_front_wheel")
     gone = {s: 0 for n, s in whole.symbols.items() if n.startswith(massless)}
     assert len(gone) == 12 + 2
@@ -130,7 +130,7 @@ def test_a_bicycle_on_blades_has_the_formulas_without_wheels() -> None:
 )
 def test_what_has_no_closed_form_says_so(model: str, said: str) -> None:
     with pytest.raises(dr.errors.ModelError, match=said):
-        dr.closed_form(gallery_model(model))
+        dr.bicycle.closed_form(gallery_model(model))
 
 
 def gallery_model(name: str) -> dr.Model:

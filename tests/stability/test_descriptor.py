@@ -65,7 +65,7 @@ def test_pendulum_at_every_index():
     one = descriptor(pendulum, down)
     assert np.abs(one.eigenvalues - 1j * frequency).min() < 1e-9
     assert np.abs(one.regular().eigenvalues - 1j * frequency).min() < 1e-9
-    three = descriptor(dr.as_dae(pendulum, index=3), down)
+    three = descriptor(dr.dae.as_dae(pendulum, index=3), down)
     assert np.abs(three.eigenvalues - 1j * frequency).min() < 1e-6
     with pytest.raises(dr.errors.ModelError, match=r"do not determine dz1_rate/dt, rod1_multiplier, .*index is above one"):
         three.regular()

@@ -27,7 +27,7 @@ def bike():
 
 
 def test_canonical_matrices_are_the_published_ones(bike):
-    found = dr.whipple_matrices(bike).z_down()
+    found = dr.bicycle.whipple_matrices(bike).z_down()
     for name in ("M", "C1", "K0", "K2"):
         np.testing.assert_allclose(getattr(found, name), _matrix(MEIJAARD["matrices"][name]), rtol=0, atol=1e-11)
 
@@ -43,7 +43,7 @@ def test_canonical_matrices_of_the_earlier_benchmark(bike):
         "ixz_fork": -given["IHxz"],
         "ixx_front_wheel": given["IFxx"],
     }
-    found = dr.whipple_matrices(bike, parameters=values).z_down()
+    found = dr.bicycle.whipple_matrices(bike, parameters=values).z_down()
     np.testing.assert_allclose(found.M, _matrix(SCHWAB["matrices"]["M"]), rtol=0, atol=1e-11)
     np.testing.assert_allclose(found.C1, _matrix(SCHWAB["matrices"]["C1"]), rtol=0, atol=1e-11)
     np.testing.assert_allclose(9.81 * found.K0, _matrix(SCHWAB["matrices"]["K0_INCLUDING_g"]), rtol=0, atol=1e-9)
@@ -74,7 +74,7 @@ def test_linear_model_predicts_the_nonlinear_run(bike):
 
     small = 1e-5
     linear = dr.linearize(bike, {"speed": 4.6}, states=("lean", "steer")).essential()
-    method = dr.DOP853(rtol=1e-12, atol=1e-13)
+    method = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
     one, two = (dr.simulate(bike, 0.7, start={"speed": 4.6, "lean": s, "steer": -2 * s}, method=method) for s in (small, -small))
     ahead = expm(0.7 * linear.A) @ np.array([1.0, -2.0, 0.0, 0.0])
     measured = [(one[name][-1] - two[name][-1]) / (2 * small) for name in ("lean", "steer", "roll_rate", "steer_rate")]
@@ -85,7 +85,7 @@ def test_input_matrix_against_the_canonical_form(bike):
     """Steer torque enters as (0, 1) on the right side of M q̈ + …: B is the second column of M⁻¹."""
     linear = dr.linearize(bike, {"speed": 5.0}, states=("lean", "steer")).essential()
     column = linear.B[2:, linear.inputs.index("steer_torque")]
-    np.testing.assert_allclose(column, np.linalg.inv(dr.whipple_matrices(bike).M)[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(column, np.linalg.inv(dr.bicycle.whipple_matrices(bike).M)[:, 1], rtol=1e-12)
 
 
 def test_pendulum_with_redundant_coordinates():

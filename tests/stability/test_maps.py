@@ -24,7 +24,7 @@ def bike():
 
 @pytest.fixture(scope="module")
 def trails(bike):
-    return dr.stability_map(bike, OVER, states=("lean", "steer"), growth=True)
+    return dr.stability.stability_map(bike, OVER, states=("lean", "steer"), growth=True)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7])
@@ -70,7 +70,7 @@ def test_points_agree_with_sweeps(bike, trails):
 
 
 def test_with_and_without_eigenvalues(bike, trails):
-    plain = dr.stability_map(bike, OVER, states=("lean", "steer"))
+    plain = dr.stability.stability_map(bike, OVER, states=("lean", "steer"))
     assert plain.growth is None
     np.testing.assert_array_equal(plain.kind, trails.kind)
     np.testing.assert_array_equal(plain.unstable, trails.unstable)
@@ -79,7 +79,7 @@ def test_with_and_without_eigenvalues(bike, trails):
 def test_motions_that_need_newtons_method(bike):
     """Held turns over lean and speed, against the linear model at two of them."""
     hold = ("steer_torque", "pedal_torque")
-    turns = dr.stability_map(
+    turns = dr.stability.stability_map(
         bike, {"speed": (4.0, 7.0, 7), "lean": (0.05, 0.35, 4)}, free=hold, states=("lean", "steer"), growth=True
     )
     assert np.all(turns.unstable >= 0)
@@ -99,7 +99,7 @@ def test_a_conservative_system_is_neutral():
     over = {"l_upper": (1.0, 2.0, 3), "l_lower": (1.0, 2.0, 2)}
     for bent, kind in (((0.0, 0.0), "neutral"), ((0.0, np.pi), "a mode grows"), ((np.pi, 0.0), "several modes grow")):
         at = dict(zip(("upper", "elbow"), bent, strict=True))
-        assert set(dr.stability_map(dr.gallery.double_pendulum_graph(), over, near=at).share) == {kind}
+        assert set(dr.stability.stability_map(dr.gallery.double_pendulum_graph(), over, near=at).share) == {kind}
 
 
 def test_as_data_and_xarray(trails):
@@ -130,7 +130,7 @@ def test_progress_and_interrupt(bike):
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        part = dr.stability_map(bike, {"speed": (0, 10, 10), "trail": (0.02, 0.1, 10)}, chunk=10, progress=progress)
+        part = dr.stability.stability_map(bike, {"speed": (0, 10, 10), "trail": (0.02, 0.1, 10)}, chunk=10, progress=progress)
     assert reported == [0.1, 0.2, 0.3]
     assert not part.complete
     assert "interrupted" in str(said[-1].message)
@@ -139,11 +139,11 @@ def test_progress_and_interrupt(bike):
 
 def test_what_cannot_be_mapped(bike):
     with pytest.raises(dr.errors.ArgumentError, match="over two quantities"):
-        dr.stability_map(bike, {"speed": (0, 10, 5)})
+        dr.stability.stability_map(bike, {"speed": (0, 10, 5)})
     with pytest.raises(dr.errors.ArgumentError, match=r"no parameter, input, state or output of motion 'trial'.*trail"):
-        dr.stability_map(bike, {"speed": (0, 10, 5), "trial": (0, 1, 5)})
+        dr.stability.stability_map(bike, {"speed": (0, 10, 5), "trial": (0, 1, 5)})
     with pytest.raises(dr.errors.ArgumentError, match=r"'trail' to sweep must be finite real numbers"):
-        dr.stability_map(bike, {"speed": (0, 10, 5), "trail": [0.1, float("nan")]})
+        dr.stability.stability_map(bike, {"speed": (0, 10, 5), "trail": [0.1, float("nan")]})
 
 
 def test_the_command(tmp_path, capsys):
@@ -165,11 +165,11 @@ def test_compiled_on_two_threads(bike, trails, monkeypatch):
 
     for name, value in (("POINTS_WORTH_COMPILING", 1), ("LEAST_WORK_WORTH_COMPILING", 0), ("POINTS_PER_THREAD", 8)):
         monkeypatch.setattr(points, name, value)
-    again = dr.stability_map(bike, OVER, states=("lean", "steer"), growth=True)
+    again = dr.stability.stability_map(bike, OVER, states=("lean", "steer"), growth=True)
     np.testing.assert_array_equal(again.kind, trails.kind)
     np.testing.assert_allclose(again.growth, trails.growth, rtol=0, atol=1e-9)
     hold = ("steer_torque", "pedal_torque")
-    turns = dr.stability_map(bike, {"speed": (4.0, 7.0, 5), "lean": (0.05, 0.3, 5)}, free=hold, growth=True)
+    turns = dr.stability.stability_map(bike, {"speed": (4.0, 7.0, 5), "lean": (0.05, 0.3, 5)}, free=hold, growth=True)
     monkeypatch.undo()
-    plain = dr.stability_map(bike, {"speed": (4.0, 7.0, 5), "lean": (0.05, 0.3, 5)}, free=hold, growth=True)
+    plain = dr.stability.stability_map(bike, {"speed": (4.0, 7.0, 5), "lean": (0.05, 0.3, 5)}, free=hold, growth=True)
     np.testing.assert_allclose(turns.growth, plain.growth, rtol=0, atol=1e-9)

@@ -87,7 +87,7 @@ def test_gradient_of_the_capsize_speed(swept):
     defaults = {p.name: p.default for p in bike.freeze().parameters}
 
     def speed(name, value):
-        c = dr.whipple_matrices(bike, parameters={name: value})
+        c = dr.bicycle.whipple_matrices(bike, parameters={name: value})
         # det(g K₀ + v² K₂) is linear in v², since the first column of K₂ vanishes
         at = [np.linalg.det(c.gravity * c.K0 + s * c.K2) for s in (0.0, 1.0)]
         return math.sqrt(at[0] / (at[0] - at[1]))

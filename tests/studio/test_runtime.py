@@ -86,7 +86,9 @@ def test_steps_are_those_of_python(live, equations):
     seconds, h = 0.1, 0.002
     start = {"speed": 5.0, "roll_rate": 0.4}
     found = live("live.reset(given); live.advance(0.1, { steer_torque: 0.2 }); return [live.time, numbers(live.state)];", start)
-    run = dr.simulate(dr.gallery.bicycle(), seconds, start=start, inputs={"steer_torque": 0.2}, method=dr.RK4(step=h), samples=2)
+    run = dr.simulate(
+        dr.gallery.bicycle(), seconds, start=start, inputs={"steer_torque": 0.2}, method=dr.methods.RK4(step=h), samples=2
+    )
     expected = [run[s.name][-1] for s in equations.states]
     assert found[0] == pytest.approx(seconds, abs=1e-15)
     np.testing.assert_allclose(found[1], expected, rtol=1e-12, atol=1e-12)

@@ -16,12 +16,12 @@ X, MU = sp.symbols("x mu")
 @pytest.fixture(scope="module")
 def branch():
     e = dr.first_order("saddle_node", {X: MU - X**2}, parameters={MU: 1.0}, start={X: 1.0})
-    return dr.continuation(e, "mu", between=(-1.0, 2.0))
+    return dr.stability.continuation(e, "mu", between=(-1.0, 2.0))
 
 
 @pytest.fixture(scope="module")
 def atlas():
-    return dr.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0.0, 0.6, 9), speed=np.linspace(1.0, 8.0, 8))
+    return dr.bicycle.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0.0, 0.6, 9), speed=np.linspace(1.0, 8.0, 8))
 
 
 def test_full_where_stable_and_dashed_where_not(branch):
@@ -67,7 +67,7 @@ def test_four_maps_of_turns(atlas, tmp_path):
 def test_an_atlas_without_torques_or_wheels_can_be_drawn(tmp_path):
     nu = sp.symbols("nu")
     e = dr.first_order("sink", {X: MU * nu - X}, parameters={MU: 1.0, nu: 1.0})
-    flat = dr.turning_atlas(e, mu=np.linspace(0.0, 1.0, 4), nu=np.linspace(1.0, 2.0, 5))
+    flat = dr.bicycle.turning_atlas(e, mu=np.linspace(0.0, 1.0, 4), nu=np.linspace(1.0, 2.0, 5))
     np.testing.assert_allclose(flat["x"], np.outer(flat.first, flat.second), atol=1e-14)
     with pytest.raises(dr.errors.ModelError, match="has no wheels with contact forces"):
         flat.possible(0.5)

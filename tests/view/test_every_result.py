@@ -19,6 +19,7 @@ from matplotlib.colors import to_hex, to_rgb
 import draisine as dr
 from draisine.estimation.coverage import Coverage
 from draisine.results.base import Result, html_table
+from draisine.simulation.ensemble.result import Ensemble
 from draisine.view.plots.style import COLORS
 from draisine.view.plots.tracks import track_figure
 from draisine.view.plots.trajectories import contact_angle_figure, energy_figure, friction_figure, normal_force_figure
@@ -51,8 +52,8 @@ def oscillator() -> dr.Equations:
 
 
 @cache
-def cycle() -> dr.Cycle:
-    return dr.limit_cycle(oscillator(), {"x": 2.0}, 6.4)
+def cycle() -> dr.stability.Cycle:
+    return dr.stability.limit_cycle(oscillator(), {"x": 2.0}, 6.4)
 
 
 @cache
@@ -62,7 +63,7 @@ def swing() -> dict[str, np.ndarray]:
 
 
 @cache
-def fit() -> dr.Fit:
+def fit() -> dr.estimation.Fit:
     guess = {"length": 0.9, "damping": 0.2}
     return dr.estimate(dr.gallery.damped_pendulum(), swing(), list(guess), {"angle": ("angle", 0.01)}, guess=guess)
 
@@ -75,17 +76,17 @@ def coverage() -> Coverage:
     return Coverage(("length", "damping"), 0.95, truth, estimates, deviations, covered)
 
 
-def filtered() -> dr.FilterResult:
+def filtered() -> dr.estimation.FilterResult:
     start, spread = {"angle": 0.6, "rate": 0.0}, {"angle": 0.1, "rate": 0.1}
     return dr.filter(dr.gallery.damped_pendulum(), swing(), measured={"angle": 0.01}, start=start, spread=spread, smooth=True)
 
 
-def sampled() -> dr.Ensemble:
-    laws = {"length": dr.Normal(1.0, 0.1), "damping": dr.Uniform(0.05, 0.3)}
+def sampled() -> Ensemble:
+    laws = {"length": dr.distributions.Normal(1.0, 0.1), "damping": dr.distributions.Uniform(0.05, 0.3)}
     return dr.ensemble(dr.gallery.damped_pendulum(), samples=laws, runs=30, until=1.0, outputs=["angle"])
 
 
-def gridded() -> dr.Ensemble:
+def gridded() -> Ensemble:
     return dr.ensemble(dr.gallery.damped_pendulum(), {"length": (0.8, 1.2, 9)}, until=1.0, outputs=["angle", "rate"])
 
 
@@ -95,12 +96,12 @@ def results() -> dict[str, Result]:
     return {
         "Trajectory": ride(),
         "Modes": sweep(),
-        "StabilityMap": dr.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}),
+        "StabilityMap": dr.stability.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}),
         "LinearModel": dr.linearize(bike(), {"speed": 5.0}).essential(),
-        "Descriptor": dr.descriptor(dr.gallery.chaplygin_sleigh()),
+        "Descriptor": dr.stability.descriptor(dr.gallery.chaplygin_sleigh()),
         "SteadyMotion": dr.steady(bike(), {"speed": 5.0}),
-        "Branch": dr.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
-        "Atlas": dr.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
+        "Branch": dr.stability.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
+        "Atlas": dr.bicycle.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
         "Solution": dr.gallery.solution("trolley_parks"),
         "Optimality": dr.gallery.solution("trolley_parks").optimality,
         "Fit": fit(),
@@ -111,12 +112,12 @@ def results() -> dict[str, Result]:
         "FilterResult": filtered(),
         "Ensemble": sampled(),
         "Cycle": cycle(),
-        "CycleBranch": dr.follow_cycle(cycle(), "mu", 0.7, most=4),
+        "CycleBranch": dr.stability.follow_cycle(cycle(), "mu", 0.7, most=4),
         "Diagnosis": dr.diagnose(dr.gallery.chaplygin_sleigh()),
         "Certificate": dr.certify(dr.gallery.damped_pendulum(), states=3),
-        "IndexReport": dr.index_of(dr.gallery.damped_pendulum()),
+        "IndexReport": dr.dae.index_of(dr.gallery.damped_pendulum()),
         "DriftTable": dr.compare_drift(dr.gallery.four_bar(), 0.2),
-        "UncertainModes": dr.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
+        "UncertainModes": dr.bicycle.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
     }
 
 
@@ -129,7 +130,7 @@ FIGURES = {
     "friction": lambda: friction_figure(ride()),
     "energy": lambda: energy_figure(ride()),
     "modes": lambda: sweep().plot(),
-    "root locus": lambda: dr.root_locus(sweep()),
+    "root locus": lambda: dr.view.root_locus(sweep()),
     "map": lambda: results()["StabilityMap"].plot(),
     "linear model": lambda: results()["LinearModel"].plot(),
     "branch": lambda: results()["Branch"].plot(),

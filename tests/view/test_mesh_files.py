@@ -158,7 +158,7 @@ def test_a_missing_file(tmp_path):
 def test_a_film_shows_it(tmp_path):
     (tmp_path / "c.stl").write_bytes(binary_stl())
     run = dr.simulate(dr.gallery.rolling_disk(), 0.5)
-    shape = dr.read_mesh(tmp_path / "c.stl", "disk", scale=0.1, color="#123456")
+    shape = dr.view.read_mesh(tmp_path / "c.stl", "disk", scale=0.1, color="#123456")
     take = run.animate(shapes={"disk": shape}, show=False).takes[0]
     assert [(m.body, m.color) for m in take.meshes if m.body == "disk"] == [("disk", "#123456")]
     with pytest.raises(ValueError, match="a solid of body 'disk' is given for 'disc'"):

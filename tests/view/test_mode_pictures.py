@@ -19,7 +19,7 @@ def swept() -> Modes:
 
 def test_phasors_have_the_shape_of_the_mode(swept: Modes) -> None:
     """Angles between arrows and ratios of lengths are those of the eigenvector; lean and its rate differ by the eigenvalue."""
-    figure = dr.mode_shapes(swept, at=5.0)
+    figure = dr.view.mode_shapes(swept, at=5.0)
     assert [axes.get_title().split("\n")[0] for axes in figure.axes] == ["castering", "weave", "capsize"]
     weave = figure.axes[1]
     arrows = {
@@ -38,7 +38,7 @@ def test_phasors_have_the_shape_of_the_mode(swept: Modes) -> None:
 
 
 def test_the_locus_marks_critical_eigenvalues(swept: Modes) -> None:
-    axes = dr.root_locus(swept).axes[0]
+    axes = dr.view.root_locus(swept).axes[0]
     marks = {str(line.get_label()).split(",")[0]: line.get_xydata()[0] for line in axes.lines if "," in str(line.get_label())}
     assert set(marks) == {"oscillation begins", "weave", "capsize"}
     assert marks["weave"] == pytest.approx((0.0, 3.43503384866144), abs=1e-9)
@@ -60,7 +60,7 @@ def test_a_film_keeps_the_mode_in_step(swept: Modes, tmp_path: Path) -> None:
 def test_a_film_is_written(swept: Modes, tmp_path: Path) -> None:
     from PIL import Image
 
-    dr.animate_mode(dr.gallery.bicycle(), swept, "weave", 5.0, tmp_path / "weave.gif", frames=4)
+    dr.view.animate_mode(dr.gallery.bicycle(), swept, "weave", 5.0, tmp_path / "weave.gif", frames=4)
     with Image.open(tmp_path / "weave.gif") as picture:
         assert picture.n_frames == 4  # type: ignore[attr-defined]
         period = 2 * np.pi / abs(swept.eigenvalues[20, swept.names.index("weave")].imag)
@@ -70,10 +70,10 @@ def test_a_film_is_written(swept: Modes, tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(swept: Modes, tmp_path: Path) -> None:
     bike = dr.gallery.bicycle()
     with pytest.raises(dr.errors.ArgumentError, match=r"no mode 'wobble'.*there are castering, weave, capsize"):
-        dr.animate_mode(bike, swept, "wobble", 5.0, tmp_path / "w.gif")
+        dr.view.animate_mode(bike, swept, "wobble", 5.0, tmp_path / "w.gif")
     with pytest.raises(dr.errors.ArgumentError, match="speed = 12 is outside the sweep, from 0 to 10"):
-        dr.mode_shapes(swept, at=12.0)
+        dr.view.mode_shapes(swept, at=12.0)
     with pytest.raises(ValueError, match=r"unknown kind of film 'w\.mp4'"):
-        dr.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.mp4", frames=2)
+        dr.view.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.mp4", frames=2)
     with pytest.raises(dr.errors.ArgumentError, match="amplitude=-1"):
-        dr.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.gif", amplitude=-1.0)
+        dr.view.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.gif", amplitude=-1.0)

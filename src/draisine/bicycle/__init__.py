@@ -1,1 +1,5 @@
-"""Bicycles and other two-wheelers: Whipple matrices, measured parameters, steady turns."""
+"""Two-wheelers: Whipple–Carvallo matrices, parameter files with uncertainties, hands-free turns."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

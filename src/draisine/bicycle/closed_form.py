@@ -75,7 +75,7 @@ def closed_form(
     """The Whipple matrices of a two-wheeler as SymPy formulas in its parameters (signs of roots as at the defaults).
 
     >>> import draisine as dr
-    >>> dr.closed_form(dr.gallery.bicycle()).K0[0, 0]
+    >>> dr.bicycle.closed_form(dr.gallery.bicycle()).K0[0, 0]
     -m_fork*z_fork - m_frame*z_frame - m_front_wheel*r_front_wheel - m_rear_wheel*r_rear_wheel
     """
     equations = equations_of(model)

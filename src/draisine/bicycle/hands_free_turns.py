@@ -41,7 +41,7 @@ def hands_free_turns(
     direction of travel the same circles exist, with the signs of all eigenvalues changed.
 
     >>> import draisine as dr
-    >>> families = dr.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
+    >>> families = dr.bicycle.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
     >>> list(families)
     ['straight', 'turning', 'straight, bar reversed', 'turning, bar reversed', 'pivoting']
     >>> round(families["turning"].points("branch point")[0].value, 4)

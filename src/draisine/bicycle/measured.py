@@ -139,8 +139,8 @@ def read_bicycle(path: str | Path) -> MeasuredBicycle:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "MineBenchmark.txt"
-    ...     dr.MeasuredBicycle.of("Mine", {"trail": 0.07}, {"trail": 0.002}).write(file)
-    ...     mine = dr.read_bicycle(file)
+    ...     dr.bicycle.MeasuredBicycle.of("Mine", {"trail": 0.07}, {"trail": 0.002}).write(file)
+    ...     mine = dr.bicycle.read_bicycle(file)
     >>> mine.name, mine.deviations
     ('Mine', {'trail': 0.002})
     """

@@ -1,7 +1,7 @@
 """Steady turns over a grid: required inputs, required friction, and stability.
 
 >>> import numpy as np, draisine as dr
->>> atlas = dr.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0, 0.6, 7), speed=np.linspace(4, 8, 5))
+>>> atlas = dr.bicycle.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0, 0.6, 7), speed=np.linspace(4, 8, 5))
 >>> atlas["steer_torque"].shape
 (7, 5)
 >>> bool(atlas.exists.all()), float(atlas.friction.max().round(3))

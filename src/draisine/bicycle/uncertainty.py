@@ -125,7 +125,7 @@ def uncertainty(
     - `seed`: of the random numbers.
 
     >>> import numpy as np, draisine as dr
-    >>> found = dr.uncertainty(dr.gallery.bicycle(), {"trail": 0.002}, np.linspace(0, 10, 41))
+    >>> found = dr.bicycle.uncertainty(dr.gallery.bicycle(), {"trail": 0.002}, np.linspace(0, 10, 41))
     >>> [str(c).partition(";")[0] for c in found.critical][1:]
     ['weave: 4.2924 ± 0.0230 m/s', 'capsize: 6.0243 ± 0.0578 m/s']
     """

@@ -72,7 +72,7 @@ def whipple_matrices(
     """Whipple matrices of a two-wheeler; the names are those of its outputs or states and of its parameter of gravity.
 
     >>> import draisine as dr
-    >>> dr.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()
+    >>> dr.bicycle.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()
     [[80.81722, 2.31941], [2.31941, 0.29784]]
     """
     equations = equations_of(model)

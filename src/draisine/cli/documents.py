@@ -10,7 +10,7 @@ from draisine.cli.terminal import DONE, print_json, print_text, print_written
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
-from draisine.simulation.compile import export
+from draisine.simulation.export import export
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import TEXTS
 from draisine.symbolic.rendering.model_text import describe, describe_as_data

@@ -12,10 +12,10 @@ from typing import Any
 from draisine.cli.arguments import identifier, laws_of, model_of, names_of, numbers_of, targets_of
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
+from draisine.simulation.ensemble.distributions import Normal, Uniform
 from draisine.simulation.ensemble.ensemble import Progress, ensemble
 from draisine.simulation.ensemble.reductions import EventCounts, Extremes, Final, Keep, Snapshots
 from draisine.simulation.ensemble.result import Ensemble
-from draisine.simulation.ensemble.samples import Normal, Uniform
 
 DISTRIBUTION = re.compile(r"\s*(normal|uniform)\s*\(([^,()]+),([^,()]+)\)\s*")
 SHOWN = 12  # columns whose statistics are printed

@@ -36,7 +36,7 @@ from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
-from draisine.dynamics.options import Augmented
+from draisine.dynamics.formulations import Augmented
 from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 
 from draisine.dynamics.augmented.formulation import AugmentedFormulation
+from draisine.dynamics.formulations import Augmented, FormulationChoice, Recursive, Reduced
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Augmented, FormulationChoice, Recursive, Reduced
 from draisine.dynamics.recursive.formulation import EliminatedTree, RecursiveFormulation
 from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
 from draisine.errors import ModelError, NotRecursive

@@ -20,7 +20,7 @@ from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, dot, t
 from draisine.dynamics.lowering import Scope
 from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import absolute, guard, length, root, where
-from draisine.model.contact_laws import Coulomb, Creep, LinearTire, ShenHedrickElkins
+from draisine.model.contact import Coulomb, Creep, LinearTire, ShenHedrickElkins
 from draisine.model.quantities import Amount, expression_of
 
 LEAST = 1e-9  # N; smallest load at which a wheel has tangential forces

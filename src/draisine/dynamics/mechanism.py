@@ -49,7 +49,7 @@ from draisine.dynamics.reduced.reduction import EliminationPlan
 from draisine.dynamics.templates import TemplateCache
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model.contact_laws import Rolling
+from draisine.model.contact import Rolling
 from draisine.model.items import Ball, Float, ResidualConstraint, System
 from draisine.program.equations import Constraint, Kind, Quantity
 

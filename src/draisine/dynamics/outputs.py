@@ -19,7 +19,7 @@ from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, t
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.expr.safe_functions import length
-from draisine.model.contact_laws import Rolling
+from draisine.model.contact import Rolling
 from draisine.model.items import KnifeEdge, Rotate
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program

@@ -1,1 +1,5 @@
-"""Estimation: parameters and states from measured data, with uncertainty; design of experiments."""
+"""Parameters and states from data: experiments, methods, filters, design of experiments."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

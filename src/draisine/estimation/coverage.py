@@ -79,7 +79,7 @@ def coverage(
     >>> t = np.linspace(0.0, 2.0, 11)
     >>> def fit(random):
     ...     return dr.estimate(decay, {"time": t, "x": np.exp(-t) + 0.01 * random.normal(size=11)}, ["k"], {"x": ("x", 0.01)})
-    >>> dr.coverage(fit, {"k": 1.0}, 20).shares["k"] > 0.7
+    >>> dr.estimation.coverage(fit, {"k": 1.0}, 20).shares["k"] > 0.7
     True
     """
     names = tuple(truth)

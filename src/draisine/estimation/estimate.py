@@ -105,7 +105,7 @@ def identifiability(
     >>> x, a, b = sp.symbols("x a b")
     >>> decay = dr.first_order("decay", {x: -a * b * x}, parameters={a: 1.0, b: 2.0}, start={x: 1.0})
     >>> t = np.linspace(0.0, 2.0, 21)
-    >>> reported = dr.identifiability(decay, {"time": t, "x": 0 * t}, ["a", "b"], {"x": ("x", 0.01)})
+    >>> reported = dr.estimation.identifiability(decay, {"time": t, "x": 0 * t}, ["a", "b"], {"x": ("x", 0.01)})
     >>> print(reported.unidentifiable[0])
     b +100 %, a -100 %: not at all
     """

@@ -76,7 +76,7 @@ def design_experiment(
     >>> import sympy as sp, draisine as dr
     >>> x, k, load = sp.symbols("x k load")
     >>> spring = dr.first_order("spring", {x: load - k * x}, inputs=[load], parameters={k: 2.0})
-    >>> plan = dr.design_experiment(spring, ["k"], {"x": 0.01}, {"load": (0.0, 3.0)}, until=20.0, samples=[20.0])
+    >>> plan = dr.estimation.design_experiment(spring, ["k"], {"x": 0.01}, {"load": (0.0, 3.0)}, until=20.0, samples=[20.0])
     >>> plan.chosen[0]["load"], round(plan.deviation("k"), 6)  # x = load/k in the end: σ k²/load
     (3.0, 0.013333)
     """

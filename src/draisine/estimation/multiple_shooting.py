@@ -21,7 +21,8 @@ from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.window_chain import Chain, Noise, ShootingState, shoot, shot_of, white
 from draisine.estimation.window_layout import window_edges
 from draisine.estimation.windows import WindowRun
-from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.direct_methods import Collocation as Collocation
+from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations

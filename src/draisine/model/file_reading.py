@@ -11,7 +11,7 @@ from typing import Any
 from draisine.errors import ModelError, UnitError
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
-from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
+from draisine.model.contact import LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import pose_of, read_joint

@@ -29,7 +29,7 @@ from typing import Any
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact_laws import LAWS, Rolling, TangentialLaw
+from draisine.model.contact import LAWS, Rolling, TangentialLaw
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT, WORDS, model_of

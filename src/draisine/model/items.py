@@ -12,7 +12,7 @@ from typing import Any
 
 from draisine.expr.expression import Expr, Number, names
 from draisine.expr.tables import Table
-from draisine.model.contact_laws import ROLLING, Rolling, TangentialLaw
+from draisine.model.contact import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]

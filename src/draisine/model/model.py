@@ -24,7 +24,7 @@ from draisine.expr.expression import Call, Expr, Number
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.constraint_builders import ConstraintBuilders
-from draisine.model.contact_laws import ROLLING, TangentialLaw
+from draisine.model.contact import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
     Coordinate,

@@ -12,7 +12,7 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
-from draisine.model.contact_laws import Rolling
+from draisine.model.contact import Rolling
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, System, Translate, Wheel
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes

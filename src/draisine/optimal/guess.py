@@ -27,7 +27,7 @@ PROJECTION = BatchNewton(tolerance=1e-10, max_iterations=12)  # of a guess onto 
 
 
 @dataclass(frozen=True)
-class Straight:
+class LinearGuess:
     """States by linear interpolation from the start to a state that satisfies the conditions at the end.
 
     `duration` in seconds, by default between the shortest and the longest; `inputs` are constant, zero if not given.
@@ -38,7 +38,7 @@ class Straight:
 
 
 @dataclass(frozen=True)
-class Held:
+class ConstantGuess:
     """Constant states, equal to the start."""
 
     duration: float | None = None
@@ -53,25 +53,25 @@ class PerturbedGuess:
     local minima.
     """
 
-    of: Straight | Held | Trajectory | PhaseSolution = field(default_factory=Straight)
+    of: LinearGuess | ConstantGuess | Trajectory | PhaseSolution = field(default_factory=LinearGuess)
     seed: int = 0
     amplitude: float = 0.3
 
 
-OneGuess: TypeAlias = "Straight | Held | Trajectory | PhaseSolution | PerturbedGuess"
+OneGuess: TypeAlias = "LinearGuess | ConstantGuess | Trajectory | PhaseSolution | PerturbedGuess"
 Guess: TypeAlias = "OneGuess | Solution | Sequence[OneGuess]"
 
 
 def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid]) -> list[PhaseValues]:
     """Initial values for each phase."""
     if given is None:
-        each: Sequence[OneGuess] = [Straight()] * len(phases)
+        each: Sequence[OneGuess] = [LinearGuess()] * len(phases)
     elif isinstance(given, Solution):
         each = given.phases
     elif isinstance(given, list | tuple):
         each = given
     else:
-        if len(phases) > 1 and not isinstance(given, Straight | Held | PerturbedGuess):
+        if len(phases) > 1 and not isinstance(given, LinearGuess | ConstantGuess | PerturbedGuess):
             raise ArgumentError(f"guess: there are {len(phases)} phases; give a list with one guess for each")
         each = [given] * len(phases)  # type: ignore[list-item]
     if len(each) != len(phases):
@@ -93,7 +93,7 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseVal
         states, controls = _sampled(given, phase, grid.points), _inputs(given, phase, grid.control_times)
     else:
         duration = float(np.clip(phase.duration if given.duration is None else given.duration, *phase.times))
-        end = phase.end if isinstance(given, Straight) else phase.start
+        end = phase.end if isinstance(given, LinearGuess) else phase.start
         states = phase.start + grid.points[:, None] * (end - phase.start)
         states = with_consistent_velocities(
             phase, begin + duration * grid.points, project_onto_constraints(phase, begin + duration * grid.points, states)

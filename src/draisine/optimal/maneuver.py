@@ -198,7 +198,7 @@ class OptimalControlProblem:
         """Find the optimal control.
 
         - `method`: `Collocation(…)` or `Shooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
-        - `guess`: `Straight(…)`, `Held(…)`, `Shaken(…)`, a `Trajectory`, an earlier `Solution`; one for all phases, or for each.
+        - `guess`: `LinearGuess(…)`, `ConstantGuess(…)`, `PerturbedGuess(…)`, a `Trajectory`, an earlier `Solution`; one for all phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
         - `progress`: called with (iteration, objective, infeasibility).

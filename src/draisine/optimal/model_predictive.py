@@ -175,7 +175,7 @@ def predictive(
       within the bounds of its maneuver with `weights` of named deviations and `input_weights`.
     - `degree`: Radau collocation points per period; `iterations`: limit of one solve.
 
-        controller = dr.predictive(stated, rate=20, horizon=1.0)
+        controller = dr.optimal.predictive(stated, rate=20, horizon=1.0)
         run = dr.simulate(bike, 5, start={…}, control=controller.sampled)
         print(controller.timing)
     """

@@ -5,7 +5,7 @@
 >>> place, push = sp.symbols("place push")
 >>> hills = dr.first_order("hills", {place: push}, inputs=[push])
 >>> down = dr.maneuver(hills).start(place=0).bounds(push=(-2, 2)).duration(1).minimize(final="cos(3*place) + 0.1*place")
->>> found = multistart(down, [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0)], method=dr.Adjoint(pieces=2))
+>>> found = multistart(down, [dr.guess.ConstantGuess(inputs={"push": p}) for p in (-1.0, 1.0)], method=dr.optimal.Adjoint(pieces=2))
 >>> [round(a.objective, 3) for a in found.minima]
 [-1.105, -0.896]
 """
@@ -20,7 +20,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.numerics.parallel import Job
-from draisine.optimal.guess import Held, OneGuess, PerturbedGuess, Straight
+from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.restore import StoredSolution, restored
 from draisine.results.base import Result
@@ -104,7 +104,7 @@ class RandomGuesses:
     or its inverse."""
 
     count: int = 8
-    first: Straight | Held | Trajectory = field(default_factory=Straight)
+    first: LinearGuess | ConstantGuess | Trajectory = field(default_factory=LinearGuess)
     seed: int = 0
     amplitude: float = 0.5
 
@@ -114,7 +114,7 @@ class RandomGuesses:
         made: list[OneGuess] = [self.first]
         for _ in range(self.count - 1):
             of, factor = self.first, LONGER ** rng.uniform(-1.0, 1.0)
-            if isinstance(of, Straight | Held) and duration is not None:
+            if isinstance(of, LinearGuess | ConstantGuess) and duration is not None:
                 of = type(of)(duration=duration * factor, inputs=of.inputs)
             made.append(PerturbedGuess(of, int(rng.integers(2**31)), self.amplitude))
         return made
@@ -188,7 +188,7 @@ def _guesses(maneuver: OptimalControlProblem, starts: int | RandomGuesses | Sequ
     if isinstance(starts, RandomGuesses):
         if starts.count < 1:
             raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
-        own = starts.first.duration if isinstance(starts.first, Straight | Held) else None
+        own = starts.first.duration if isinstance(starts.first, LinearGuess | ConstantGuess) else None
         low, high = maneuver.times
         return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
     if not starts:

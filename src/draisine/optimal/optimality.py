@@ -5,7 +5,7 @@
 >>> x, v, force = sp.symbols("x v force")
 >>> mass = dr.first_order("mass", {x: v, v: force}, inputs=[force])
 >>> there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimize("time")
->>> reported = optimality(there.solve(dr.Collocation(intervals=20, constant_controls=True)))
+>>> reported = optimality(there.solve(dr.optimal.Collocation(intervals=20, constant_controls=True)))
 >>> reported.switching[0].crossings.round(4).tolist(), round(reported.hamiltonian[0].mean, 6)
 ([1.0], -1.0)
 """

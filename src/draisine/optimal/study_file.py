@@ -41,7 +41,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.optimal.guess import Guess, Held, PerturbedGuess, Straight
+from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Progress
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.solution import Solution
@@ -168,14 +168,14 @@ def _method(top: Entry) -> DirectMethod:
     return Collocation(scheme, _integer(given, "degree", 3), intervals, given.flag("constant_controls", False))  # type: ignore[arg-type]
 
 
-def _guess(given: Entry) -> Straight | Held | PerturbedGuess:
+def _guess(given: Entry) -> LinearGuess | ConstantGuess | PerturbedGuess:
     kind = given.text("kind", "linear", ("linear", "constant", "perturbed"))
     given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "perturbed" else ()))
     duration = _number(given, "duration") if given.has("duration") else None
     inputs = _numbers(given.entry("inputs")) if given.has("inputs") else {}
     if kind == "constant":
-        return Held(duration, inputs)
-    linear = Straight(duration, inputs)
+        return ConstantGuess(duration, inputs)
+    linear = LinearGuess(duration, inputs)
     if kind == "linear":
         return linear
     return PerturbedGuess(linear, _integer(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)

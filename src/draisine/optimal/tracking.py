@@ -141,7 +141,7 @@ def tracking(
       bound cannot correct in that direction.
     - `beyond`: seconds for which the final state is assumed to continue, to initialize P (default: the duration).
 
-        law = dr.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
+        law = dr.optimal.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
         run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
     """
     phase, run = solution.phases[0].phase, solution.trajectory

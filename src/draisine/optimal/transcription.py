@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
-from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
+from draisine.numerics.direct_methods import Collocation as Collocation
+from draisine.numerics.direct_methods import Grid
+from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange
 from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster

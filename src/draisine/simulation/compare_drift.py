@@ -20,17 +20,16 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
+from draisine.dynamics.formulations import Drift, Reduced
 from draisine.dynamics.input_laws import StateScope
-from draisine.dynamics.options import (
+from draisine.dynamics.stabilization import (
     GGL,
     Baumgarte,
-    Drift,
     InvariantStabilization,
     Minimal,
     NoControl,
     Projection,
     Rattle,
-    Reduced,
     Symplectic,
     VelocityProjection,
 )

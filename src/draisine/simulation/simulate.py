@@ -29,7 +29,7 @@ from draisine.simulation.trajectory_from_run import reporter, trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
-    from draisine.dynamics.options import Drift, FormulationChoice
+    from draisine.dynamics.formulations import Drift, FormulationChoice
     from draisine.expr.expression import Expr
     from draisine.program.variational import Direction
     from draisine.simulation.sensitivity import VariedRun

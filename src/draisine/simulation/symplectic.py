@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.record import bound_kernel
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
-from draisine.dynamics.options import Rattle, Symplectic
+from draisine.dynamics.stabilization import Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare

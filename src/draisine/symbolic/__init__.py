@@ -1,1 +1,5 @@
-"""Symbolic systems: Lagrangians, first-order and differential-algebraic systems, SymPy's mechanics; rendering of equations."""
+"""Equations typed by hand or in SymPy, and equations written for people."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""Pictures of models and results: plots, scenes, films, reports. Matplotlib is imported when the first figure is made."""
+"""Figures, drawings, films and documents of models and results."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

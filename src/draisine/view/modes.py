@@ -37,7 +37,7 @@ def mode_shapes(found: Modes, at: float, names: Sequence[str] = ()) -> Figure:
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
-    >>> figure = dr.mode_shapes(found, at=5.0)
+    >>> figure = dr.view.mode_shapes(found, at=5.0)
     >>> [axes.get_title().partition(chr(10))[0] for axes in figure.axes]
     ['castering', 'weave', 'capsize']
     """
@@ -54,7 +54,7 @@ def root_locus(found: Modes, window: tuple[float, float] | None = None) -> Figur
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
-    >>> figure = dr.root_locus(found)
+    >>> figure = dr.view.root_locus(found)
     """
     e = found.family.equations
     units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs)}
@@ -81,7 +81,7 @@ def animate_mode(
     The constraints hold in every frame: coordinates outside the mode are solved for (wheels stay on the ground).
 
         found = dr.modes(bike, speed=np.linspace(0, 10, 101), states=("lean", "steer"))
-        dr.animate_mode(bike, found, "weave", at=5.0, path="weave.gif")
+        dr.view.animate_mode(bike, found, "weave", at=5.0, path="weave.gif")
     """
     if not (math.isfinite(amplitude) and amplitude > 0 and frames >= 2):
         raise ArgumentError(f"amplitude={amplitude} and frames={frames}: give a positive amplitude and at least two frames")

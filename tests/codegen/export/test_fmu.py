@@ -78,7 +78,9 @@ def test_it_moves_as_simulate_does(fmu):
     names = ["lean", "steer", "speed", "frame_x", "front_wheel_normal_force"]
     reported = fmpy.simulate_fmu(str(fmu), stop_time=2.0, relative_tolerance=1e-10, output=names, output_interval=0.1)
     assert reported["time"][-1] == pytest.approx(2.0)
-    run = dr.simulate(dr.gallery.bicycle(), 2.0, start=START, method=dr.DOP853(rtol=1e-12, atol=1e-13), samples=reported["time"])
+    run = dr.simulate(
+        dr.gallery.bicycle(), 2.0, start=START, method=dr.methods.DOP853(rtol=1e-12, atol=1e-13), samples=reported["time"]
+    )
     for name in names:
         assert np.abs(reported[name] - run[name]).max() < 1e-7 * max(1.0, np.abs(run[name]).max()), name
     heavy = fmpy.simulate_fmu(str(fmu), stop_time=0.5, start_values={"m_frame": 100.0, "steer_torque": 0.5}, output=["steer"])

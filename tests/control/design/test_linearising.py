@@ -11,13 +11,13 @@ import sympy as sp
 import draisine as dr
 from draisine.errors import ArgumentError
 
-EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 REFERENCE = {"upper": "0.5*sin(2*t)", "elbow": "1 + 0.3*cos(3*t)"}
 
 
 @pytest.fixture(scope="module")
 def tracking(arm):
-    return dr.computed_torque(arm, REFERENCE, poles=[-4, -5])
+    return dr.control.computed_torque(arm, REFERENCE, poles=[-4, -5])
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_the_same_law_for_a_lagrangian_typed_by_hand():
         forces={angle: torque},
         inputs=[torque],
     )
-    law = dr.computed_torque(pendulum, {"angle": "sin(t)"}, poles=-3.0)
+    law = dr.control.computed_torque(pendulum, {"angle": "sin(t)"}, poles=-3.0)
     run = dr.simulate(law.on(pendulum), 3.0, start={"angle": 0.0, "angle_rate": 1.0}, method=EXACT)
     assert np.abs(run["angle"] - np.sin(run.time)).max() < 1e-8
     exact = -np.sin(run.time) + 9.81 * np.sin(np.sin(run.time))
@@ -80,7 +80,7 @@ def test_the_same_law_for_a_lagrangian_typed_by_hand():
 
 def test_the_zero_dynamics_of_cart_and_pole_is_the_pole_that_falls():
     cart = dr.gallery.cart_pole()
-    law = dr.feedback_linearization(cart, {"cart": 0.0}, controls=["push"], poles=[-2, -3])
+    law = dr.control.feedback_linearization(cart, {"cart": 0.0}, controls=["push"], poles=[-2, -3])
     assert law.degrees == {"cart": 2} and not law.stable
     loop = dr.linearize(law.on(cart)).eigenvalues
     np.testing.assert_allclose(np.sort(loop.real), np.sort([*law.zeros.real, -2, -3]), rtol=1e-7)
@@ -89,9 +89,11 @@ def test_the_zero_dynamics_of_cart_and_pole_is_the_pole_that_falls():
 
 @pytest.mark.long
 def test_lean_follows_what_is_asked_and_the_steering_settles(bike):
-    law = dr.feedback_linearization(bike, {"lean": "0.1*sin(t)"}, controls=["steer_torque"], poles=[-3, -4], at={"speed": 5.0})
+    law = dr.control.feedback_linearization(
+        bike, {"lean": "0.1*sin(t)"}, controls=["steer_torque"], poles=[-3, -4], at={"speed": 5.0}
+    )
     assert law.degrees == {"lean": 2} and law.stable
-    run = dr.simulate(law.on(bike), 6.0, start={"speed": 5.0, "lean": 0.2}, method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(law.on(bike), 6.0, start={"speed": 5.0, "lean": 0.2}, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     late = run.time > 4.0
     assert run.time[-1] == 6.0
     error = np.abs(run["lean"] - 0.1 * np.sin(run.time))
@@ -101,7 +103,7 @@ def test_lean_follows_what_is_asked_and_the_steering_settles(bike):
 def test_relative_degree_counts_the_chain():
     a, b, c, u = sp.symbols("a b c u")
     chain = dr.first_order("chain", {a: b + a**2, b: sp.sin(c), c: u}, inputs=[u])
-    law = dr.feedback_linearization(chain, {"a": "0.1*t"}, controls=["u"], poles=[-1, -2, -3])
+    law = dr.control.feedback_linearization(chain, {"a": "0.1*t"}, controls=["u"], poles=[-1, -2, -3])
     assert law.degrees == {"a": 3} and len(law.zeros) == 0
     run = dr.simulate(law.on(chain), 12.0, start={"a": 0.1, "b": 0.0, "c": 0.0})
     assert abs(run["a"][-1] - 1.2) < 1e-4
@@ -110,16 +112,16 @@ def test_relative_degree_counts_the_chain():
 
 def test_bad_input_is_said(arm, bike):
     with pytest.raises(ArgumentError, match=r"has 3 degrees of freedom, 3 controls .* and 1 references \(lean\)"):
-        dr.computed_torque(bike, {"lean": "0"}, poles=-1.0)
+        dr.control.computed_torque(bike, {"lean": "0"}, poles=-1.0)
     with pytest.raises(ArgumentError, match="3 poles for 'upper', whose relative degree is 2"):
-        dr.computed_torque(arm, REFERENCE, poles=[-1, -2, -3])
+        dr.control.computed_torque(arm, REFERENCE, poles=[-1, -2, -3])
     with pytest.raises(ArgumentError, match="is not stable; give a negative real part"):
-        dr.computed_torque(arm, REFERENCE, poles=[1, -2])
+        dr.control.computed_torque(arm, REFERENCE, poles=[1, -2])
     with pytest.raises(ArgumentError, match="has no conjugate"):
-        dr.computed_torque(arm, REFERENCE, poles=[-1 + 1j, -2])
+        dr.control.computed_torque(arm, REFERENCE, poles=[-1 + 1j, -2])
     with pytest.raises(ArgumentError, match="no poles are given for 'elbow'"):
-        dr.computed_torque(arm, REFERENCE, poles={"upper": [-1, -2]})
+        dr.control.computed_torque(arm, REFERENCE, poles={"upper": [-1, -2]})
     with pytest.raises(ArgumentError, match="nothing is called 'uper'"):
-        dr.feedback_linearization(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
+        dr.control.feedback_linearization(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
     with pytest.raises(ArgumentError, match="'motor' is not an input"):
-        dr.feedback_linearization(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)
+        dr.control.feedback_linearization(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)

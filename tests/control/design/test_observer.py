@@ -18,12 +18,12 @@ MEASURED, NOISE = {"steer": 1e-4, "roll_rate": 2e-4}, {"push": 100.0, "steer_tor
 
 @pytest.fixture(scope="module")
 def observer(hold):
-    return dr.kalman(hold.linear, measured=MEASURED, noise=NOISE)
+    return dr.control.kalman(hold.linear, measured=MEASURED, noise=NOISE)
 
 
 @pytest.fixture(scope="module")
 def loop(hold, observer):
-    return dr.with_observer(hold, observer)
+    return dr.control.with_observer(hold, observer)
 
 
 def test_the_filter_is_the_dual_of_the_regulator(hold, observer):
@@ -40,8 +40,8 @@ def test_the_filter_is_the_dual_of_the_regulator(hold, observer):
 def test_a_random_walk_seen_through_noise_has_the_gain_of_the_books():
     """ẋ = w, y = x + n: L = √(W/V)."""
     walk = linear([[0.0]], [[1.0]], states=("x",))
-    assert dr.kalman(walk, measured={"x": 4.0}, noise={"u0": 9.0}).L[0, 0] == pytest.approx(1.5, rel=1e-10)
-    assert dr.kalman(walk, measured={"x": 4.0}, noise={"x": 9.0}).L[0, 0] == pytest.approx(1.5, rel=1e-10)
+    assert dr.control.kalman(walk, measured={"x": 4.0}, noise={"u0": 9.0}).L[0, 0] == pytest.approx(1.5, rel=1e-10)
+    assert dr.control.kalman(walk, measured={"x": 4.0}, noise={"x": 9.0}).L[0, 0] == pytest.approx(1.5, rel=1e-10)
 
 
 def test_the_nonlinear_loop_has_the_eigenvalues_of_law_and_observer(bike, loop):
@@ -70,10 +70,10 @@ def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
     law = dr.lqr(
         turn, weights=weights, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}, states=("lean", "steer", "speed")
     )
-    observer = dr.kalman(
+    observer = dr.control.kalman(
         law.linear, measured={"steer": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise={"push": 10.0, "pedal_torque": 1.0}
     )
-    both = dr.with_observer(law, observer)
+    both = dr.control.with_observer(law, observer)
     start = {name: turn[name] for name in ("speed", "lean", "steer", "frame_wx", "steer_rate")}
     run = dr.simulate(both.on(bike), 3.0, start=start)
     assert run.time[-1] == 3.0
@@ -84,15 +84,18 @@ def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
 def test_a_turn_s_pedalling_comes_with_its_law(bike):
     turn = dr.steady(bike, {"speed": 4.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
     law = dr.lqr(turn, weights={"lean": 10.0}, input_weights={"steer_torque": 0.1})
-    both = dr.with_observer(
-        law, dr.kalman(law.linear, measured={"lean": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
+    both = dr.control.with_observer(
+        law,
+        dr.control.kalman(
+            law.linear, measured={"lean": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0}
+        ),
     )
     run = dr.simulate(both.on(bike), 1.0, start={"speed": 4.0, "lean": 0.1, "steer": turn["steer"]})
     np.testing.assert_allclose(run["pedal_torque"], turn["pedal_torque"], rtol=1e-12)
     held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, input_weights={"steer_torque": 0.1})
     with pytest.raises(ArgumentError, match="heading drifts in the reference motion"):
-        dr.with_observer(
-            held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
+        dr.control.with_observer(
+            held, dr.control.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
         )
 
 
@@ -104,18 +107,18 @@ def test_what_is_reported(observer, loop):
 
 def test_what_is_not_seen_is_named(straight, hold):
     with pytest.raises(ArgumentError, match=r"does not observe .*heading.*measure"):
-        dr.kalman(
+        dr.control.kalman(
             straight.with_states(("lean", "steer", "heading", "frame_wx", "steer_rate")),
             measured={"steer": 1.0},
             noise={"push": 1.0},
         )
     with pytest.raises(ArgumentError, match="no input or state 'wind'"):
-        dr.kalman(hold.linear, measured={"steer": 1.0}, noise={"wind": 1.0})
+        dr.control.kalman(hold.linear, measured={"steer": 1.0}, noise={"wind": 1.0})
     with pytest.raises(ArgumentError, match="noise of the measured 'steer' is 0"):
-        dr.kalman(hold.linear, measured={"steer": 0.0}, noise={"push": 1.0})
+        dr.control.kalman(hold.linear, measured={"steer": 0.0}, noise={"push": 1.0})
     with pytest.raises(ArgumentError, match="the law needs lean, frame_wx, which the observer does not estimate"):
         small = linear([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], states=("steer", "steer_rate"))
-        dr.with_observer(hold, dr.kalman(small, measured={"steer": 1.0}, noise={"u0": 1.0}))
+        dr.control.with_observer(hold, dr.control.kalman(small, measured={"steer": 1.0}, noise={"u0": 1.0}))
 
 
 def test_an_input_set_twice_is_refused(bike, loop):

@@ -12,7 +12,7 @@ import scipy.linalg
 
 import draisine as dr
 from draisine.errors import ArgumentError, SolverError
-from draisine.expr.expression import evaluate_number
+from draisine.expr.expression import evaluate_number, parse
 
 from .conftest import linear
 
@@ -135,7 +135,7 @@ def test_no_other_gain_costs_less(hold):
     [(["steer_torque"], [-3, -4, -2 + 1j, -2 - 1j]), (["steer_torque"], [-3] * 4), (["steer_torque", "push"], [-3, -4, -5, -6])],
 )
 def test_poles_are_where_they_were_placed(bike, controls, poles):
-    law = dr.pole_placement(bike, {"speed": 2.0}, poles=poles, controls=controls, states=("lean", "steer"))
+    law = dr.control.pole_placement(bike, {"speed": 2.0}, poles=poles, controls=controls, states=("lean", "steer"))
     wanted = np.poly(poles)
     np.testing.assert_allclose(np.poly(law.closed.A), wanted, rtol=1e-9)
     loop = dr.linearize(law.on(bike), at={"speed": 2.0}, states=("lean", "steer")).essential()
@@ -213,7 +213,7 @@ def test_what_is_reported_and_kept(hold):
     data = json.loads(json.dumps(hold.as_data()))
     assert data["gains"]["steer_torque"]["lean"] == pytest.approx(hold.K[0, 0])
     assert dict(hold) == {"steer_torque": hold["steer_torque"]} and len(hold) == 1
-    assert dr.parse(data["laws"]["steer_torque"]) == hold["steer_torque"]
+    assert parse(data["laws"]["steer_torque"]) == hold["steer_torque"]
 
 
 def test_a_computer_that_samples_often_does_the_same(bike, hold):
@@ -235,7 +235,7 @@ def test_the_law_goes_into_equations_that_were_derived_before(bike, hold):
 
 
 def test_the_law_goes_into_equations_in_which_nothing_was_eliminated(bike, hold):
-    whole = dr.derive(bike, formulation=dr.Augmented(), work=True)
+    whole = dr.derive(bike, formulation=dr.formulations.Augmented(), work=True)
     one = dr.simulate(hold.on(whole), 1.0, start={"speed": 2.0, "lean": 0.05})
     other = dr.simulate(hold.on(bike), 1.0, start={"speed": 2.0, "lean": 0.05})
     np.testing.assert_allclose(one["lean"], other["lean"], atol=1e-8)
@@ -245,7 +245,9 @@ def test_the_law_goes_into_equations_in_which_nothing_was_eliminated(bike, hold)
 
 
 def test_heading_may_be_kept_among_placed_poles(bike):
-    law = dr.pole_placement(bike, {"speed": 3.0}, poles=[-1, -2, -3, -4, -5], controls=["steer_torque"], keep=["heading", "lean"])
+    law = dr.control.pole_placement(
+        bike, {"speed": 3.0}, poles=[-1, -2, -3, -4, -5], controls=["steer_torque"], keep=["heading", "lean"]
+    )
     assert "heading" in law.states
     np.testing.assert_allclose(np.poly(law.closed.A), np.poly([-1, -2, -3, -4, -5]), rtol=1e-9)
 
@@ -313,8 +315,8 @@ def test_a_state_without_weight_that_would_stay_for_ever_is_named():
 
 def test_poles_must_be_as_many_as_directions_and_conjugate(bike):
     with pytest.raises(ArgumentError, match=r"3 poles are given for 4 directions of .* that steer_torque controls"):
-        dr.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3], controls=["steer_torque"])
+        dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3], controls=["steer_torque"])
     with pytest.raises(ArgumentError, match="has no conjugate"):
-        dr.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3, -1 + 1j], controls=["steer_torque"])
+        dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3, -1 + 1j], controls=["steer_torque"])
     with pytest.raises(ArgumentError, match="given 3 times, but 2 controls can place it only 2 times"):
-        dr.pole_placement(bike, {"speed": 2.0}, poles=[-1, -1, -1, -2], controls=["steer_torque", "push"])
+        dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -1, -1, -2], controls=["steer_torque", "push"])

@@ -109,7 +109,7 @@ def test_what_no_input_reaches_is_allowed_for():
 def test_the_nonlinear_run_moves_by_the_transition(bike, asked):
     """Small deviations of the bicycle, asked and held: from sample to sample by Φ − Γ K."""
     start = {"speed": 2.0, "lean": 1e-5, "steer_rate": 2e-5}
-    method = dr.DOP853(rtol=1e-11, atol=1e-14)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-14)
     run = dr.simulate(bike, 6 * PERIOD, start=start, control=asked.sampled(), samples=7, method=method)
     z = np.column_stack([run[name] for name in asked.states])
     for k in range(6):
@@ -122,7 +122,7 @@ MEASURED, NOISE = {"steer": 1e-4, "roll_rate": 4e-4}, {"push": 100.0, "steer_tor
 
 @pytest.fixture(scope="module")
 def loop(asked):
-    return dr.with_observer(asked, dr.kalman(asked.linear, measured=MEASURED, noise=NOISE, period=PERIOD))
+    return dr.control.with_observer(asked, dr.control.kalman(asked.linear, measured=MEASURED, noise=NOISE, period=PERIOD))
 
 
 def test_the_sampled_filter_is_that_of_python_control(loop):
@@ -145,7 +145,12 @@ def test_law_and_filter_in_a_computer(bike, loop):
     correct = loop.observer.L @ loop.observer.rows
     computer = loop.sampled()
     run = dr.simulate(
-        bike, 3.0, start={"speed": 2.0, "lean": 1e-4}, control=computer, samples=61, method=dr.DOP853(rtol=1e-11, atol=1e-14)
+        bike,
+        3.0,
+        start={"speed": 2.0, "lean": 1e-4},
+        control=computer,
+        samples=61,
+        method=dr.methods.DOP853(rtol=1e-11, atol=1e-14),
     )
     z = np.column_stack([run[name] for name in part.states])
     np.testing.assert_allclose(computer.function.times, run.time[:-1], atol=1e-12)
@@ -165,12 +170,12 @@ def test_noise_that_a_sensor_feels_itself():
     """An accelerometer on a pushed mass: y = (w − k x − c v) + n, by the Riccati equation with correlated noises."""
     a, b = np.array([[0.0, 1.0], [-4.0, -0.5]]), np.array([[0.0], [1.0]])
     mass = replace(linear(a, b, [[-4.0, -0.5]], states=("x", "v")), D=np.array([[1.0]]))
-    found = dr.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0})
+    found = dr.control.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0})
     cross, total = b * 2.0, np.array([[2.3]])
     p = scipy.linalg.solve_continuous_are(a.T, mass.C.T, 2.0 * b @ b.T, total, s=cross)
     np.testing.assert_allclose(found.L, (p @ mass.C.T + cross) / 2.3, rtol=1e-9)
     with pytest.raises(ArgumentError, match="white noise on 'u0' enters 'y0' directly"):
-        dr.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0}, period=0.1)
+        dr.control.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0}, period=0.1)
 
 
 def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
@@ -181,7 +186,7 @@ def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
         (lambda: hold.sampled(), "give the sampling rate"),
         (lambda: asked.sampled(10.0), "not for 10 samples per second"),
         (lambda: loop.on(bike), r"control=loop.sampled\(\)"),
-        (lambda: dr.with_observer(hold, loop.observer), "the law is continuous, the observer sampled every 0.05 s"),
+        (lambda: dr.control.with_observer(hold, loop.observer), "the law is continuous, the observer sampled every 0.05 s"),
         (lambda: dr.lqr(hold.linear, weights=WEIGHTS, input_weights=EFFORT, period=0.0), "a positive number, got 0.0"),
     ):
         with pytest.raises(ArgumentError, match=said):

@@ -21,7 +21,7 @@ def law(bike):
     def at(speed):
         return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
 
-    return dr.gain_schedule(at, over={"speed": SPEEDS})
+    return dr.control.gain_schedule(at, over={"speed": SPEEDS})
 
 
 def test_nodes_are_the_laws_designed_there(law):
@@ -66,13 +66,13 @@ def test_what_is_reported(law):
 
 def test_nodes_must_increase_and_agree(bike, law):
     with pytest.raises(ArgumentError, match="two or more increasing numbers"):
-        dr.gain_schedule(lambda speed: law.nodes[0], over={"speed": [2.0, 2.0]})
+        dr.control.gain_schedule(lambda speed: law.nodes[0], over={"speed": [2.0, 2.0]})
     with pytest.raises(ArgumentError, match="depends on one quantity, got speed, lean"):
-        dr.gain_schedule(lambda speed: law.nodes[0], over={"speed": [1.0], "lean": [2.0]})
+        dr.control.gain_schedule(lambda speed: law.nodes[0], over={"speed": [1.0], "lean": [2.0]})
 
     def changing(speed):
         more = {"heading": 1.0} if speed > 2.5 else {}
         return dr.lqr(bike, {"speed": speed}, weights={"lean": 1.0, **more}, input_weights={"steer_torque": 0.1})
 
     with pytest.raises(ArgumentError, match=r"at speed = 3 the law has the states .*heading.*name the same states"):
-        dr.gain_schedule(changing, over={"speed": [2.0, 3.0]})
+        dr.control.gain_schedule(changing, over={"speed": [2.0, 3.0]})

@@ -14,6 +14,7 @@ import draisine as dr
 from draisine.dynamics.dae.hidden_constraints import indices
 from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.structure import structure
+from draisine.dynamics.lagrangian.energies import derive_by_energies
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Kind
@@ -58,7 +59,7 @@ def _motion(e: dr.Equations) -> dict[str, np.ndarray]:
 def test_the_true_motion_fulfils_every_form(index, ggl):
     e = rolling_hoop()
     motion = _motion(e)
-    posed = dr.as_dae(e, index, ggl)
+    posed = dr.dae.as_dae(e, index, ggl)
     assert isinstance(posed.dynamics, DaeResidual)
     x = np.array([motion["values"].get(q.name, 0.0) for q in posed.coordinates])
     rate = np.array([motion["rates"].get(q.name, 0.0) for q in posed.coordinates])
@@ -76,8 +77,8 @@ def test_the_true_motion_fulfils_every_form(index, ggl):
 
 @pytest.mark.parametrize(("index", "ggl"), FORMS)
 def test_the_index_is_the_one_asked_for(index, ggl):
-    posed = dr.as_dae(rolling_hoop(), index, ggl)
-    report = dr.index_of(posed, inputs={"push": 0.7}, time=0.4)
+    posed = dr.dae.as_dae(rolling_hoop(), index, ggl)
+    report = dr.dae.index_of(posed, inputs={"push": 0.7}, time=0.4)
     assert (report.structural, report.differential) == (index, index)
     # unknowns known to be of some index by the form of the equations are so by their structure
     assert posed.dynamics.index == indices(structure(posed).system)
@@ -85,7 +86,7 @@ def test_the_index_is_the_one_asked_for(index, ggl):
 
 
 def test_constraints_of_all_levels():
-    posed = dr.as_dae(rolling_hoop())
+    posed = dr.dae.as_dae(rolling_hoop())
     levels = [(c.name, c.kind, c.level) for c in posed.constraints]
     assert levels == [
         ("bowl", Kind.HOLONOMIC, "position"),
@@ -99,17 +100,17 @@ def test_constraints_of_all_levels():
 
 def test_a_start_finds_the_multipliers():
     e = rolling_hoop()
-    start = consistent_start(dr.as_dae(e), {"x": 0.3, "y": 0.2, "y_rate": 0.1}, inputs={"push": 0.7})
-    named = dict(zip((q.name for q in dr.as_dae(e).coordinates), start.x, strict=True))
+    start = consistent_start(dr.dae.as_dae(e), {"x": 0.3, "y": 0.2, "y_rate": 0.1}, inputs={"push": 0.7})
+    named = dict(zip((q.name for q in dr.dae.as_dae(e).coordinates), start.x, strict=True))
     state = np.array([named[s.name] for s in e.states])
     reported = dict(zip((s.name for s in e.report.outputs), e.report([0.0], state, [0.7], [1.4]), strict=True))
     assert [named["bowl_multiplier"], named["blade_multiplier"]] == pytest.approx(reported["multipliers"], rel=1e-8)
 
 
 def test_corrections_vanish():
-    posed = dr.as_dae(rolling_hoop(), ggl=True)
+    posed = dr.dae.as_dae(rolling_hoop(), ggl=True)
     assert [q.name for q in posed.coordinates[-1:]] == ["bowl_correction"] and posed.dynamics.index[-1] == 2
-    report = dr.index_of(posed, {"x": 0.3, "y": 0.2}, time=0.4)
+    report = dr.dae.index_of(posed, {"x": 0.3, "y": 0.2}, time=0.4)
     assert report.point["bowl_correction"] == pytest.approx(0.0, abs=1e-12)
 
 
@@ -119,7 +120,7 @@ def test_reduction_comes_back_to_the_augmented_system():
     consistent = np.array([_motion(e)["values"][s.name] for s in e.states])
     anywhere = np.random.default_rng(7).normal(size=(3, 6))
     for index, ggl in FORMS:
-        reduced = dr.reduce_index(dr.as_dae(e, index, ggl))
+        reduced = dr.dae.reduce_index(dr.dae.as_dae(e, index, ggl))
         place = [[s.name for s in reduced.states].index(s.name) for s in e.states]
         for state in (consistent, *(() if ggl else anywhere)):
             x = np.zeros(len(reduced.states))
@@ -133,7 +134,7 @@ def test_quaternions_are_held_by_corrections():
     """Invariants have no reaction: they are no rows of the plain forms, and rows with corrections in the stabilized one."""
     system, _ = second_order(dr.gallery.spherical_pendulum())
     with_invariant = replace(system, invariants=[("norm", ca.sumsqr(system.q) - 1)])
-    plain, stabilized = dr.as_dae(with_invariant), dr.as_dae(replace(with_invariant, holonomic=[]), ggl=True)
+    plain, stabilized = dr.dae.as_dae(with_invariant), dr.dae.as_dae(replace(with_invariant, holonomic=[]), ggl=True)
     assert "norm_correction" not in [q.name for q in plain.coordinates]
     assert any(c.kind == Kind.NORM for c in plain.constraints)
     assert "norm_correction" in [q.name for q in stabilized.coordinates]
@@ -141,12 +142,12 @@ def test_quaternions_are_held_by_corrections():
 
 def test_models_of_the_graph():
     """A disk of the graph: heights are holonomic, rolling is not; multipliers are the forces that the report gives."""
-    posed = dr.as_dae(dr.gallery.rolling_disk())
+    posed = dr.dae.as_dae(dr.gallery.rolling_disk())
     assert posed.dynamics.index[-3:] == (3, 3, 3)
-    by_energies = dr.derive_by_energies(dr.gallery.rolling_disk())
+    by_energies = derive_by_energies(dr.gallery.rolling_disk())
     rng = np.random.default_rng(2)
     state = rng.normal(size=len(by_energies.states)) * 0.3
-    reduced = dr.reduce_index(posed)
+    reduced = dr.dae.reduce_index(posed)
     mine = reduced.dynamics([0.0], state, np.zeros(len(posed.inputs)), reduced.default_parameters)[0]
     theirs = by_energies.dynamics([0.0], state, np.zeros(len(posed.inputs)), by_energies.default_parameters)[0]
     assert [s.name for s in reduced.states] == [s.name for s in by_energies.states]
@@ -155,11 +156,11 @@ def test_models_of_the_graph():
 
 def test_constraints_that_repeat_others_are_left_out():
     """Three planets where one would do: two of the meshes have no force of their own; one degree of freedom is left."""
-    posed = dr.as_dae(dr.gallery.planetary_gear())
+    posed = dr.dae.as_dae(dr.gallery.planetary_gear())
     (note,) = [n for n in posed.notes if n.startswith("left out")]
-    report = dr.index_of(posed)
+    report = dr.dae.index_of(posed)
     assert (report.differential, report.freedoms) == (3, 2) and note in report.sentences
-    settled = dr.index_of(dr.gallery.planetary_gear())  # without posing it
+    settled = dr.dae.index_of(dr.gallery.planetary_gear())  # without posing it
     assert (settled.differential, settled.freedoms) == (3, 2)
     assert any("left out as redundant: second_in_ring, third_in_ring" in sentence for sentence in settled.sentences)
     assert note.endswith("second_in_ring, third_in_ring")
@@ -182,20 +183,20 @@ def test_large_systems_are_posed_quickly_and_sparsely():
         holonomic=rods,
         start={y: -(i + 1) for i, y in enumerate(ys)},
     )
-    posed = dr.as_dae(e)
+    posed = dr.dae.as_dae(e)
     assert posed.dynamics.size == 5 * n and len(posed.dynamics.pattern[0]) < 30 * n
     assert posed.motion.operations < 60 * n and len(posed.constraints) == 3 * n
-    reduced = dr.reduce_index(posed)
+    reduced = dr.dae.reduce_index(posed)
     assert isinstance(reduced.dynamics.operations, int) and reduced.dynamics.operations < 300 * n
 
 
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda: dr.as_dae(rolling_hoop(), 4), "of index 1, 2 or 3, not 4"),
-        (lambda: dr.as_dae(rolling_hoop(), 1, ggl=True), "Leimkuhler has index 2"),
-        (lambda: dr.as_dae(dr.derive(dr.gallery.bicycle())), "velocities have been eliminated"),
-        (lambda: dr.as_dae(dr.gallery.van_der_pol()), "cannot be recovered from these equations"),
+        (lambda: dr.dae.as_dae(rolling_hoop(), 4), "of index 1, 2 or 3, not 4"),
+        (lambda: dr.dae.as_dae(rolling_hoop(), 1, ggl=True), "Leimkuhler has index 2"),
+        (lambda: dr.dae.as_dae(dr.derive(dr.gallery.bicycle())), "velocities have been eliminated"),
+        (lambda: dr.dae.as_dae(dr.gallery.van_der_pol()), "cannot be recovered from these equations"),
     ],
 )
 def test_complaints(spoil, said):
@@ -218,7 +219,7 @@ def test_a_start_has_the_configuration_of_the_models_own(name, targets, form):
     """Positions are settled before velocities and multipliers, so that the loops close in the same way."""
     model = dr.gallery.model(name)
     own = consistent_start(model if isinstance(model, dr.Equations) else dr.derive(model), targets)
-    posed_ = consistent_start(dr.as_dae(model, **form), targets)
+    posed_ = consistent_start(dr.dae.as_dae(model, **form), targets)
     shared = set(own.coordinates) & set(posed_.coordinates)
     assert len(shared) >= 3
     for coordinate in shared:
@@ -229,7 +230,7 @@ def test_a_start_has_the_configuration_of_the_models_own(name, targets, form):
 
 def test_targets_that_need_positions_and_velocities_together_are_still_met():
     """A speed along x is wished for where the rod hangs and allows it, and an output that both decide."""
-    rod = dr.as_dae(dr.gallery.simple_pendulum())
+    rod = dr.dae.as_dae(dr.gallery.simple_pendulum())
     start = consistent_start(rod, {"x1": 0.6, "x1_rate": 0.5})
     value = start.coordinates
     assert value["x1"] == 0.6 and value["x1_rate"] == 0.5
@@ -237,6 +238,6 @@ def test_targets_that_need_positions_and_velocities_together_are_still_met():
 
 
 def test_what_a_model_watches_is_watched_when_it_is_posed():
-    own, form = dr.derive(dr.gallery.bicycle()), dr.as_dae(dr.gallery.bicycle())
+    own, form = dr.derive(dr.gallery.bicycle()), dr.dae.as_dae(dr.gallery.bicycle())
     assert form.event_list == own.event_list and "fell_over" in [event.name for event in form.event_list]
     assert form.events is not None and form.events.output("value").labels == own.events.output("value").labels

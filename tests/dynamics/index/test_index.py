@@ -22,7 +22,7 @@ def test_derivative_array_is_sympy_s():
     """Values and Jacobian of [F; Ḟ; F̈; F⃛] of a nonlinear implicit system, differentiated by hand in SymPy."""
     y1, y2, a = *dynamicsymbols("y1 y2"), sp.Symbol("a")
     rows = [y1.diff() * sp.exp(y2) - a * sp.sin(t * y1), y2.diff() * y1**2 + sp.sqrt(3 + y2) - t]
-    e = dr.implicit("two", {"f": rows[0], "g": rows[1]}, [y1, y2], parameters={a: 1.3})
+    e = dr.symbolic.implicit("two", {"f": rows[0], "g": rows[1]}, [y1, y2], parameters={a: 1.3})
     jets = np.random.default_rng(3).normal(size=(5, 2)) * 0.5
     names = [[sp.Symbol(f"j{k}_{i}") for i in range(2)] for k in range(5)]
     order = [(y.diff(t, k) if k else y, names[k][i]) for k in range(4, -1, -1) for i, y in enumerate((y1, y2))]
@@ -37,7 +37,7 @@ def test_derivative_array_is_sympy_s():
 
 
 def test_pendulum_in_words():
-    report = dr.index_of(pendulum())
+    report = dr.dae.index_of(pendulum())
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 2)
     assert report.unknowns == {"x": 1, "y": 1, "vx": 2, "vy": 2, "pull": 3}
     assert [str(step) for step in report.steps] == [
@@ -57,7 +57,7 @@ def test_pendulum_in_words():
 
 
 def test_the_point_is_consistent_and_close():
-    report = dr.index_of(pendulum(), {"x": 0.6, "vx": 0.5})
+    report = dr.dae.index_of(pendulum(), {"x": 0.6, "vx": 0.5})
     p = report.point
     assert (p["x"], p["vx"]) == (0.6, 0.5)
     assert p["x"] ** 2 + p["y"] ** 2 == pytest.approx(1.0) and p["x"] * p["vx"] + p["y"] * p["vy"] == pytest.approx(0, abs=1e-9)
@@ -66,7 +66,7 @@ def test_the_point_is_consistent_and_close():
 
 @pytest.mark.parametrize("index", [2, 3, 4])
 def test_hessenberg_forms(index):
-    report = dr.index_of(hessenberg(index), elsewhere=0)
+    report = dr.dae.index_of(hessenberg(index), elsewhere=0)
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (index,) * 3 + (0,)
     assert report.unknowns == {f"x{k}": k for k in range(1, index)} | {"z": index}
 
@@ -75,7 +75,7 @@ def test_hessenberg_forms(index):
 def test_pencils_of_known_index(index):
     """Behind full matrices structure sees an ordinary system; ranks see Kronecker's index, and so does the pencil itself."""
     equations, e, a = kronecker(index, seed=index)
-    report = dr.index_of(equations, elsewhere=0)
+    report = dr.dae.index_of(equations, elsewhere=0)
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (0, index, index, 2)
     assert any("terms cancel" in s for s in report.sentences)
     # the index of a pencil: powers of (E s + A)⁻¹E stop losing rank there
@@ -89,38 +89,38 @@ def test_circuits():
     e1, e2, i = dynamicsymbols("e1 e2 i")
     c, r = sp.symbols("c r")
     values = {c: 1e-6, r: 1e3}
-    loop = dr.implicit(
+    loop = dr.symbolic.implicit(
         "loop", {"node": c * e1.diff() + i, "source": e1 - sp.sin(t)}, [e1, i], parameters={c: 1e-6}, start={i: 0.0}
     )
-    series = dr.implicit(
+    series = dr.symbolic.implicit(
         "series",
         {"first": (e1 - e2) / r + i, "second": (e2 - e1) / r + c * e2.diff(), "source": e1 - sp.sin(t)},
         [e1, e2, i],
         parameters=values,
     )
-    assert [(rep.structural, rep.differential) for rep in (dr.index_of(loop), dr.index_of(series))] == [(2, 2), (1, 1)]
-    assert dr.index_of(loop).unknowns == {"e1": 1, "i": 2}
+    assert [(rep.structural, rep.differential) for rep in (dr.dae.index_of(loop), dr.dae.index_of(series))] == [(2, 2), (1, 1)]
+    assert dr.dae.index_of(loop).unknowns == {"e1": 1, "i": 2}
 
 
 def test_structure_may_ask_for_too_much():
-    report = dr.index_of(reissig(), elsewhere=0)
+    report = dr.dae.index_of(reissig(), elsewhere=0)
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 1, 1, 2)
     assert any("requires 3 differentiations where 1 suffice" in s for s in report.sentences)
 
 
 def test_structure_may_promise_too_much():
-    report = dr.index_of(robot(), elsewhere=0)
+    report = dr.dae.index_of(robot(), elsewhere=0)
     assert (report.structural, report.differential, report.freedoms) == (3, 5, 0)
     assert report.point["v1"] == pytest.approx(-1.0) and report.point["v3"] == pytest.approx(0.0, abs=1e-9)  # x₁ = 1 − eᵗ
     assert [p.conditions for p in report.progress] == [2, 4, 6, 7, 8, 8]
     assert report.steps == () and any("the structural index is 3" in s for s in report.sentences)
     with pytest.raises(ModelError, match="Combine the equations by hand"):
-        dr.reduce_index(robot())
+        dr.dae.reduce_index(robot())
 
 
 def test_the_index_changes_between_branches():
     equations = dr.gallery.singular_constraint()
-    first, second = (dr.index_of(equations, {"y2": branch}) for branch in (0.0, 1.0))
+    first, second = (dr.dae.index_of(equations, {"y2": branch}) for branch in (0.0, 1.0))
     assert (first.differential, second.differential) == (1, 2) and first.structural == second.structural == 1
     assert (first.freedoms, second.freedoms) == (1, 0)
     assert [place.differential for place in first.elsewhere] == [2]
@@ -131,30 +131,30 @@ def test_the_index_changes_between_branches():
 
 def test_ordinary_equations_have_index_zero():
     y, k = dynamicsymbols("y"), sp.Symbol("k")
-    implicit = dr.index_of(dr.implicit("decay", {"law": k * y.diff() + y}, [y], parameters={k: 2.0}))
+    implicit = dr.dae.index_of(dr.symbolic.implicit("decay", {"law": k * y.diff() + y}, [y], parameters={k: 2.0}))
     assert (implicit.structural, implicit.differential, implicit.perturbation) == (0, 0, 0)
-    assert dr.index_of(dr.gallery.van_der_pol()).differential == 0
+    assert dr.dae.index_of(dr.gallery.van_der_pol()).differential == 0
 
 
 def test_mechanisms_as_posed():
     """Equations with multipliers and described models are posed first: holonomic constraints make index 3, blades alone 2."""
-    by_hand = dr.index_of(dr.gallery.spherical_pendulum(), elsewhere=0)
+    by_hand = dr.dae.index_of(dr.gallery.spherical_pendulum(), elsewhere=0)
     assert (by_hand.structural, by_hand.differential, by_hand.freedoms) == (3, 3, 4)
-    sleigh = dr.index_of(dr.gallery.chaplygin_sleigh())
+    sleigh = dr.dae.index_of(dr.gallery.chaplygin_sleigh())
     assert (sleigh.structural, sleigh.differential) == (2, 2)
 
 
 def test_masses_and_constraints_settle_the_index_of_mechanisms():
     """Counted by hand: a bicycle has 9 coordinates, 2 heights and 4 rolling conditions, so that a start chooses 7 + 3 numbers."""
-    report = dr.index_of(dr.gallery.bicycle())
+    report = dr.dae.index_of(dr.gallery.bicycle())
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 10)
     assert report.progress == () and "DAE with multipliers" in report.sentences[0]  # no derivative array was needed
     # wishes are held, the others move onto the constraints
-    leaning = dr.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
+    leaning = dr.dae.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
     assert (leaning.point["x1"], leaning.point["z1"]) == pytest.approx((0.8, -0.6), abs=1e-12)
     assert leaning.differential == 3
     # what holds a multiplier, and who asks for other points, is left to derivative arrays
-    assert dr.index_of(dr.gallery.simple_pendulum(), elsewhere=1).progress
+    assert dr.dae.index_of(dr.gallery.simple_pendulum(), elsewhere=1).progress
 
 
 def test_mechanisms_without_enough_mass_are_left_to_derivative_arrays():
@@ -163,10 +163,10 @@ def test_mechanisms_without_enough_mass_are_left_to_derivative_arrays():
     m = sp.Symbol("m")
     energies = {"kinetic": (x.diff() ** 2 + m * y.diff() ** 2) / 2, "potential": (y - x) ** 2 + x**2 / 2 + y**2}
     chain = dr.lagrangian("chain", [x, y], **energies, parameters={m: 1.0})
-    assert [dr.index_of(chain, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [0, 2]
+    assert [dr.dae.index_of(chain, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [0, 2]
     tied = dr.lagrangian("tied", [x, y], **energies, holonomic={"held": x - y**3}, parameters={m: 1.0}, start={x: 1, y: 1})
     # without its mass the balance of y gives the multiplier as it stands: the index is lower though accelerations are determined
-    assert [dr.index_of(tied, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [3, 2]
+    assert [dr.dae.index_of(tied, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [3, 2]
     assert dr.diagnose(tied, parameters={"m": 0.0}).index.differential == 2
 
 
@@ -176,25 +176,25 @@ def test_laws_count():
     from draisine.expr.expression import parse
 
     x, z, u = sp.symbols("x z u")
-    e = dr.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
-    assert dr.index_of(e, inputs={"u": 0.7}).point == pytest.approx({"x": 0.7, "z": 0.0})
-    driven = dr.index_of(with_laws(e, {"u": parse("sin(3*t)")}), time=0.2)
+    e = dr.symbolic.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
+    assert dr.dae.index_of(e, inputs={"u": 0.7}).point == pytest.approx({"x": 0.7, "z": 0.0})
+    driven = dr.dae.index_of(with_laws(e, {"u": parse("sin(3*t)")}), time=0.2)
     assert driven.differential == 2 and driven.point == pytest.approx({"x": np.sin(0.6), "z": 3 * np.cos(0.6)})
 
 
 def test_no_consistent_point_is_said():
     x, z = sp.symbols("x z")
-    e = dr.semi_explicit("never", {x: z}, constraints={"c": x**2 + z**2 + 1}, unknowns=[z], start={z: 1.0})
-    report = dr.index_of(e, elsewhere=0)
+    e = dr.symbolic.semi_explicit("never", {x: z}, constraints={"c": x**2 + z**2 + 1}, unknowns=[z], start={z: 1.0})
+    report = dr.dae.index_of(e, elsewhere=0)
     assert report.differential is None and any("no consistent point" in s for s in report.sentences)
 
 
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: dr.index_of(pendulum(), {"xx": 1.0}), "no unknown 'xx'"),
-        (lambda: dr.index_of(pendulum(), [1.0, 2.0]), "a point has 5 numbers"),
-        (lambda: dr.index_of(pendulum(), parameters={"m": 1.0}), "no parameter 'm'"),
+        (lambda: dr.dae.index_of(pendulum(), {"xx": 1.0}), "no unknown 'xx'"),
+        (lambda: dr.dae.index_of(pendulum(), [1.0, 2.0]), "a point has 5 numbers"),
+        (lambda: dr.dae.index_of(pendulum(), parameters={"m": 1.0}), "no parameter 'm'"),
     ],
 )
 def test_complaints(ask, said):

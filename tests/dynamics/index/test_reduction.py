@@ -14,7 +14,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 
 t, k = sp.symbols("t k")
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 
 
 def by_lagrange() -> dr.Equations:
@@ -31,7 +31,7 @@ def by_lagrange() -> dr.Equations:
 
 def test_accelerations_are_lagrange_s():
     """Anywhere, on the constraints or not: g̈ = 0 with the same force is the same linear system."""
-    reduced, other = dr.reduce_index(pendulum()), by_lagrange()
+    reduced, other = dr.dae.reduce_index(pendulum()), by_lagrange()
     for state in np.random.default_rng(5).normal(size=(6, 4)):
         mine, theirs = reduced.dynamics([0.0], state, [], [])[0], other.dynamics([0.0], state, [], [])[0]
         assert mine == pytest.approx(theirs, rel=1e-12)
@@ -41,7 +41,7 @@ def test_accelerations_are_lagrange_s():
 
 
 def test_what_became_of_the_pendulum():
-    reduced = dr.reduce_index(pendulum())
+    reduced = dr.dae.reduce_index(pendulum())
     assert isinstance(reduced.dynamics, LinearSolveProgram) and [s.name for s in reduced.states] == ["x", "y", "vx", "vy"]
     assert [c.name for c in reduced.constraints] == ["length", "length_rate"]
     assert reduced.notes[-3:] == (
@@ -49,12 +49,12 @@ def test_what_became_of_the_pendulum():
         "kept as constraints, onto which the state is projected: length, length_rate",
         "solved for at every evaluation: pull",
     )
-    assert dr.reduce_index(reduced) is reduced
+    assert dr.dae.reduce_index(reduced) is reduced
 
 
 def test_nothing_drifts():
     """100 swings over the top; without the projection the length would wander."""
-    reduced = dr.reduce_index(pendulum())
+    reduced = dr.dae.reduce_index(pendulum())
     run = dr.simulate(reduced, 60.0, start={"x": 0.0, "y": -1.0, "vx": 7.0}, samples=4001)
     energy = (run["vx"] ** 2 + run["vy"] ** 2) / 2 + 10 * run["y"]
     assert run["y"].max() > 0.99 and run.constraint_residual["algebraic"] < 1e-6 and run.constraint_residual["hidden"] < 1e-5
@@ -63,7 +63,7 @@ def test_nothing_drifts():
 
 
 def test_projection_lands_on_all_constraints():
-    reduced = dr.reduce_index(pendulum())
+    reduced = dr.dae.reduce_index(pendulum())
     assert reduced.project is not None
     state = np.array([0.61, -0.79, 0.82, 0.59])
     for _ in range(4):
@@ -75,8 +75,8 @@ def test_projection_lands_on_all_constraints():
 def test_nonlinear_unknowns_become_states():
     """ẋ = −z, z + z³/2 = x: by one more differentiation z is a state; its equation stays as a constraint."""
     x, z = sp.symbols("x z")
-    e = dr.semi_explicit("diode", {x: -z}, algebraic={z: z + z**3 / 2 - x}, start={x: 1.5, z: 1.0})
-    reduced = dr.reduce_index(e)
+    e = dr.symbolic.semi_explicit("diode", {x: -z}, algebraic={z: z + z**3 / 2 - x}, start={x: 1.5, z: 1.0})
+    reduced = dr.dae.reduce_index(e)
     assert [s.name for s in reduced.states] == ["x", "z"] and [c.name for c in reduced.constraints] == ["z_equation"]
     assert "became states (they enter nonlinearly, or were kept): z" in reduced.notes[-1]
     run = dr.simulate(reduced, 2.0, start={"x": 1.5}, method=EXACT)
@@ -89,7 +89,7 @@ def test_nonlinear_unknowns_become_states():
 def test_hessenberg_forms_follow_their_path(index):
     """The only solution: x₁ + x₁³ = sin(t)/3, the others from it; compared with the roots themselves."""
     e = hessenberg(index)
-    reduced = dr.reduce_index(e)
+    reduced = dr.dae.reduce_index(e)
     assert len(reduced.constraints) == index  # z enters nonlinearly
     run = dr.simulate(reduced, 1.5, method=EXACT)
     x1 = run["x1"]
@@ -103,7 +103,7 @@ def test_hessenberg_forms_follow_their_path(index):
 def test_linear_systems_behind_full_matrices(index):
     """Combined rows carry the reduction through; E ẏ + A y = f holds with the rates found."""
     equations, e, a = kronecker(index, seed=index)
-    reduced = dr.reduce_index(equations)
+    reduced = dr.dae.reduce_index(equations)
     run = dr.simulate(reduced, 1.0, method=EXACT, samples=11)
     names = [q.name for q in equations.coordinates]
     y = np.array([run[name] for name in names]).T
@@ -115,7 +115,7 @@ def test_linear_systems_behind_full_matrices(index):
 
 
 def test_sums_of_rates():
-    run = dr.simulate(dr.reduce_index(reissig()), 1.0, method=EXACT)
+    run = dr.simulate(dr.dae.reduce_index(reissig()), 1.0, method=EXACT)
     assert run["x5"] == pytest.approx(np.cos(run.time), abs=1e-9)
     assert run["x1"] - run["x2"] == pytest.approx(np.sin(run.time), abs=1e-9)
     assert run["x3"] == pytest.approx(run["x4"], abs=1e-9)
@@ -127,16 +127,16 @@ def test_sums_of_rates():
 def test_unknowns_that_need_a_rate_of_their_own():
     """ẋ = w, z = x, z = sin t: the constraint on z must be differentiated with z in it, so ż is found and z is a state."""
     x, z, w = sp.symbols("x z w")
-    e = dr.semi_explicit("copy", {x: w}, constraints={"same": z - x, "path": z - sp.sin(t)}, unknowns=[z, w])
-    reduced = dr.reduce_index(e)
-    assert dr.index_of(e).differential == 2
+    e = dr.symbolic.semi_explicit("copy", {x: w}, constraints={"same": z - x, "path": z - sp.sin(t)}, unknowns=[z, w])
+    reduced = dr.dae.reduce_index(e)
+    assert dr.dae.index_of(e).differential == 2
     assert [s.name for s in reduced.states] == ["x", "z"] and [m.name for m in reduced.multipliers] == ["w"]
     run = dr.simulate(reduced, 1.0, method=EXACT)
     assert run["w"] == pytest.approx(np.cos(run.time), abs=1e-10) and run["x"] == pytest.approx(np.sin(run.time), abs=1e-10)
 
 
 def test_kept_unknowns_serve_events_and_laws():
-    kept = dr.reduce_index(pendulum(), keep=["pull"])
+    kept = dr.dae.reduce_index(pendulum(), keep=["pull"])
     assert [s.name for s in kept.states] == ["x", "y", "vx", "vy", "pull"]
     taut = dr.Event("taut", "pull - 15", "stop", 1)
     run = dr.simulate(kept, 5.0, start={"x": 1.0, "y": 0.0, "vx": 0.0, "vy": 0.0}, events=[taut], method=EXACT)
@@ -147,7 +147,7 @@ def test_events_of_the_system_are_kept():
     from draisine.dynamics.input_laws import with_laws
 
     watched = with_laws(pendulum(), events=(dr.Event("taut", "pull - 15", "stop", 1),))
-    reduced = dr.reduce_index(watched)
+    reduced = dr.dae.reduce_index(watched)
     assert "pull" in [s.name for s in reduced.states]  # an event looks at it
     run = dr.simulate(reduced, 5.0, start={"x": 1.0, "y": 0.0, "vx": 0.0, "vy": 0.0}, method=EXACT)
     assert run.events[0].name == "taut" and run["y"][-1] == pytest.approx(-0.5)
@@ -155,8 +155,10 @@ def test_events_of_the_system_are_kept():
 
 def test_outputs_of_solved_unknowns():
     x, z = sp.symbols("x z")
-    e = dr.semi_explicit("o", {x: -z}, algebraic={z: 2 * z - x}, outputs={"double": 2 * z, "square": x**2}, start={x: 1.0})
-    reduced = dr.reduce_index(e)
+    e = dr.symbolic.semi_explicit(
+        "o", {x: -z}, algebraic={z: 2 * z - x}, outputs={"double": 2 * z, "square": x**2}, start={x: 1.0}
+    )
+    reduced = dr.dae.reduce_index(e)
     assert reduced.force_outputs == {"double"}
     run = dr.simulate(reduced, 1.0, start={"square": 4.0}, method=EXACT)
     assert run["double"] == pytest.approx(run["x"]) and run["x"] == pytest.approx(2 * np.exp(-run.time / 2))
@@ -164,26 +166,26 @@ def test_outputs_of_solved_unknowns():
 
 def test_moving_constraints_need_the_law():
     x, z, u = sp.symbols("x z u")
-    e = dr.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
+    e = dr.symbolic.semi_explicit("follower", {x: z}, constraints={"path": x - u}, unknowns=[z], inputs=[u])
     with pytest.raises(ModelError, match=r"equation 'path' contains the input 'u'.*inputs="):
-        dr.reduce_index(e)
-    run = dr.simulate(dr.reduce_index(e, inputs={"u": "sin(3*t)"}), 1.0, method=EXACT)
+        dr.dae.reduce_index(e)
+    run = dr.simulate(dr.dae.reduce_index(e, inputs={"u": "sin(3*t)"}), 1.0, method=EXACT)
     assert run["z"] == pytest.approx(3 * np.cos(3 * run.time), abs=1e-9)
 
 
 def test_an_input_in_a_nonlinear_equation_leaves_it_implicit():
     """z could become a state only if u had a rate: the system is left at index 1."""
     x, z, u = sp.symbols("x z u")
-    e = dr.semi_explicit("valve", {x: -z}, algebraic={z: z + z**3 - x - u}, inputs=[u], start={x: 1.0})
-    reduced = dr.reduce_index(e)
+    e = dr.symbolic.semi_explicit("valve", {x: -z}, algebraic={z: z + z**3 - x - u}, inputs=[u], start={x: 1.0})
+    reduced = dr.dae.reduce_index(e)
     assert isinstance(reduced.dynamics, DaeResidual) and "stay implicit, of index 1" in reduced.notes[-1]
 
 
 @pytest.mark.parametrize("make", [pendulum, lambda: hessenberg(3), reissig, lambda: dr.gallery.shuttle()])
 def test_the_implicit_form_has_index_one_and_the_same_motion(make):
     posed = make()
-    implicit, solved = dr.reduce_index(posed, implicit=True), dr.reduce_index(posed)
-    report = dr.index_of(implicit, elsewhere=0)
+    implicit, solved = dr.dae.reduce_index(posed, implicit=True), dr.dae.reduce_index(posed)
+    report = dr.dae.index_of(implicit, elsewhere=0)
     assert report.differential == 1 and set(implicit.dynamics.index) == {1}
     # states and rates of the solved form fulfil it
     point = report.point
@@ -206,6 +208,6 @@ def test_both_branches_of_a_singular_constraint():
 
 def test_complaints():
     with pytest.raises(ArgumentError, match="keep names 'pul', which is not an unknown"):
-        dr.reduce_index(pendulum(), keep=["pul"])
+        dr.dae.reduce_index(pendulum(), keep=["pul"])
     with pytest.raises(SolverError, match="no solution was found with x = 2, y = 2"):
-        dr.reduce_index(pendulum(), at={"x": 2.0, "y": 2.0})
+        dr.dae.reduce_index(pendulum(), at={"x": 2.0, "y": 2.0})

@@ -12,9 +12,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.simulation.ensemble.ensemble import Progress
+from draisine.simulation.ensemble.result import Ensemble
 
-TOLERANCE = dr.DOP853(rtol=1e-6, atol=1e-6)
-KNOCKS = {"roll_rate": dr.Uniform(-2.0, 2.0), "speed": dr.Uniform(2.0, 8.0)}
+TOLERANCE = dr.methods.DOP853(rtol=1e-6, atol=1e-6)
+KNOCKS = {"roll_rate": dr.distributions.Uniform(-2.0, 2.0), "speed": dr.distributions.Uniform(2.0, 8.0)}
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +32,8 @@ def bicycle() -> dr.Model:
 
 
 @pytest.fixture(scope="module")
-def knocked(bicycle: dr.Model) -> dr.Ensemble:
-    keep = [dr.Final(), dr.Snapshots(0.5, 2.0), dr.Extremes(20), dr.EventCounts()]
+def knocked(bicycle: dr.Model) -> Ensemble:
+    keep = [dr.reductions.Final(), dr.reductions.Snapshots(0.5, 2.0), dr.reductions.Extremes(20), dr.reductions.EventCounts()]
     return dr.ensemble(
         bicycle, samples=KNOCKS, runs=60, seed=3, until=2.0, outputs=["lean", "steer"], method=TOLERANCE, keep=keep
     )
@@ -43,7 +44,7 @@ def knocked(bicycle: dr.Model) -> dr.Ensemble:
 
 def test_oscillators_over_parameters_inputs_and_starts(oscillator: dr.Equations) -> None:
     over = {"k": (1.0, 9.0, 5), "f": [0.0, 0.7], "start.x": [1.0, -2.0, 0.5]}
-    keep = [dr.Final(), dr.Snapshots(1.0)]
+    keep = [dr.reductions.Final(), dr.reductions.Snapshots(1.0)]
     found = dr.ensemble(oscillator, over, until=3.0, outputs=["x", "v"], tolerance=1e-10, keep=keep)
     k, f, x0 = (found[name] for name in over)
     assert found.shape == (5, 2, 3) and len(found) == 30 and found.complete
@@ -65,7 +66,7 @@ def test_laws_of_inputs_have_parameters_that_runs_differ_in(oscillator: dr.Equat
 
 def test_extremes_and_statistics(oscillator: dr.Equations) -> None:
     found = dr.ensemble(
-        oscillator, {"k": [4.0, 1.0]}, until=np.pi, outputs=["x"], tolerance=1e-10, keep=[dr.Extremes(64)], chunk=1
+        oscillator, {"k": [4.0, 1.0]}, until=np.pi, outputs=["x"], tolerance=1e-10, keep=[dr.reductions.Extremes(64)], chunk=1
     )
     np.testing.assert_allclose(found["x.min"], [-1.0, -1.0], atol=1e-8)
     np.testing.assert_allclose(found["x.max"], [1.0, 1.0], atol=1e-8)
@@ -77,7 +78,7 @@ def test_extremes_and_statistics(oscillator: dr.Equations) -> None:
 # ------------------------------------------------------------------------------------------------------- single runs
 
 
-def test_lanes_equal_single_runs(bicycle: dr.Model, knocked: dr.Ensemble) -> None:
+def test_lanes_equal_single_runs(bicycle: dr.Model, knocked: Ensemble) -> None:
     """Starts, steps, events and changes of velocities: to rounding where nothing falls, to tolerance where it does."""
     assert set(knocked.statuses) == {"FINISHED", "EVENT"}
     fallen = np.flatnonzero(knocked["status"] == "EVENT")[:4]
@@ -102,7 +103,9 @@ def test_starts_with_leaning_bicycles_and_other_geometry(bicycle: dr.Model) -> N
     """Positions solved for lane by lane: wheels on the ground at any lean, steer and trail."""
     samples = {"lean": [-0.4, 0.1, 0.5], "steer": [0.2, -0.3, 0.0], "trail": [0.05, 0.08, 0.11], "start.speed": [5.0, 6.0, 4.0]}
     outputs = ["lean", "steer", "speed", "pitch", "front_wheel_contact_z"]
-    found = dr.ensemble(bicycle, samples=samples, until=0.2, outputs=outputs, keep=[dr.Snapshots(0.0), dr.Final()])
+    found = dr.ensemble(
+        bicycle, samples=samples, until=0.2, outputs=outputs, keep=[dr.reductions.Snapshots(0.0), dr.reductions.Final()]
+    )
     for run in range(3):
         targets = {name.removeprefix("start."): column[run] for name, column in samples.items() if name != "trail"}
         single = dr.simulate(bicycle, 0.2, start=targets, parameters={"trail": samples["trail"][run]})
@@ -119,8 +122,8 @@ def test_implicit_methods_run_lane_by_lane(oscillator: dr.Equations) -> None:
         {"k": [1.0, 4.0]},
         until=1.0,
         outputs=["x"],
-        method=dr.Radau(rtol=1e-9, atol=1e-11),
-        keep=[dr.Final(), dr.Snapshots(0.5)],
+        method=dr.methods.Radau(rtol=1e-9, atol=1e-11),
+        keep=[dr.reductions.Final(), dr.reductions.Snapshots(0.5)],
     )
     np.testing.assert_allclose(found["x.end"], np.cos(np.sqrt(found["k"])), atol=1e-7)
     np.testing.assert_allclose(found["x@0.5"], np.cos(0.5 * np.sqrt(found["k"])), atol=1e-7)
@@ -135,7 +138,12 @@ def test_a_failing_lane_is_recorded_and_never_fatal() -> None:
     b = sp.Symbol("b")
     pole = dr.first_order("pole", {x: -sp.sqrt(1 - b * t)}, parameters={b: 0.0}, start={x: 1.0})
     found = dr.ensemble(
-        pole, {"b": [0.0, 2.0, 0.5, -1.0]}, until=1.0, outputs=["x"], tolerance=1e-8, keep=[dr.Final(), dr.Snapshots(1.0)]
+        pole,
+        {"b": [0.0, 2.0, 0.5, -1.0]},
+        until=1.0,
+        outputs=["x"],
+        tolerance=1e-8,
+        keep=[dr.reductions.Final(), dr.reductions.Snapshots(1.0)],
     )
     assert found["status"].tolist() == ["FINISHED", "NOT_FINITE", "FINISHED", "FINISHED"]
     assert found["ended"][1] == pytest.approx(0.5, abs=1e-3) and np.isnan(found["x@1"][1])
@@ -201,11 +209,11 @@ def test_a_start_that_cannot_be_is_recorded(bicycle: dr.Model) -> None:
 # ------------------------------------------------------------------------------------------ order, threads, resuming
 
 
-def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: dr.Ensemble) -> None:
+def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: Ensemble) -> None:
     """Another order, other chunks and one thread: the same bits."""
     order = np.random.default_rng(5).permutation(60)
     samples = {name: knocked[name][order] for name in KNOCKS}
-    keep = [dr.Final(), dr.Extremes(20)]
+    keep = [dr.reductions.Final(), dr.reductions.Extremes(20)]
     again = dr.ensemble(
         bicycle, samples=samples, until=2.0, outputs=["lean", "steer"], method=TOLERANCE, keep=keep, threads=1, chunk=7
     )
@@ -214,19 +222,26 @@ def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: dr.Ensemble) 
 
 
 def test_draws_depend_on_seed_and_name_alone(oscillator: dr.Equations) -> None:
-    def drawn(seed: int, chunk: int, **more: dr.Uniform) -> np.ndarray:
-        samples = {"k": dr.Normal(4.0, 0.1), **more}
+    def drawn(seed: int, chunk: int, **more: dr.distributions.Uniform) -> np.ndarray:
+        samples = {"k": dr.distributions.Normal(4.0, 0.1), **more}
         return dr.ensemble(oscillator, samples=samples, runs=1500, seed=seed, until=0.01, tolerance=1e-4, chunk=chunk)["k"]
 
     first = drawn(1, 4096)
-    np.testing.assert_array_equal(first, drawn(1, 400, f=dr.Uniform(0.0, 1.0)))
+    np.testing.assert_array_equal(first, drawn(1, 400, f=dr.distributions.Uniform(0.0, 1.0)))
     assert not np.any(first == drawn(2, 4096))
     assert abs(first.mean() - 4.0) < 4 * 0.1 / np.sqrt(1500) and abs(first.std() / 0.1 - 1.0) < 0.08
 
 
 @pytest.mark.parametrize("form", ["", ".zarr"])
 def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
-    problem = {"samples": {"k": dr.Uniform(1.0, 9.0)}, "runs": 50, "seed": 4, "until": 1.0, "outputs": ["x"], "chunk": 10}
+    problem = {
+        "samples": {"k": dr.distributions.Uniform(1.0, 9.0)},
+        "runs": 50,
+        "seed": 4,
+        "until": 1.0,
+        "outputs": ["x"],
+        "chunk": 10,
+    }
     seen: list[Progress] = []
 
     def impatient(progress: Progress) -> None:
@@ -280,8 +295,8 @@ def test_memory_stays_bounded(oscillator: dr.Equations) -> None:
 
     def peak(runs: int) -> int:
         tracemalloc.start()
-        samples = {"k": dr.Uniform(1.0, 2.0)}
-        keep = [dr.Extremes(500)]
+        samples = {"k": dr.distributions.Uniform(1.0, 2.0)}
+        keep = [dr.reductions.Extremes(500)]
         dr.ensemble(
             oscillator,
             samples=samples,
@@ -314,10 +329,10 @@ def test_mistakes_are_named(oscillator: dr.Equations) -> None:
     with pytest.raises(ValueError, match=r"over=.* or samples="):
         dr.ensemble(oscillator, until=1.0)
     with pytest.raises(ValueError, match="number of draws is missing"):
-        dr.ensemble(oscillator, samples={"k": dr.Normal(1, 1)}, until=1.0)
+        dr.ensemble(oscillator, samples={"k": dr.distributions.Normal(1, 1)}, until=1.0)
     with pytest.raises(ValueError, match="t = 3 does not lie between 0 and until = 1"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, keep=[dr.Snapshots(3.0)])
+        dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, keep=[dr.reductions.Snapshots(3.0)])
     with pytest.raises(ValueError, match="increase"):
-        dr.Snapshots(2.0, 1.0)
+        dr.reductions.Snapshots(2.0, 1.0)
     with pytest.raises(dr.errors.ModelError, match="mass of body 'frame' is -1"):
         dr.ensemble(dr.gallery.bicycle(), {"speed": [5.0]}, parameters={"m_frame": -1.0}, until=1.0)

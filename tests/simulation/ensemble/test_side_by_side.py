@@ -127,7 +127,9 @@ def test_a_long_chain_in_four_lanes(long_chain: Program) -> None:
     same_as_scalar(long_chain, *arguments)
 
 
-@pytest.mark.parametrize("method", [dr.DOP853(rtol=1e-6, atol=1e-6), dr.RK4(step=0.01)], ids=["adaptive", "fixed step"])
+@pytest.mark.parametrize(
+    "method", [dr.methods.DOP853(rtol=1e-6, atol=1e-6), dr.methods.RK4(step=0.01)], ids=["adaptive", "fixed step"]
+)
 def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> None:
     """Lanes that go on, fall at different times and change velocities, in numbers that do not fill the last group."""
     count = 22
@@ -160,7 +162,7 @@ def test_compiled_as_it_reads(side_by_side: bool, monkeypatch: pytest.MonkeyPatc
     angle, rate = sp.symbols("angle rate")
     length = sp.Symbol("length")
     equations = dr.first_order("pendulum", {angle: rate, rate: -9.81 / length * sp.sin(angle)}, parameters={length: 1.0})
-    compiled, method = prepare(equations).compiled(equations.independent), dr.RK4(step=0.05)
+    compiled, method = prepare(equations).compiled(equations.independent), dr.methods.RK4(step=0.05)
     wide = wide_dynamics(equations, select_method(method, equations)) if side_by_side else None
     x = np.random.default_rng(2).uniform(-1.0, 1.0, (6, 2))
     left = []

@@ -31,7 +31,7 @@ def hoop():
 
 @pytest.fixture(scope="module")
 def lowest(hoop):
-    return dr.continuation(hoop, "omega", between=(0.5, 12.0))
+    return dr.stability.continuation(hoop, "omega", between=(0.5, 12.0))
 
 
 def test_bead_leaves_the_lowest_point(lowest):
@@ -59,7 +59,7 @@ def test_switching_needs_a_branch_point(hoop, lowest):
     aside = lowest.switch()
     again = aside.switch(aside.special[0])  # back on the branch from which it came
     np.testing.assert_allclose(again["theta"], 0.0, atol=1e-12)
-    plain = dr.continuation(hoop, "omega", between=(0.5, 3.0))
+    plain = dr.stability.continuation(hoop, "omega", between=(0.5, 3.0))
     with pytest.raises(dr.errors.ArgumentError, match=r"branches cross only at branch points; this branch has no special point"):
         plain.switch()
 
@@ -71,7 +71,7 @@ def test_truss_snaps_through():
     truss = dr.lagrangian(
         "truss", [height], kinetic=height.diff() ** 2 / 2, potential=potential, parameters={load: 0.0}, start={height: 0.2}
     )
-    branch = dr.continuation(truss, "load", between=(-0.1, 0.1))
+    branch = dr.stability.continuation(truss, "load", between=(-0.1, 0.1))
     at = math.sqrt(1.04 ** (1 / 3) - 1)
     worst = 20 * at * (math.sqrt(1.04) / math.sqrt(1 + at**2) - 1)
     assert [p.kind for p in branch.special] == ["fold", "fold"]
@@ -90,7 +90,7 @@ def test_hopf_point_and_its_frequency():
         {X: grow * X - 3 * Y - X * (X**2 + Y**2), Y: 3 * X + grow * Y - Y * (X**2 + Y**2)},
         parameters={MU: 0.0},
     )
-    branch = dr.continuation(e, "mu", between=(-1.0, 2.0))
+    branch = dr.stability.continuation(e, "mu", between=(-1.0, 2.0))
     (point,) = branch.special
     assert point.kind == "Hopf point"
     assert point.value == pytest.approx(0.25, abs=1e-12)
@@ -101,7 +101,7 @@ def test_hopf_point_and_its_frequency():
 def test_branches_that_cross_at_an_angle():
     """x = μ² and x = ½ − μ cross twice; neither is straight in the other's coordinates."""
     e = dr.first_order("crossing", {X: -(X - MU**2) * (X + MU - 0.5)}, parameters={MU: 0.0}, start={X: 0.0})
-    branch = dr.continuation(e, "mu", between=(-2.0, 2.0))
+    branch = dr.stability.continuation(e, "mu", between=(-2.0, 2.0))
     roots = [(-1 - math.sqrt(3)) / 2, (-1 + math.sqrt(3)) / 2]
     assert [p.kind for p in branch.special] == ["branch point"] * 2
     assert [p.value for p in branch.special] == pytest.approx(roots, abs=1e-11)
@@ -113,7 +113,7 @@ def test_branches_that_cross_at_an_angle():
 
 def test_closed_curve_is_noticed():
     e = dr.first_order("ring", {X: 1 - X**2 - MU**2}, parameters={MU: 0.0}, start={X: 1.0})
-    branch = dr.continuation(e, "mu")
+    branch = dr.stability.continuation(e, "mu")
     assert branch.closed
     assert sorted(p.value for p in branch.points("fold")) == pytest.approx([-1.0, 1.0], abs=1e-12)
     np.testing.assert_allclose(branch["x"] ** 2 + branch["mu"] ** 2, 1.0, atol=1e-12)
@@ -124,7 +124,7 @@ def test_disc_in_circles():
     """r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g, over lean at a given turn rate."""
     disk = dr.gallery.rolling_disk()
     start = {"lean": 0.3, "heading_rate": -2.0, "spin": 4.0}
-    circles = dr.continuation(disk, "lean", fix={"heading_rate": -2.0}, start=start, between=(0.05, 1.2))
+    circles = dr.stability.continuation(disk, "lean", fix={"heading_rate": -2.0}, start=start, between=(0.05, 1.2))
     np.testing.assert_allclose(circles["spin"], [steady_spin(lean, -2.0) for lean in circles["lean"]], rtol=1e-12)
     np.testing.assert_allclose(circles["disk_normal_force"], 9.81, rtol=1e-10)
     # the point of contact goes round at the radius of the center's circle less r sin θ towards the inside
@@ -141,14 +141,14 @@ def test_disc_in_circles():
 def test_surface_of_motions_is_no_branch():
     start = {"lean": 0.3, "heading_rate": -2.0, "spin": 4.0}
     with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary independently .*heading_rate.*fix 1 more"):
-        dr.continuation(dr.gallery.rolling_disk(), "lean", start=start)
+        dr.stability.continuation(dr.gallery.rolling_disk(), "lean", start=start)
 
 
 def test_isolated_motion_cannot_vary():
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0})
     with pytest.raises(dr.errors.ArgumentError, match=r"is isolated, 'x' cannot vary; leave an input or parameter free"):
-        dr.continuation(e, "x")
-    free = dr.continuation(e, "x", free=("mu",), between=(0.0, 2.0))
+        dr.stability.continuation(e, "x")
+    free = dr.stability.continuation(e, "x", free=("mu",), between=(0.0, 2.0))
     np.testing.assert_allclose(free["mu"], free["x"], atol=1e-14)
 
 
@@ -165,20 +165,20 @@ def test_isolated_motion_cannot_vary():
 def test_wrong_questions_are_refused(options, reported):
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0}, start={X: 1.0})
     with pytest.raises(dr.errors.ArgumentError, match=reported):
-        dr.continuation(e, **options)
+        dr.stability.continuation(e, **options)
 
 
 def test_steps_must_make_sense():
     with pytest.raises(dr.errors.ArgumentError, match=r"0 < least ≤ first ≤ most"):
-        dr.Steps(first=0.5, most=0.1)
+        dr.stability.Steps(first=0.5, most=0.1)
 
 
 def test_ends_with_a_reason():
     e = dr.first_order("root", {X: MU - sp.sqrt(X)}, parameters={MU: 1.0}, start={X: 1.0})
-    branch = dr.continuation(e, "mu", between=(-1.0, 2.0), bounds={"x": (-1.0, 3.0)})
+    branch = dr.stability.continuation(e, "mu", between=(-1.0, 2.0), bounds={"x": (-1.0, 3.0)})
     assert branch.ended == ("no further point was found with the smallest step, 1e-07", "x reached 3")
     assert branch["x"][-1] == pytest.approx(3.0, abs=1e-12)
-    short = dr.continuation(e, "mu", steps=dr.Steps(count=5))
+    short = dr.stability.continuation(e, "mu", steps=dr.stability.Steps(count=5))
     assert short.ended[1] == "the maximum of 5 steps was reached" and len(short) == 11
 
 
@@ -198,7 +198,9 @@ def test_singular_linkage_is_named():
         parameters={torque: 0.0},
         start={crank: 0.05, coupler: 0.0, rocker: 0.05},
     )
-    branch = dr.continuation(linkage, "crank", free=("torque",), between=(-0.5, 0.06), steps=dr.Steps(count=60))
+    branch = dr.stability.continuation(
+        linkage, "crank", free=("torque",), between=(-0.5, 0.06), steps=dr.stability.Steps(count=60)
+    )
     np.testing.assert_allclose(branch["torque"], 9.81 * np.cos(branch["crank"]), rtol=1e-9)  # both bars on one motor
     assert "singular configuration: the constraint 'closed_x' hardly depends on the coordinates" in branch.ended[0]
 
@@ -215,6 +217,6 @@ def test_tables_and_texts(lowest):
 
 def test_progress_is_reported(hoop):
     counts: list[int] = []
-    branch = dr.continuation(hoop, "omega", between=(1.9, 2.1), progress=counts.append)
+    branch = dr.stability.continuation(hoop, "omega", between=(1.9, 2.1), progress=counts.append)
     assert counts[0] == 2  # points of this direction so far
     assert len(counts) == len(branch) - 3  # not told: the start and the two ends of the range

@@ -22,7 +22,7 @@ def bike():
 
 @pytest.fixture(scope="module")
 def families(bike):
-    return dr.hands_free_turns(bike, speed=(0.0, 12.0))
+    return dr.bicycle.hands_free_turns(bike, speed=(0.0, 12.0))
 
 
 def test_straight_running_has_the_published_speeds(families):
@@ -88,7 +88,7 @@ def test_a_hands_free_turn_is_ridden(bike, families):
     branch = families["turning, bar reversed"]
     i = int(np.flatnonzero(branch.stable & (branch["lean"] > 0.1))[5])
     start = dict(zip((q.name for q in bike.states), branch.motions[i].x.tolist(), strict=True))
-    run = dr.simulate(bike, 2.0, start=start, method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(bike, 2.0, start=start, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
     np.testing.assert_allclose(run["lean"], branch["lean"][i], atol=1e-6)
     np.testing.assert_allclose(run["speed"], branch["speed"][i], atol=1e-6)
 
@@ -111,13 +111,13 @@ def test_every_branch_has_one_neutral_direction(families):
 def test_leaning_against_a_push(bike):
     """A side push makes the heading matter, which otherwise runs on: straight running is left, F h = Σ m g z tan(lean)."""
     pushed = {"fix": {"speed": 5.0, "heading": 0.0}, "free": ("steer_torque", "pedal_torque"), "start": {"speed": 5.0}}
-    branch = dr.continuation(bike, "push", between=(-50.0, 50.0), **pushed)
+    branch = dr.stability.continuation(bike, "push", between=(-50.0, 50.0), **pushed)
     moment = 9.81 * (85 * 0.9 + 4 * 0.7 + 3 * 0.35 + 2 * 0.3)
     np.testing.assert_allclose(np.tan(branch["lean"]) * moment, branch["push"] * 0.9, atol=1e-9)
     np.testing.assert_allclose(branch["yaw_rate"], 0.0, atol=1e-12)
     assert "frame_heading" not in branch.motions[0].ignorable
     with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary independently .*push.*fix 1 more"):
-        dr.continuation(bike, "push", between=(-50.0, 50.0), **{**pushed, "fix": {"speed": 5.0}})
+        dr.stability.continuation(bike, "push", between=(-50.0, 50.0), **{**pushed, "fix": {"speed": 5.0}})
 
 
 def test_a_turn_that_lies_flat_is_singular(bike):
@@ -129,7 +129,7 @@ def test_a_turn_that_lies_flat_is_singular(bike):
 
 def test_hands_free_turns_need_a_two_wheeler():
     with pytest.raises(dr.errors.ModelError, match=r"rolling_disk has no state or output 'steer'"):
-        dr.hands_free_turns(dr.gallery.rolling_disk())
+        dr.bicycle.hands_free_turns(dr.gallery.rolling_disk())
 
 
 # ---------------------------------------------------------------- atlas
@@ -137,7 +137,7 @@ def test_hands_free_turns_need_a_two_wheeler():
 
 @pytest.fixture(scope="module")
 def atlas(bike):
-    return dr.turning_atlas(bike, lean=np.linspace(0.0, 0.6, 31), speed=np.linspace(1.0, 9.0, 17))
+    return dr.bicycle.turning_atlas(bike, lean=np.linspace(0.0, 0.6, 31), speed=np.linspace(1.0, 9.0, 17))
 
 
 def test_atlas_agrees_with_single_turns(bike, atlas):
@@ -173,7 +173,7 @@ def test_balance_of_forces_in_every_turn(atlas):
 
 def test_atlas_ends_where_the_turn_ends(bike, atlas):
     """At 2 m/s lean has a fold: no turn leans more."""
-    held = dr.continuation(
+    held = dr.stability.continuation(
         bike,
         "lean",
         fix={"speed": 2.0},
@@ -181,7 +181,7 @@ def test_atlas_ends_where_the_turn_ends(bike, atlas):
         start={"lean": 0.0},
         between=(0.0, 0.8),
         bounds={"steer_torque": (-1.0, 35.0)},
-        steps=dr.Steps(most=1.0),
+        steps=dr.stability.Steps(most=1.0),
     )
     most = held.points("fold")[0].value
     column = atlas.exists[:, int(np.argmin(np.abs(atlas.second - 2.0)))]
@@ -237,4 +237,4 @@ def test_atlas_as_data_and_text(atlas):
 )
 def test_wrong_atlases_are_refused(bike, options, reported):
     with pytest.raises(dr.errors.ArgumentError, match=reported):
-        dr.turning_atlas(bike, **options)
+        dr.bicycle.turning_atlas(bike, **options)

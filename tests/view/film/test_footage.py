@@ -198,7 +198,7 @@ def test_refusals_name_the_thing(run, tmp_path):
 
 def test_a_ghost_may_be_another_model(run):
     disk = dr.simulate(dr.gallery.rolling_disk(), 1.0)
-    made = dr.animate(run, ghosts=[disk], show=False)
+    made = dr.view.animate(run, ghosts=[disk], show=False)
     data = film_data(made.takes)
     assert [cast["bodies"][-2] for cast in data["casts"]] == ["front_wheel", "disk"]
     assert repr(made) == "<Animation of bicycle: 0 s to 2 s, 1 ghosts>"

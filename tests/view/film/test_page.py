@@ -202,7 +202,7 @@ def renamed(take):
 
 
 def test_names_are_texts(browser, run, tmp_path):
-    made = dr.animate(run, charts=["lean"], ghosts={EVIL: run}, title=EVIL, show=False)
+    made = dr.view.animate(run, charts=["lean"], ghosts={EVIL: run}, title=EVIL, show=False)
     path = tmp_path / "evil.html"
     path.write_text(page([renamed(made.takes[0]), *made.takes[1:]], EVIL), encoding="utf-8")
     with opened(browser, path) as found:
@@ -216,7 +216,7 @@ def test_names_are_texts(browser, run, tmp_path):
 
 def test_in_a_notebook_it_is_shut_into_a_frame(browser, run, tmp_path):
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><body>{dr.animate(run, show=False)._repr_html_()}</body>", encoding="utf-8")
+    path.write_text(f"<!doctype html><body>{dr.view.animate(run, show=False)._repr_html_()}</body>", encoding="utf-8")
     with opened(browser, path) as found:
         frame = found.page.frame_locator("iframe")
         frame.locator("html[data-time]").wait_for(state="attached")

@@ -38,7 +38,7 @@ def page(bike, tmp_path_factory):
     return path
 
 
-def text_of(found: dr.Report, title: str) -> str:
+def text_of(found: dr.view.Report, title: str) -> str:
     (chapter,) = (c for c in (*found.chapters, *found.appendices) if c.title == title)
     return re.sub(r"<[^>]+>", " ", "\n".join(chapter.lines))
 

@@ -23,7 +23,9 @@ from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel
-from draisine.simulation.sampled_control import Sampled, State
+from draisine.simulation.sampled_control import EveryStage as EveryStage
+from draisine.simulation.sampled_control import Sampled as Sampled
+from draisine.simulation.sampled_control import State
 
 Array = NDArray[np.float64]
 Limits = Mapping[str, float | tuple[float, float]]

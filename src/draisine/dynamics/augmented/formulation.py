@@ -13,10 +13,10 @@ import casadi as ca
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.formulation import BaseFormulation, Outputs
+from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import UNIT
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Augmented
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.expr.expression import Expr, parse
 from draisine.program.equations import Equations, Event, Quantity

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.rows import reaction_unit
-from draisine.dynamics.options import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver

@@ -39,7 +39,7 @@ from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.expr.safe_functions import length
-from draisine.model.contact_laws import Rolling, TangentialLaw
+from draisine.model.contact import Rolling, TangentialLaw
 from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Wheel
 
 

@@ -15,7 +15,7 @@ import casadi as ca
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
-from draisine.model.contact_laws import Rolling, TangentialLaw
+from draisine.model.contact import Rolling, TangentialLaw
 from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")

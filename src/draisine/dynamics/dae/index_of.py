@@ -39,7 +39,7 @@ from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import Offsets, offsets
 from draisine.dynamics.dae.structure import Structure, structure
 from draisine.dynamics.derive import derive
-from draisine.dynamics.options import Augmented
+from draisine.dynamics.formulations import Augmented
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System

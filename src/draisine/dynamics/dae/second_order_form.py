@@ -10,9 +10,9 @@ import numpy as np
 from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.constraints.redundancy import project_samples, select_rows
+from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Augmented
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model

@@ -20,11 +20,11 @@ import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
-from draisine.dynamics.options import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
-from draisine.model.contact_laws import Rolling
+from draisine.model.contact import Rolling
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, Quantity

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from draisine.dynamics.constraints.rows import ResidualBlock
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.derive import choose_formulation, derive, why_not_recursive
+from draisine.dynamics.formulations import Recursive, Reduced
 from draisine.dynamics.lagrangian.contacts import plane
 from draisine.dynamics.lagrangian.energies import Energies
 from draisine.dynamics.lagrangian.euler_angles import CLEAR, CoordinateSingularity, EulerAngleStates, coordinate_singularities
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Recursive, Reduced
 from draisine.dynamics.verify.agreement import AvoidedSingularity
 from draisine.dynamics.verify.sample_states import SampleState, TypicalScales
 from draisine.errors import ModelError

@@ -76,7 +76,7 @@ def at_rest(r: float, angle: float, cable: float = 5.0) -> dict[str, float]:
 @entry(level="First steps", film="ordered")
 def swinging_atwood_loops(until: float = 20.0) -> Study:
     """A swinging weight carries one three times as heavy: a second integral, integrable and chaotic motion, a teardrop orbit."""
-    model, method = swinging_atwood(), dr.DOP853(rtol=1e-12, atol=1e-13)
+    model, method = swinging_atwood(), dr.methods.DOP853(rtol=1e-12, atol=1e-13)
     ordered = dr.simulate(model, until, start=at_rest(1.0, np.pi / 2), method=method, samples=3001)
     other = {"m_heavy": 2.6}
     wild = dr.simulate(model, until, start=at_rest(1.0, np.pi / 2), parameters=other, method=method, samples=3001)

@@ -71,7 +71,7 @@ def bicycle_controlled_turn(until: float = 6.0) -> Study:
         until,
         start={"speed": 6.0},
         inputs={"steer_torque": law.steer_torque(), "pedal_torque": law.pedal_torque()},
-        method=dr.DOP853(rtol=1e-10, atol=1e-12),
+        method=dr.methods.DOP853(rtol=1e-10, atol=1e-12),
     )
     early = run.time < 0.8
     upright = math.pi + run.parameters["steer_axis_tilt"]

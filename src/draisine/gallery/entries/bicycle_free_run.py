@@ -23,7 +23,7 @@ from draisine.view.plots.trajectories import channel_figure, contact_angle_figur
 def bicycle_free_run(until: float = 5.0) -> Study:
     """A riderless bicycle at 4.6 m/s recovers from an initial roll rate (source: Mauny et al. 2017)."""
     bike = dr.gallery.bicycle()
-    run = dr.simulate(bike, until, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.DOP853(rtol=1e-10, atol=1e-12))
+    run = dr.simulate(bike, until, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
 
     assert run.status.complete, run.status
     assert run.energy_drift is not None and run.energy_drift < 1e-9

@@ -32,10 +32,10 @@ MEASURED = {
     "steer_gyro": ("steer_rate", NOISE["steer_gyro"]),
     "speedometer": ("speed", NOISE["speedometer"]),
 }
-TORQUE = dr.CubicInput("torque", NOISE["torque"])  # linear interpolation would lose a thousandth of the fastest sine
-AS_IT_IS = dr.CubicInput("torque")  # a single run takes the record for the true torque
+TORQUE = dr.estimation.CubicInput("torque", NOISE["torque"])  # linear interpolation would lose a thousandth of the fastest sine
+AS_IT_IS = dr.estimation.CubicInput("torque")  # a single run takes the record for the true torque
 SHAKE = "2*sin(2*t) + 2*sin(5*t + 1) + 2*sin(9*t)"
-WINDOWS = dr.MultipleShooting(window=0.2)
+WINDOWS = dr.optimal.MultipleShooting(window=0.2)
 
 
 def ride(until: float = 10.0) -> dr.Trajectory:
@@ -54,7 +54,7 @@ def recorded(run: dr.Trajectory, seed: int = 3) -> dict[str, Any]:
     return {"time": run.time, **made}
 
 
-def identify(data: Any, unknown: Any = None, method: Any = WINDOWS, model: Any = None, torque: Any = TORQUE) -> dr.Fit:
+def identify(data: Any, unknown: Any = None, method: Any = WINDOWS, model: Any = None, torque: Any = TORQUE) -> dr.estimation.Fit:
     """The parameters estimated from the measurements and the recorded torque."""
     return dr.estimate(
         model if model is not None else bicycle(),
@@ -72,7 +72,7 @@ def identifiable_parameters(data: Any) -> Any:
     """Identifiability of the bicycle's 25 parameters from such data, gravity being known."""
     bike = bicycle()
     names = [p.name for p in dr.derive(bike).parameters if p.name != "gravity"]
-    return dr.identifiability(
+    return dr.estimation.identifiability(
         bike,
         data,
         names,
@@ -89,7 +89,7 @@ def bicycle_identified(until: float = 10.0, report: bool = True) -> Study:
     run = ride(until)
     data = recorded(run)
     try:
-        identify(data, method=dr.SingleShooting(), torque=AS_IT_IS)
+        identify(data, method=dr.estimation.SingleShooting(), torque=AS_IT_IS)
         refused = ""
     except dr.errors.SolverError as problem:
         refused = str(problem)

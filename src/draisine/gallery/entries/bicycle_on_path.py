@@ -42,9 +42,9 @@ STATE = ("frame_x", "frame_y", "heading", "lean", "steer", "frame_wx", "steer_ra
 def bicycle_changes_lane(until: float = 10.0) -> Study:
     """A bicycle follows a given curve: the torques that keep it there, and the resulting lean."""
     bike = bicycle()
-    posed = dr.on_path(bike, PATH, CONTROLS, until=until)
-    run = dr.follow(bike, PATH, CONTROLS, until)
-    forward = dr.follow(bike, PATH, CONTROLS, 2.0, start={"lean": 1e-3}, solution=dr.Forward())
+    posed = dr.control.on_path(bike, PATH, CONTROLS, until=until)
+    run = dr.control.follow(bike, PATH, CONTROLS, until)
+    forward = dr.control.follow(bike, PATH, CONTROLS, 2.0, start={"lean": 1e-3}, solution=dr.control.Forward())
     ridden = _ridden(bike, run)
     growth = math.log(forward["lean"][150] / forward["lean"][100]) / 0.5
     off = float(np.max(np.hypot(*(ridden[n] - run[n] for n in ("rear_wheel_contact_x", "rear_wheel_contact_y")))))
@@ -89,7 +89,7 @@ def _ridden(bike: Any, run: dr.Trajectory) -> dr.Trajectory:
         return dict(zip(CONTROLS, torques(t).tolist(), strict=True))
 
     begin = {name: float(run[name][0]) for name in STATE}
-    return dr.simulate(bike, float(run.time[-1]), start=begin, control=dr.EveryStage(command), samples=run.time)
+    return dr.simulate(bike, float(run.time[-1]), start=begin, control=dr.control.EveryStage(command), samples=run.time)
 
 
 def _falling(run: dr.Trajectory, forward: dr.Trajectory) -> Any:

@@ -51,7 +51,7 @@ def tree_flails(bodies: int = 63, until: float = 2.0) -> Study:
     model = big_tree(bodies)
     equations = dr.derive(model)
     bent = {f"hinge{k}": 0.3 * float(np.sin(1.7 * k)) for k in range(bodies)}
-    run = dr.simulate(model, until, start=bent, method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    run = dr.simulate(model, until, start=bent, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     assert run.status.complete, run.status
     drift, left = run.energy_drift, inverse_dynamics_residual_with_springs(equations)
     assert drift is not None and drift < 1e-7, drift

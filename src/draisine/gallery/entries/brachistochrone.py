@@ -47,14 +47,14 @@ def cycloid(across: float = ACROSS, down: float = DOWN) -> tuple[float, float]:
 
 
 @cache
-def quickest() -> dr.Solution:
+def quickest() -> dr.optimal.Solution:
     """Radau collocation of order 7 on twenty intervals, from a wire at 40° and one second as initial guess."""
     stated = dr.maneuver(bead_on_wire()).start(x=0, drop=0, speed=0).finish(x=ACROSS, drop=DOWN)
     stated = stated.bounds(slope=(-1.5, 1.6)).duration(0.1, 5).minimize("time")
-    return stated.solve(dr.Collocation("radau", 4, 20), guess=dr.Straight(duration=1.0, inputs={"slope": 0.7}))
+    return stated.solve(dr.optimal.Collocation("radau", 4, 20), guess=dr.guess.LinearGuess(duration=1.0, inputs={"slope": 0.7}))
 
 
-def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
+def hamiltonian(found: dr.optimal.Solution) -> NDArray[np.float64]:
     """The Hamiltonian at the nodes."""
     only = found.only
     x, drop, speed = (only.costate(name) for name in ("x", "drop", "speed"))
@@ -88,7 +88,7 @@ def brachistochrone() -> Study:
     return Study("Brachistochrone", {"brachistochrone": run}, figures, findings)
 
 
-def _wires(found: dr.Solution, radius: float, angle: float, straight: float) -> Any:
+def _wires(found: dr.optimal.Solution, radius: float, angle: float, straight: float) -> Any:
     with single_panel("x [m]", "height [m]", width=0.8 * PAGE, height=0.62 * PAGE, equal=True) as (drawing, axes):
         a = np.linspace(0, angle, 200)
         axes.plot(radius * (a - np.sin(a)), -radius * (1 - np.cos(a)), color=FAINT, lw=4, alpha=0.5, label="cycloid")

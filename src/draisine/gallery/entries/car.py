@@ -110,7 +110,7 @@ def path_by_hand(times: Reals, speed: float, wheelbase: float, track: float) -> 
 def car_weaves(until: float = 10.0) -> Study:
     """A car on four rolling wheels drives a slalom at constant speed: no slip, and the path of its steering geometry."""
     model = car_slalom()
-    run = dr.simulate(model, until, method=dr.DOP853(rtol=1e-11, atol=1e-12))
+    run = dr.simulate(model, until, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12))
     p = run.parameters
     heading, x, y = path_by_hand(run.time, p["cruise_speed"], p["wheelbase"], p["track"])
     away = float(np.max(np.hypot(run["body_x"] - x, run["body_y"] - y)))

@@ -88,7 +88,7 @@ def swing_up(gain: float = 0.5, speed: float = 3.0) -> str:
 @entry(level="First steps", film="cart_pole_graph")
 def cart_pole_swing_up(until: float = 15.0) -> Study:
     """A cart swings up its pole and balances it by one compiled feedback law."""
-    equations, method = cart_pole(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    equations, method = cart_pole(), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     hanging, law = {"pole": math.pi - 0.05}, {"push": swing_up()}
     run = dr.simulate(equations, until, start=hanging, inputs=law, method=method)
     again = dr.simulate(cart_pole_graph(), until, start=hanging, inputs=law, method=method)

@@ -335,7 +335,10 @@ def pulse(t: float, _: Any) -> dict[str, float]:
 def delebecque_pulse(until: float = 12.0) -> Study:
     """A torque pulse on the bar at 8 m/s: the riderless bicycle recovers; slower it weaves or falls (Delebecque & Nikoukhah)."""
     bike, fallen = delebecque_bicycle(), dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", description="lean passed 80°")
-    options: dict[str, Any] = {"control": dr.Sampled(pulse, rate=10.0), "method": dr.DOP853(rtol=1e-10, atol=1e-12)}
+    options: dict[str, Any] = {
+        "control": dr.control.Sampled(pulse, rate=10.0),
+        "method": dr.methods.DOP853(rtol=1e-10, atol=1e-12),
+    }
     runs = {speed: dr.simulate(bike, until, start={"speed": speed}, events=[fallen], **options) for speed in (8.0, 5.5, 5.0)}
     run = runs[8.0]
     again = dr.simulate(delebecque_graph(), until, start={"speed": 8.0}, **options)

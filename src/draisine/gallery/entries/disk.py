@@ -63,7 +63,7 @@ def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: flo
 @entry(level="First steps", film="disk_slow", charts=("lean",))
 def rolling_disk_paths(until: float = 20.0) -> Study:
     """A disc in a steady turn, one disturbed while rolling fast, and one too slow to stay upright."""
-    disk, method = rolling_disk(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    disk, method = rolling_disk(), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     critical = math.sqrt(9.81 * 0.3 / 3)
     lean, turn_rate, knock = math.radians(20), -2.0, 0.2
     circling = {"lean": lean, "heading_rate": turn_rate, "lean_rate": 0.0, "spin": steady_spin(lean, turn_rate)}

@@ -41,7 +41,7 @@ def least_time(x: float, v: float) -> float:
 
 
 @cache
-def parked(x: float, v: float) -> dr.Solution:
+def parked(x: float, v: float) -> dr.optimal.Solution:
     """Two phases, each with a constant force between the bounds; forces and durations are found.
 
     The initial guess is simulated: nine tenths of the force for two seconds one way, then the other way.
@@ -52,14 +52,14 @@ def parked(x: float, v: float) -> dr.Solution:
     second = dr.simulate(model, 2.0, start={"x": first["x"][-1], "v": first["v"][-1]}, inputs={"force": -push})
     trolley = dr.maneuver(model).bounds(force=(-1, 1)).duration(0.3, 5).minimize("time")
     stated = trolley.start(x=x, v=v).then(trolley.finish(x=0, v=0))
-    return stated.solve(dr.Collocation(intervals=1, constant_controls=True), guess=[first, second])
+    return stated.solve(dr.optimal.Collocation(intervals=1, constant_controls=True), guess=[first, second])
 
 
 @cache
-def parked_plainly() -> dr.Solution:
+def parked_plainly() -> dr.optimal.Solution:
     """One phase from −1 m: the switch is in the middle, on a mesh point."""
     trolley = dr.maneuver(double_integrator()).bounds(force=(-1, 1)).minimize("time")
-    return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.Collocation(intervals=10))
+    return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.optimal.Collocation(intervals=10))
 
 
 @entry(level="First steps")
@@ -89,7 +89,7 @@ def trolley_parks() -> Study:
     return Study("A trolley parks in the least time", runs, {"phase_plane": _plane(found)}, findings)
 
 
-def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
+def _plane(found: dict[tuple[float, float], dr.optimal.Solution]) -> Any:
     with single_panel("x [m]", "v [m/s]", width=0.8 * PAGE, height=0.6 * PAGE) as (drawing, axes):
         v = np.linspace(-1.8, 1.8, 301)
         axes.plot(-v * np.abs(v) / 2, v, color=FAINT, ls="--", lw=1.0, label="x = −v |v| / 2, where the force switches")

@@ -68,7 +68,7 @@ def double_pendulum_graph() -> Model:
 
 
 START = {"upper": 2.2, "lower": 2.6}
-EXACT = dr.DOP853(rtol=1e-13, atol=1e-15)
+EXACT = dr.methods.DOP853(rtol=1e-13, atol=1e-15)
 
 
 @entry(level="First steps", film="double_pendulum_graph")

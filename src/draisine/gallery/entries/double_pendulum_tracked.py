@@ -35,7 +35,7 @@ def filmed(until: float = 3.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, 
     return run, {"time": run.time, **columns}
 
 
-def identify(data: Any) -> dr.Fit:
+def identify(data: Any) -> dr.estimation.Fit:
     """Rods and lower mass, the upper mass known, and the start."""
     return dr.estimate(
         double_pendulum(),
@@ -51,7 +51,7 @@ def double_pendulum_tracked(until: float = 3.0) -> Study:
     """Rods and mass ratio of a double pendulum from marker positions."""
     run, data = filmed(until)
     start = {**BEGIN, "upper_rate": 0.0, "lower_rate": 0.0}
-    masses = dr.identifiability(double_pendulum(), data, ["m_upper", "m_lower"], MEASURED, start=start)
+    masses = dr.estimation.identifiability(double_pendulum(), data, ["m_upper", "m_lower"], MEASURED, start=start)
     (unidentifiable,) = masses.unidentifiable
     assert abs(unidentifiable.shares["m_upper"] - unidentifiable.shares["m_lower"]) < 1e-6  # both by the same share
     fit = identify(data)

@@ -66,7 +66,7 @@ def _exact() -> Any:
             parameters={"theta": THETA},
             inputs={"u": f"{a!r} + {(b - a) / 2!r}*t"},
             samples=np.clip(times, 0.0, 2.0),
-            method=dr.DOP853(rtol=1e-13, atol=1e-15),
+            method=dr.methods.DOP853(rtol=1e-13, atol=1e-15),
         )
         flow.append(run["q"][0 if begin == 0.0 else 1 :])
         level = float(run["h"][-1])
@@ -79,7 +79,7 @@ def experiment(noise: float, seed: int = 0) -> dict[str, Any]:
     return {"time": TIMES, "outflow": _exact() + noise * random.normal(size=len(TIMES)), "inflow": inflow(TIMES)}
 
 
-def identify(data: Any, noise: float | None = None) -> dr.Fit:
+def identify(data: Any, noise: float | None = None) -> dr.estimation.Fit:
     """θ from the flow out of the tank."""
     measured = {"outflow": "q" if noise is None else ("q", noise)}
     return dr.estimate(draining_tank_once(), data, {"theta": (0.05, 1.0)}, measured, start={"h": 1.0}, inputs={"u": "inflow"})

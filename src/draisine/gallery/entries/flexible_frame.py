@@ -24,7 +24,7 @@ import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact_laws import LinearTire
+from draisine.model.contact import LinearTire
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
 from draisine.model.model import Model
 from draisine.view.plots.canvas import panels
@@ -129,7 +129,9 @@ def shaken(equations: dr.Equations, speed: float = 8.0) -> tuple[dr.Trajectory, 
     """A motion from a small initial twist: the run, the wobble's eigenvalue, and the eigenvalue measured in the motion."""
     straight = dr.steady(equations, {"speed": speed, "lean": 0.0, "steer": 0.0})
     start = {name: straight[name] for name in ("speed", "lean", "steer", "rear_wheel_spin", "front_wheel_spin")}
-    run = dr.simulate(equations, 3.0, start={**start, "head_twist": 1e-5}, method=dr.DOP853(rtol=1e-11, atol=1e-14), samples=3001)
+    run = dr.simulate(
+        equations, 3.0, start={**start, "head_twist": 1e-5}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-14), samples=3001
+    )
     found = straight.linearize(REPORTED).essential().eigenvalues
     eigenvalue = complex(max(found[(found.imag > WOBBLE[0]) & (found.imag < WOBBLE[1])], key=lambda z: z.real))
     late = run.time >= 1.0

@@ -149,7 +149,7 @@ class ClosedForm:
 @entry(level="First steps", film="free")
 def four_bar_turns(until: float = 3.0) -> Study:
     """A four-bar linkage, free and driven by a motor: uneven running, dead centers, and the torque for constant speed."""
-    method = dr.DOP853(rtol=1e-11, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     free = dr.simulate(four_bar(), until, start={"crank_angle": 0.0, "crank_angle_rate": 15.0}, method=method)
     driven = dr.simulate(four_bar_driven(), 2 * math.pi / 10, method=method, samples=721)
     exact = ClosedForm.of(free.parameters)

@@ -31,7 +31,7 @@ def friction_pendulum() -> dr.Equations:
     """A point on a rod with friction in the air; the tension over mass and length is an unknown."""
     x, z, v, w, tension = sp.symbols("x z v w tension")
     length, friction, gravity = sp.symbols("length friction gravity")
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "friction_pendulum",
         {x: v, z: w, v: -tension * x - friction * v, w: -tension * z - gravity - friction * w},
         constraints={"rod": (x**2 + z**2 - length**2) / 2},
@@ -44,14 +44,14 @@ def friction_pendulum() -> dr.Equations:
 def filmed(until: float = 6.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, Any]]:
     """The run, and the marker positions measured by a camera."""
     samples = round(20 * until) + 1
-    fine = dr.Radau(rtol=1e-10, atol=1e-12)
+    fine = dr.methods.Radau(rtol=1e-10, atol=1e-12)
     run = dr.simulate(friction_pendulum(), until, start={"x": 1.0, "v": 0.0}, samples=samples, method=fine)
     random = np.random.default_rng(seed)
     seen = {column: run[name] + NOISE * random.normal(size=samples) for column, (name, _) in MEASURED.items()}
     return run, {"time": run.time, **seen}
 
 
-def identify(data: Any, method: Any = None) -> dr.Fit:
+def identify(data: Any, method: Any = None) -> dr.estimation.Fit:
     """Length and friction; the initial state is estimated too."""
     unknown = list(TRUTH) if method is not None else [*TRUTH, "start.x", "start.v"]
     start = {"x": float(data["marker_x"][0]), "v": 0.0}
@@ -64,8 +64,8 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
     run, data = filmed(until)
     one = identify(data)
     others = {
-        "windows": identify(data, dr.MultipleShooting(window=1.0)),
-        "collocation": identify(data, dr.Collocation("radau", 5, 60)),
+        "windows": identify(data, dr.optimal.MultipleShooting(window=1.0)),
+        "collocation": identify(data, dr.optimal.Collocation("radau", 5, 60)),
     }
     findings = [str(one)]
     for kind, fit in others.items():
@@ -98,7 +98,7 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
     return Study("Friction of a pendulum with its tension", {"friction_pendulum": run}, figures, tuple(findings))
 
 
-def _picture(run: dr.Trajectory, data: Any, reported: dr.FilterResult, fits: dict[str, dr.Fit]) -> Any:
+def _picture(run: dr.Trajectory, data: Any, reported: dr.estimation.FilterResult, fits: dict[str, dr.estimation.Fit]) -> Any:
     """The marker, the tension, and the estimates of each method."""
     with style():
         drawing = new_figure(PAGE, 1.05 * PAGE)

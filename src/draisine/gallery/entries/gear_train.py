@@ -82,7 +82,7 @@ def by_hand(p: Mapping[str, float], torque: float) -> dict[str, float]:
 def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
     """A planetary gear with two redundant planets winds up a load."""
     model = planetary_gear()
-    run = dr.simulate(model, until, inputs={"motor_torque": torque}, method=dr.DOP853(rtol=1e-11, atol=1e-12))
+    run = dr.simulate(model, until, inputs={"motor_torque": torque}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12))
     hand = by_hand(run.parameters, torque)
     turned = 0.5 * hand["acceleration"] * run.time**2
     shares = np.array([run[f"{planet}_on_sun_multiplier"] for planet in PLANETS])

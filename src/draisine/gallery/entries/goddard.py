@@ -49,23 +49,24 @@ def goddard_rocket() -> dr.Equations:
 
 
 @cache
-def plain_ascent() -> dr.Solution:
+def plain_ascent() -> dr.optimal.Solution:
     """One phase with bounded thrust and no knowledge of its structure."""
     stated = dr.maneuver(goddard_rocket()).start(height=1, speed=0, mass=1).finish(mass=BURNT_OUT)
     stated = stated.bounds(thrust=(0, MOST), speed=(0, None), mass=(BURNT_OUT, 1)).duration(0.05, 1).minimize(final="-height")
     return stated.solve(
-        dr.Collocation(intervals=100, constant_controls=True), guess=dr.Straight(duration=0.2, inputs={"thrust": 1.75})
+        dr.optimal.Collocation(intervals=100, constant_controls=True),
+        guess=dr.guess.LinearGuess(duration=0.2, inputs={"thrust": 1.75}),
     )
 
 
 @cache
-def ascent() -> dr.Solution:
+def ascent() -> dr.optimal.Solution:
     """Full thrust until the singular arc, along the arc until the fuel is used up, then coasting to the top."""
     rocket = dr.maneuver(goddard_rocket())
     full = rocket.start(height=1, speed=0, mass=1).inputs(thrust=MOST).finish("balance = 0").duration(0.005, 0.1)
     arc = rocket.controls("thrust").along(arc="thrust = singular_thrust").finish(mass=BURNT_OUT).duration(0.005, 0.2)
     coast = rocket.inputs(thrust=0).finish(speed=0).duration(0.02, 0.5).minimize(final="-height")
-    return full.then(arc).then(coast).solve(dr.Collocation("gauss", 4, 8), guess=_simulated((0.022, 0.05, 0.12)))
+    return full.then(arc).then(coast).solve(dr.optimal.Collocation("gauss", 4, 8), guess=_simulated((0.022, 0.05, 0.12)))
 
 
 def _simulated(durations: tuple[float, float, float]) -> list[dr.Trajectory]:
@@ -78,7 +79,7 @@ def _simulated(durations: tuple[float, float, float]) -> list[dr.Trajectory]:
     return runs
 
 
-def switching(found: dr.Solution) -> NDArray[np.float64]:
+def switching(found: dr.optimal.Solution) -> NDArray[np.float64]:
     """Φ = λᵥ/m − λₘ/c at the nodes of one phase."""
     only = found.only
     mass = only.states_at(only.costate_times)[:, only.phase.kept.index("mass")]

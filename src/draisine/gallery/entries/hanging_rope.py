@@ -115,7 +115,7 @@ def accelerations_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float
 def difference_from_augmented(links: int, states: int = 3, seed: int = 0) -> float:
     """Relative difference of accelerations from those of the augmented system (`Augmented`), at admissible states."""
     model = hanging_rope(links)
-    tree, whole = (dr.derive(model, formulation=f) for f in (dr.Recursive(), dr.Augmented()))
+    tree, whole = (dr.derive(model, formulation=f) for f in (dr.formulations.Recursive(), dr.formulations.Augmented()))
     assert tree.project is not None
     rng, p, worst = np.random.default_rng(seed), tree.default_parameters, 0.0
     rest = len(tree.extra_states)
@@ -130,8 +130,8 @@ def difference_from_augmented(links: int, states: int = 3, seed: int = 0) -> flo
 
 def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
     """The lowest natural frequencies of a nearly straight rope, in units of √(H/μ)/span."""
-    equations = dr.derive(hanging_rope(links, length), formulation=dr.Recursive())
-    kernel = dr.compile(equations.explicit)
+    equations = dr.derive(hanging_rope(links, length), formulation=dr.formulations.Recursive())
+    kernel = dr.codegen.compile(equations.explicit)
     slopes, force = catenary(links, length)
     rest = np.concatenate([_relative(slopes), np.zeros(len(equations.states) - links)])
     step = 1e-6
@@ -151,7 +151,11 @@ def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
 def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
     """A rope with friction in its hinges, and the final distance of its slopes from the catenary."""
     calm = dr.simulate(
-        hanging_rope(links), until, parameters={"friction": 1e-3 * links}, method=dr.Radau(rtol=1e-7, atol=1e-9), samples=121
+        hanging_rope(links),
+        until,
+        parameters={"friction": 1e-3 * links},
+        method=dr.methods.Radau(rtol=1e-7, atol=1e-9),
+        samples=121,
     )
     slopes = -np.cumsum([calm[f"angle{k}"][-1] for k in range(1, links + 1)])
     return calm, float(np.abs(slopes - catenary(links, 1.5)[0]).max())
@@ -161,7 +165,7 @@ def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
 def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequence[int] = (8, 16, 32, 64)) -> Study:
     """A rope fixed at both ends swings, settles as a catenary of rods, and has a cable's frequencies when nearly straight."""
     model = hanging_rope(links)
-    swing = dr.simulate(model, until, method=dr.DOP853(rtol=1e-9, atol=1e-9))
+    swing = dr.simulate(model, until, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
     calm, off = settled(few)
     assert swing.status.complete and calm.status.complete, (swing.status, calm.status)
     energy = swing["total_energy"]

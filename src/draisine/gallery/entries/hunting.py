@@ -26,23 +26,23 @@ from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import panels
 from draisine.view.plots.style import PAGE, style
 
-METHOD = dr.DOP853(rtol=1e-9, atol=1e-11)
+METHOD = dr.methods.DOP853(rtol=1e-9, atol=1e-11)
 CONICITY = 0.08
 GAP = 0.0091  # m, to the flanges
 
 
-def free_hunting(model: dr.Equations) -> dr.Cycle:
+def free_hunting(model: dr.Equations) -> dr.stability.Cycle:
     """The cycle between the flanges, without suspension, at 20 m/s."""
     parameters = {"speed": 20.0, "conicity": 0.05, "suspension": 0.0}
     start = {**centerd(20.0, 0.05), "lateral": 0.008}
-    return dr.limit_cycle(model, start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
+    return dr.stability.limit_cycle(model, start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
-def suspended_hunting(model: dr.Equations, speed: float = 90.0) -> dr.Cycle:
+def suspended_hunting(model: dr.Equations, speed: float = 90.0) -> dr.stability.Cycle:
     """The cycle of the wheelset with suspension."""
     parameters = {"speed": speed, "conicity": CONICITY, "suspension": SPRINGS}
     start = {**centerd(speed, CONICITY), "lateral": 0.003}
-    return dr.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
+    return dr.stability.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
 @entry(level="Advanced")
@@ -55,8 +55,8 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     assert GAP < free.amplitude("lateral") < GAP + 0.0005
     assert min(free.trajectory[f"{side}_normal_force"].min() for side in ("left", "right")) > 0  # no wheel lifts
 
-    down = dr.follow_cycle(held, "speed", 70.0, first=0.05, largest=0.2)
-    up = dr.follow_cycle(held, "speed", fastest, first=0.1, largest=0.5)
+    down = dr.stability.follow_cycle(held, "speed", 70.0, first=0.05, largest=0.2)
+    up = dr.stability.follow_cycle(held, "speed", fastest, first=0.1, largest=0.5)
     speeds = np.concatenate([down.values[:0:-1], up.values])
     amplitudes = np.concatenate([down.amplitudes("lateral")[:0:-1], up.amplitudes("lateral")])
     stable = np.array([*down.stable[:0:-1], *up.stable], dtype=bool)
@@ -80,7 +80,7 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     return Study("Hunting as a limit cycle", {"free": free.trajectory, "held": held.trajectory}, figures, tuple(findings))
 
 
-def _loss(branch: dr.CycleBranch) -> float:
+def _loss(branch: dr.stability.CycleBranch) -> float:
     """Where the cycle loses its stability, on a straight line between two points; NaN if it does not."""
     largest = np.array([float(np.max(cycle.multipliers.real)) for cycle in branch.cycles])
     above = np.flatnonzero(largest > 1.0)
@@ -108,7 +108,7 @@ def _curve(speeds: NDArray[np.float64], amplitudes: NDArray[np.float64], stable:
     return drawing
 
 
-def _portraits(cycles: dict[str, dr.Cycle]) -> Any:
+def _portraits(cycles: dict[str, dr.stability.Cycle]) -> Any:
     with style():
         drawing, all_axes = panels(len(cycles), 0.7 * PAGE, 0.45 * PAGE * len(cycles))
         for axes, (name, cycle) in zip(all_axes, cycles.items(), strict=True):

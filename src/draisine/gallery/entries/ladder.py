@@ -157,7 +157,7 @@ def _check(cells: int) -> None:
 @entry(level="Intermediate")
 def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
     """A ladder of hinged links swings from a slant: its rungs stay level, and its motion agrees with that in angles."""
-    method = dr.DOP853(rtol=1e-11, atol=1e-11)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-11)
     run = dr.simulate(ladder(cells), until, method=method)
     other = dr.simulate(ladder_by_angles(cells), until, method=method)
     tilt = max(float(np.abs(run[f"rung{k}_angle"]).max()) for k in range(1, cells + 1))

@@ -34,7 +34,7 @@ WEIGHT = 923.0  # N, of rider and bicycle: scales the friction cones
 INTERVALS = 50
 
 
-def within_limits() -> dr.OptimalControlProblem:
+def within_limits() -> dr.optimal.OptimalControlProblem:
     """Bounds and path constraints common to both maneuvers."""
     stated = dr.maneuver(bicycle()).bounds(steer_torque=(-10, 10), pedal_torque=(-100, 150), lean=(-1, 1))
     stated = stated.bounds(frame_x=(-1, 30), frame_y=(-1, 30), speed=(3, 15))  # a wide road; always moving
@@ -46,21 +46,25 @@ def within_limits() -> dr.OptimalControlProblem:
 
 
 @cache
-def quarter_turn(intervals: int = INTERVALS) -> dr.Solution:
+def quarter_turn(intervals: int = INTERVALS) -> dr.optimal.Solution:
     """From 8 m/s straight ahead to upright and straight ahead again, a quarter of a turn to the left."""
     stated = within_limits().start(speed=8).finish(heading=math.pi / 2, lean=0, steer=0, rates=0)
-    return stated.solve(dr.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.Straight(duration=2.0))
+    return stated.solve(
+        dr.optimal.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.guess.LinearGuess(duration=2.0)
+    )
 
 
 @cache
-def next_lane(intervals: int = INTERVALS) -> dr.Solution:
+def next_lane(intervals: int = INTERVALS) -> dr.optimal.Solution:
     """From 6 m/s to the lane on the left, upright and straight ahead there."""
     stated = within_limits().start(speed=6).finish(frame_x=ALONG, frame_y=ASIDE)
     stated = stated.finish("steer_rate = 0", "frame_wx = 0", heading=0, lean=0, steer=0)
-    return stated.solve(dr.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.Straight(duration=2.5))
+    return stated.solve(
+        dr.optimal.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.guess.LinearGuess(duration=2.5)
+    )
 
 
-def active_shares(found: dr.Solution) -> dict[str, float]:
+def active_shares(found: dr.optimal.Solution) -> dict[str, float]:
     """Share of the time in which each path constraint is active."""
     return {a.name: a.share for a in found.optimality.active}
 
@@ -89,12 +93,12 @@ def lane_change() -> Study:
     assert active_shares(rides["lane"])["front_wheel_normal_force"] > 0.05  # the front wheel is about to lift
     figures: dict[str, Any] = {"limits": _limits(rides)}
     for name, found in rides.items():
-        figures[f"{name}_switching"] = dr.Solution.plot(found)
+        figures[f"{name}_switching"] = dr.optimal.Solution.plot(found)
         figures[f"{name}_path"] = track_figure(found.trajectory, ["rear_wheel_contact", "front_wheel_contact"], snapshots=0.4)
     return Study("At the rider's limit", {name: f.trajectory for name, f in rides.items()}, figures, tuple(findings))
 
 
-def _limits(rides: dict[str, dr.Solution]) -> Any:
+def _limits(rides: dict[str, dr.optimal.Solution]) -> Any:
     """Friction used by both wheels and the front wheel's load, with their limits."""
     with style():
         drawing, axes = panels(2 * len(rides), PAGE, 1.1 * PAGE)

@@ -79,7 +79,7 @@ def _tip(m: Model, links: int) -> None:
 
 def difference_from_angles(links: int, states: int = 5, seed: int = 0) -> float:
     """Accelerations of a chain of point masses against those of the same chain in absolute angles, relative."""
-    tree, plain = dr.derive(link_chain(links, rods=False), formulation=dr.Recursive()), n_pendulum_by_angles(links)
+    tree, plain = dr.derive(link_chain(links, rods=False), formulation=dr.formulations.Recursive()), n_pendulum_by_angles(links)
     rng = np.random.default_rng(seed)
     worst = 0.0
     for _ in range(states):
@@ -109,8 +109,8 @@ def inverse_dynamics_residual(equations: dr.Equations, states: int = 3, seed: in
 
 def hanging_frequencies(links: int, count: int = 3) -> Array:
     """The lowest frequencies of small oscillations about the vertical, in units of √(g / L)."""
-    equations = dr.derive(link_chain(links), formulation=dr.Recursive())
-    kernel = dr.compile(equations.explicit)
+    equations = dr.derive(link_chain(links), formulation=dr.formulations.Recursive())
+    kernel = dr.codegen.compile(equations.explicit)
     step = 1e-5
     points = np.zeros((2 * links, 2 * links))
     points[:links, :links], points[links:, :links] = step * np.eye(links), -step * np.eye(links)
@@ -123,7 +123,7 @@ def hanging_frequencies(links: int, count: int = 3) -> Array:
 @entry(level="Intermediate")
 def link_chain_falls(links: int = 32, until: float = 4.0, ropes: Sequence[int] = (8, 16, 32, 64)) -> Study:
     """A chain of rods falls from the horizontal; its accelerations by other derivations; a hanging chain tends to a rope."""
-    method = dr.DOP853(rtol=1e-10, atol=1e-10)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-10)
     run = dr.simulate(link_chain(links), until, start={"angle1": -np.pi / 2}, method=method)
     assert run.status.complete, run.status
     size = links * 9.81 * links / 2  # of the energy that a chain of unit links can lose

@@ -28,11 +28,11 @@ from draisine.view.plots.trajectories import channel_figure
 SPEED, ANGLE = 8.0, math.pi / 4
 STEER, PEDAL = 5.0, 30.0  # N·m
 PIECES, STARTS = 60, 6
-GUESS = dr.Straight(duration=1.5)
+GUESS = dr.guess.LinearGuess(duration=1.5)
 
 
 @cache
-def turn() -> dr.OptimalControlProblem:
+def turn() -> dr.optimal.OptimalControlProblem:
     """The optimal control problem."""
     return (
         dr.maneuver(bicycle())
@@ -45,24 +45,27 @@ def turn() -> dr.OptimalControlProblem:
 
 
 @cache
-def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.MultistartResult:
+def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.optimal.MultistartResult:
     """Local minima by collocation, from a linear guess and perturbations of it."""
-    from_here = dr.RandomGuesses(starts, first=GUESS, amplitude=0.3)
-    return dr.multistart(
-        turn(), from_here, method=dr.Collocation(intervals=pieces, constant_controls=True), solver=dr.Ipopt(iterations=300)
+    from_here = dr.optimal.RandomGuesses(starts, first=GUESS, amplitude=0.3)
+    return dr.optimal.multistart(
+        turn(),
+        from_here,
+        method=dr.optimal.Collocation(intervals=pieces, constant_controls=True),
+        solver=dr.optimal.Ipopt(iterations=300),
     )
 
 
 @cache
-def both_methods(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
+def both_methods(pieces: int = PIECES) -> tuple[dr.optimal.Solution, dr.optimal.Solution]:
     """By the adjoint method and by collocation, on the same grid and from the same start, with intervals twice as long."""
-    start = turn().solve(dr.Collocation(intervals=pieces // 2, constant_controls=True), guess=GUESS)
-    return turn().solve(dr.Adjoint(pieces=pieces), guess=start), turn().solve(
-        dr.Collocation(intervals=pieces, constant_controls=True), guess=start
+    start = turn().solve(dr.optimal.Collocation(intervals=pieces // 2, constant_controls=True), guess=GUESS)
+    return turn().solve(dr.optimal.Adjoint(pieces=pieces), guess=start), turn().solve(
+        dr.optimal.Collocation(intervals=pieces, constant_controls=True), guess=start
     )
 
 
-def fastest() -> dr.Solution:
+def fastest() -> dr.optimal.Solution:
     """The best local minimum found."""
     return searched().best
 

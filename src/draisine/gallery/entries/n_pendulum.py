@@ -143,7 +143,7 @@ def kept(masses: int, until: float = 60.0, tolerance: float = 1e-9, solver: Solv
     """Release a chain from the horizontal and check every step."""
     equations = n_pendulum(masses, solver)
     start = [s.default for s in equations.states]
-    run = integrate(prepare(equations), start, until, method=dr.DOP853(rtol=tolerance, atol=tolerance))
+    run = integrate(prepare(equations), start, until, method=dr.methods.DOP853(rtol=tolerance, atol=tolerance))
     assert run.status.complete, run.status
     gravity = equations.default_parameters[2]
     place, velocity = (part.reshape(-1, masses, 2) for part in np.hsplit(run.states, 2))
@@ -163,7 +163,7 @@ def n_pendulum_falls(until: float = 60.0, chains: Sequence[int] = (1, 2, 5, 20))
     """Chains of masses fall from the horizontal and pass the vertical; the same chains in angles agree until chaos separates
     them."""
     checks = [kept(masses, until) for masses in chains]
-    method = dr.DOP853(rtol=1e-12, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-12, atol=1e-12)
     seconds = min(until, 30.0)
     runs, apart = {}, {}
     for masses in chains:

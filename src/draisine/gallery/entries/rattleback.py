@@ -112,7 +112,7 @@ DRAG = 1e-4  # N·m·s: halves the spin in a dozen seconds
 @entry(level="Intermediate")
 def rattleback_reverses(until: float = 20.0) -> Study:
     """A rattleback reverses when spun to the left, and keeps its spin when spun to the right."""
-    stone, method = rattleback(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    stone, method = rattleback(), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     tilt = math.radians(0.5)
     runs = {
         f"rattleback_{way}{'_with_drag' if drag else ''}": dr.simulate(

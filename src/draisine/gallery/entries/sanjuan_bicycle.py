@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
+from draisine.dynamics.lagrangian.energies import derive_by_energies
 from draisine.expr.expression import Name, Number, cos, sin
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
@@ -133,10 +134,10 @@ def _coordinate(name: str, unit: str, at: float = 0.0, span: float = 1.2) -> Coo
 @entry(level="Intermediate", film="sanjuan_bicycle", charts=("lean", "steer"))
 def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
     """The bicycle of (42)–(47) disturbed at 5.5 m/s, by both derivations; and with the printed sign of its steer axis."""
-    bike, method = sanjuan_bicycle(), dr.DOP853(rtol=1e-10, atol=1e-12)
+    bike, method = sanjuan_bicycle(), dr.methods.DOP853(rtol=1e-10, atol=1e-12)
     knocked = {"speed": 5.5, "roll_rate": 0.5}
     run = dr.simulate(bike, until, start=knocked, method=method)
-    again = dr.simulate(dr.derive_by_energies(bike), until, start=knocked, method=method)
+    again = dr.simulate(derive_by_energies(bike), until, start=knocked, method=method)
     crossed = dr.simulate(bike, until, start=knocked, parameters={"alpha_1": -STEER_AXIS}, method=method)
     names = ("x", "y", "z", "tau_x", "tau_y", "tau_z", "beta", "phi_1", "phi_2", "lean", "speed")
     apart = max(float(np.max(np.abs(run[name] - again[name]))) for name in names)

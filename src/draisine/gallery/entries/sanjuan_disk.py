@@ -106,7 +106,7 @@ def compare_with_print() -> tuple[Entry, ...]:
     """Every entry of M, C and D that is nonzero as printed or as derived. Leans stay within ±90°."""
     from sympy import Abs, cos, sign
 
-    reported = dr.symbolic(sanjuan_disk()).simplified()
+    reported = dr.symbolic.symbolic_equations(sanjuan_disk()).simplified()
     symbols = (*reported.coordinates, *reported.velocities, *reported.parameters)
     known = {symbol.name: symbol for symbol in symbols}
     lean = cos(known["theta"])
@@ -187,7 +187,7 @@ def sanjuan_disk_matrices(until: float = 2.0) -> Study:
 
     fallen = dr.Event("fell_over", "abs(theta) - 80*pi/180", "stop", description="lean passed 80°")
     start = {"speed": 2.0, "theta_rate": 0.05, "phi_rate": 0.0}
-    method = dr.DOP853(rtol=1e-10, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
     run = dr.simulate(sanjuan_disk(), until, start=start, method=method)
     other, resting = (
         dr.simulate(by_the_print(), until, start={**start, "speed": speed}, events=[fallen], method=method)

@@ -117,7 +117,7 @@ def sarrus_lift_falls(until: float = 0.3) -> Study:
     model, start = sarrus_lift(), 0.3
     equations = dr.derive(model)
     said = [note for note in equations.notes if "repeats" in note]
-    run = dr.simulate(model, until, start={"east_foot": start}, method=dr.DOP853(rtol=1e-11, atol=1e-12))
+    run = dr.simulate(model, until, start={"east_foot": start}, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12))
     exact = ClosedForm.of(run.parameters)
     lean, rate = run["east_foot"], run["east_foot_rate"]
 

@@ -53,7 +53,7 @@ def linear_response(model: Model, start: dict[str, float], times: NDArray[np.flo
     """(lean, steer, rates) of the linear bicycle at 5.6 m/s."""
     from scipy.linalg import expm
 
-    step = expm(dr.whipple_matrices(model).matrix(SPEED) * (times[1] - times[0]))
+    step = expm(dr.bicycle.whipple_matrices(model).matrix(SPEED) * (times[1] - times[0]))
     state = np.array([start.get("lean", 0.0), start.get("steer", 0.0), 0.0, 0.0])
     found = [state]
     for _ in times[1:]:
@@ -64,7 +64,7 @@ def linear_response(model: Model, start: dict[str, float], times: NDArray[np.flo
 def response(model: Model, start: dict[str, float], until: float) -> dr.Trajectory:
     """The nonlinear bicycle from given initial values, until it leans 50°: tires lose grip before that."""
     still = {"speed": SPEED, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0}
-    method = dr.DOP853(rtol=1e-10, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
     lost = dr.Event("lost", "abs(lean) - 50*pi/180", "stop", description="lean passed 50°")
     return dr.simulate(model, until, start={**still, **start}, method=method, events=[lost], samples=int(until / 0.05) + 1)
 
@@ -78,7 +78,7 @@ def schwab_bicycle_responds(until: float = 40.0) -> Study:
     assert abs(weave.value - 4.301611037733) < 1e-11 and abs(capsize.value - 6.057011283544) < 1e-11
 
     times = np.linspace(0.0, until, int(until / 0.05) + 1)
-    runs, figures = {}, {"eigenvalues": found.plot(), "root_locus": dr.root_locus(found, window=(-16.0, 7.0))}
+    runs, figures = {}, {"eigenvalues": found.plot(), "root_locus": dr.view.root_locus(found, window=(-16.0, 7.0))}
     for name in ("lean", "steer"):
         linear = linear_response(model, {name: LEAN}, times)
         runs[f"{name}_large"] = response(model, {name: LEAN}, until)

@@ -93,7 +93,7 @@ class Drive:
 
 
 @cache
-def by_arcs(drive: Drive) -> dr.Solution:
+def by_arcs(drive: Drive) -> dr.optimal.Solution:
     """One phase for each letter; only the durations are unknown."""
     model = drive.model
     phases = [
@@ -103,16 +103,16 @@ def by_arcs(drive: Drive) -> dr.Solution:
     whole = phases[0]
     for phase in phases[1:]:
         whole = whole.then(phase)
-    return whole.solve(dr.Collocation("gauss", 5, 3), guess=drive.rough())
+    return whole.solve(dr.optimal.Collocation("gauss", 5, 3), guess=drive.rough())
 
 
 @cache
-def plainly(drive: Drive) -> dr.Solution:
+def plainly(drive: Drive) -> dr.optimal.Solution:
     """One phase with bounded controls, from the rough drive as initial guess."""
     stated = dr.maneuver(drive.model).start(x=0, y=0, heading=0).finish(**drive.finish())
     bounds = {"speed": (-1, 1), "curvature": (-1, 1)} if drive.reverse else {"turn": (-1, 1)}
     stated = stated.bounds(**bounds).duration(0.5, 20).minimize("time")
-    return stated.solve(dr.Collocation(intervals=60), guess=drive.rough_in_one())
+    return stated.solve(dr.optimal.Collocation(intervals=60), guess=drive.rough_in_one())
 
 
 HOME = Drive((0.5, 0.5, math.pi), reverse=False)

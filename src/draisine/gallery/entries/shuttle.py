@@ -109,7 +109,7 @@ def rates() -> dict[sp.Symbol, sp.Expr]:
 
 
 def _posed(name: str, path: dict[str, sp.Expr]) -> dr.Equations:
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         name,
         rates(),
         constraints=path,
@@ -142,7 +142,7 @@ def shuttle_with_path_put_in() -> dr.Equations:
     """A shuttle with the prescribed angles substituted as functions of time: four states are left; index 1."""
     angle, turn = sp.solve(PATH_ANGLE, gamma)[0], sp.solve(AZIMUTH, A)[0]
     known, slopes = {gamma: angle, A: turn}, rates()
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "shuttle_with_path_put_in",
         {state: rate.subs(known) for state, rate in slopes.items() if state not in known},
         constraints={"path": slopes[gamma].subs(known) - angle.diff(t), "turn": slopes[A].subs(known) - turn.diff(t)},
@@ -179,9 +179,9 @@ def beginning() -> dict[str, float]:
 def shuttle_poses() -> Study:
     """A shuttle on a prescribed path: the index for both prescriptions, and the initial controls."""
     by_angle, by_altitude = shuttle(), shuttle_at_altitude()
-    reports = [dr.index_of(e, beginning(), elsewhere=0) for e in (by_angle, by_altitude)]
+    reports = [dr.dae.index_of(e, beginning(), elsewhere=0) for e in (by_angle, by_altitude)]
     attack, bank = (reports[0].point[name] / DEGREE for name in CONTROLS)
-    runs = {e.name: dr.simulate(dr.reduce_index(e), 20.0, start=beginning()) for e in (by_angle, by_altitude)}
+    runs = {e.name: dr.simulate(dr.dae.reduce_index(e), 20.0, start=beginning()) for e in (by_angle, by_altitude)}
 
     assert [r.differential for r in reports] == [2, 3] == [r.structural for r in reports]
     assert [r.freedoms for r in reports] == [4, 3]
@@ -211,20 +211,20 @@ class Treatment:
 
 
 TREATMENTS = {
-    "RK4, reduced": Treatment(lambda h: dr.RK4(step=h), 0, (10.0, 5.0, 2.5, 1.25)),
-    "Radau, index 2": Treatment(lambda h: dr.Radau(step=h), 2, (20.0, 10.0, 5.0)),
-    "Radau, index 1": Treatment(lambda h: dr.Radau(step=h), 1, (20.0, 10.0, 5.0)),
-    "Gauss, index 1": Treatment(lambda h: dr.Gauss(step=h), 1, (20.0, 10.0, 5.0, 2.5)),
-    "ESDIRK23, index 2": Treatment(lambda h: dr.ESDIRK23(step=h), 2, (10.0, 5.0, 2.5, 1.25)),
-    "ESDIRK23, index 1": Treatment(lambda h: dr.ESDIRK23(step=h), 1, (10.0, 5.0, 2.5, 1.25)),
+    "RK4, reduced": Treatment(lambda h: dr.methods.RK4(step=h), 0, (10.0, 5.0, 2.5, 1.25)),
+    "Radau, index 2": Treatment(lambda h: dr.methods.Radau(step=h), 2, (20.0, 10.0, 5.0)),
+    "Radau, index 1": Treatment(lambda h: dr.methods.Radau(step=h), 1, (20.0, 10.0, 5.0)),
+    "Gauss, index 1": Treatment(lambda h: dr.methods.Gauss(step=h), 1, (20.0, 10.0, 5.0, 2.5)),
+    "ESDIRK23, index 2": Treatment(lambda h: dr.methods.ESDIRK23(step=h), 2, (10.0, 5.0, 2.5, 1.25)),
+    "ESDIRK23, index 1": Treatment(lambda h: dr.methods.ESDIRK23(step=h), 1, (10.0, 5.0, 2.5, 1.25)),
 }
 Errors = dict[float, dict[str, float]]  # by step, then by what is told; relative
 
 
 def errors_against_step(posed: dr.Equations) -> dict[str, Errors]:
     """Errors of all treatments after 300 s along a path given at index 2."""
-    forms = {0: dr.reduce_index(posed), 1: dr.reduce_index(posed, implicit=True), 2: posed}
-    best = dr.simulate(forms[0], LAST, start=beginning(), method=dr.DOP853(rtol=1e-13, atol=1e-13), samples=2)
+    forms = {0: dr.dae.reduce_index(posed), 1: dr.dae.reduce_index(posed, implicit=True), 2: posed}
+    best = dr.simulate(forms[0], LAST, start=beginning(), method=dr.methods.DOP853(rtol=1e-13, atol=1e-13), samples=2)
     found = {}
     for name, treatment in TREATMENTS.items():
         runs = {
@@ -248,28 +248,34 @@ def orders(errors: Errors) -> dict[str, float]:
 @entry(level="Advanced")
 def shuttle_returns() -> Study:
     """A shuttle flies along a prescribed path for 300 s: time histories, three formulations, drift, error against step size."""
-    tight = dr.DOP853(rtol=1e-12, atol=1e-12)
+    tight = dr.methods.DOP853(rtol=1e-12, atol=1e-12)
     open_states = {name: value for name, value in beginning().items() if name not in FLOWN}
     at_altitude = {name: value for name, value in open_states.items() if name != "altitude"}
     guess: dict[str, float | dr.InitialGuess] = {"attack": dr.InitialGuess(CONTROLS["attack"])}
-    reduced = dr.reduce_index(shuttle())
+    reduced = dr.dae.reduce_index(shuttle())
     runs = {
-        "followed": dr.follow(free_shuttle(), PATH, list(CONTROLS), LAST, start=guess | open_states, method=tight, samples=601),
+        "followed": dr.control.follow(
+            free_shuttle(), PATH, list(CONTROLS), LAST, start=guess | open_states, method=tight, samples=601
+        ),
         "index_2": dr.simulate(reduced, LAST, start=beginning(), method=tight, samples=601),
-        "index_1": dr.simulate(dr.reduce_index(shuttle_with_path_put_in()), LAST, start=open_states, method=tight, samples=601),
-        "index_3": dr.follow(free_shuttle(), DESCENT, list(CONTROLS), LAST, start=guess | at_altitude, method=tight, samples=601),
+        "index_1": dr.simulate(
+            dr.dae.reduce_index(shuttle_with_path_put_in()), LAST, start=open_states, method=tight, samples=601
+        ),
+        "index_3": dr.control.follow(
+            free_shuttle(), DESCENT, list(CONTROLS), LAST, start=guess | at_altitude, method=tight, samples=601
+        ),
         "altitude_reduced": dr.simulate(
-            dr.reduce_index(shuttle_at_altitude()), LAST, start=at_altitude, method=tight, samples=601
+            dr.dae.reduce_index(shuttle_at_altitude()), LAST, start=at_altitude, method=tight, samples=601
         ),
     }
     best = runs["followed"]
     apart = {name: _apart(runs[name], best) for name in ("index_2", "index_1")}
     apart["index_3"] = _apart(runs["index_3"], runs["altitude_reduced"])
     attack, bank = (np.degrees(best[name]) for name in CONTROLS)
-    unheld, high = dr.reduce_index(_by_slopes()), beginning()["path_angle"] + 0.5 * DEGREE
+    unheld, high = dr.dae.reduce_index(_by_slopes()), beginning()["path_angle"] + 0.5 * DEGREE
     beside = dr.simulate(unheld, LAST, start=beginning() | {"path_angle": high}, method=tight, samples=601)
-    coarse = dr.simulate(unheld, LAST, start=beginning(), method=dr.RK4(step=10.0), samples=31)
-    held = dr.simulate(reduced, LAST, start=beginning(), method=dr.RK4(step=10.0), samples=31)
+    coarse = dr.simulate(unheld, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
+    held = dr.simulate(reduced, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
     parabolas, exponentials = errors_against_step(shuttle()), errors_against_step(shuttle_along_exponentials())
 
     assert all(run.status.complete and run.time[-1] == LAST for run in runs.values())

@@ -64,17 +64,17 @@ def gliding_shuttle() -> dr.Equations:
 
 
 @cache
-def farthest() -> dr.Solution:
+def farthest() -> dr.optimal.Solution:
     """The solution from a guess of 800 s at 5° angle of attack and 45° bank to the left."""
     stated = dr.maneuver(gliding_shuttle()).start(**START)
     stated = stated.finish(altitude=80_000 * FOOT, speed=2500 * FOOT, path_angle=(-10 * DEGREE, 0.0))
     stated = stated.bounds(attack=(0, MOST_ATTACK), bank=(-89 * DEGREE, 89 * DEGREE), load=(None, MOST_LOAD))
     stated = stated.bounds(path_angle=(-30 * DEGREE, 30 * DEGREE), altitude=(0, 60_000)).duration(100, 3000)
-    guess = dr.Straight(duration=800, inputs={"attack": 5 * DEGREE, "bank": -45 * DEGREE})
-    return stated.minimize(final="-cross_range/1e6").solve(dr.Collocation("hermite-simpson", intervals=250), guess=guess)
+    guess = dr.guess.LinearGuess(duration=800, inputs={"attack": 5 * DEGREE, "bank": -45 * DEGREE})
+    return stated.minimize(final="-cross_range/1e6").solve(dr.optimal.Collocation("hermite-simpson", intervals=250), guess=guess)
 
 
-def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
+def hamiltonian(found: dr.optimal.Solution) -> NDArray[np.float64]:
     """Costates times rates at the nodes, relative to the largest term: zero, since the final time is free and the system
     autonomous."""
     only = found.only

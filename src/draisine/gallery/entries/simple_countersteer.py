@@ -73,13 +73,13 @@ def simple_bicycle(as_printed: bool = False) -> dr.Equations:
 
 
 @cache
-def quickest(as_printed: bool = False) -> dr.Solution:
+def quickest(as_printed: bool = False) -> dr.optimal.Solution:
     """The fastest turn by 90° to the left; 100 intervals with a constant steer rate in each."""
     stated = dr.maneuver(simple_bicycle(as_printed)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
     stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 20).minimize("time")
     stated = stated.bounds(steer_rate=(-STEER_RATE, STEER_RATE), roll_rate=(-ROLL_RATE, ROLL_RATE), lean=(-1.57, 1.57))
     return stated.bounds(steer=(-1.5, 1.5)).solve(
-        dr.Collocation("gauss", 3, 100, constant_controls=True), guess=dr.Straight(duration=2.0)
+        dr.optimal.Collocation("gauss", 3, 100, constant_controls=True), guess=dr.guess.LinearGuess(duration=2.0)
     )
 
 
@@ -104,7 +104,7 @@ def simple_bicycle_countersteers() -> Study:
     return Study("The simplest bicycle countersteers", runs, {"turn": _turn(found, printed)}, findings)
 
 
-def _turn(found: dr.Solution, printed: dr.Solution) -> Any:
+def _turn(found: dr.optimal.Solution, printed: dr.optimal.Solution) -> Any:
     with style():
         drawing = new_figure(PAGE, 0.5 * PAGE)
         above, angles = drawing.subplots(1, 2)

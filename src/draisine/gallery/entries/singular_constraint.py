@@ -23,7 +23,7 @@ from draisine.view.plots.trajectories import channel_figure
 def singular_constraint() -> dr.Equations:
     """Three equations whose algebraic part has two branches: index 1 on the one, index 2 on the other."""
     y1, y2, y3, t = sp.symbols("y1 y2 y3 t")
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "singular_constraint",
         {y1: y3},
         constraints={"switch": y2 * (1 - y2), "blend": y1 * y2 + y3 * (1 - y2) - t},
@@ -36,9 +36,9 @@ def singular_constraint() -> dr.Equations:
 def singular_constraint_branches(until: float = 2.0) -> Study:
     """Both branches of a singular constraint: their indices and their solutions."""
     equations = singular_constraint()
-    reports = [dr.index_of(equations, {"y2": branch}) for branch in (0.0, 1.0)]
-    first, second = (dr.reduce_index(equations, at={"y2": branch}) for branch in (0.0, 1.0))
-    method = dr.DOP853(rtol=1e-11, atol=1e-13)
+    reports = [dr.dae.index_of(equations, {"y2": branch}) for branch in (0.0, 1.0)]
+    first, second = (dr.dae.reduce_index(equations, at={"y2": branch}) for branch in (0.0, 1.0))
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     runs = {
         "index_1": dr.simulate(first, until, start={"y1": 0.5, "y2": 0.0}, method=method),
         "index_2": dr.simulate(second, until, start={"y2": 1.0}, method=method),

@@ -104,7 +104,7 @@ def sleigh_turns_round(until: float = 7.0) -> Study:
     """A sleigh started with its mass behind the blade turns and runs on with the mass ahead."""
     model = chaplygin_sleigh()
     start = {"speed": -1.0, "turn_rate": 0.05}
-    method = dr.DOP853(rtol=1e-12, atol=1e-13)
+    method = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
     run = dr.simulate(model, until, start=start, method=method)
     p = run.parameters
     exact = ClosedForm(p["mass_ahead"], p["gyration_radius"], p["m_sleigh"], **start)

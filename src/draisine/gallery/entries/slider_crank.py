@@ -153,7 +153,7 @@ def _slope(f: Callable[[Reals], Reals], phi: Reals) -> Reals:
 @entry(level="First steps", film="by_pin")
 def slider_crank_runs(turns: int = 4) -> Study:
     """An engine's slider-crank, free and at constant speed: uneven running, and forces as multipliers."""
-    method = dr.DOP853(rtol=1e-11, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     start = 30.0
     exact = ClosedForm.of(dr.simulate(slider_crank(), 1e-3, start={"crank_angle_rate": start}).parameters)
     period = exact.turn(start)

@@ -18,7 +18,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact_laws import Creep
+from draisine.model.contact import Creep
 from draisine.model.items import Parameter
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
@@ -52,7 +52,7 @@ def rolling_start(**targets: float) -> dict[str, float]:
 @entry(level="Intermediate", film="ice", charts=("lean",))
 def bicycle_slides(until: float = 2.0) -> Study:
     """A bicycle with creep and sliding: it tends to ideal rolling with stiff tires, and falls on ice."""
-    method = dr.DOP853(rtol=1e-9, atol=1e-11)
+    method = dr.methods.DOP853(rtol=1e-9, atol=1e-11)
     model, knock = sliding_bicycle(), {"speed": 4.6, "roll_rate": 0.5}
     ideal = dr.simulate(bicycle(), until, start=knock, method=method, samples=201)
     start, runs, apart = rolling_start(**knock), {"ideal": ideal}, []

@@ -106,7 +106,11 @@ def _moment(place: Array, vector: Array) -> Array:
 def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
     """A snake robot on passive wheels is propelled by a wave of its joints; its momentum is the impulse of the wheels."""
     run = dr.simulate(
-        snake_robot(links), until, start=wave(links), method=dr.DOP853(rtol=1e-10, atol=1e-10), samples=int(2000 * until) + 1
+        snake_robot(links),
+        until,
+        start=wave(links),
+        method=dr.methods.DOP853(rtol=1e-10, atol=1e-10),
+        samples=int(2000 * until) + 1,
     )
     assert run.status.complete, run.status
     speed = run["link1_vx"]

@@ -143,7 +143,7 @@ class Gait:
 def snakeboard_drive(until: float = 6.0) -> Study:
     """A snakeboard is propelled by its gait: straight ahead, and with a constant steer in a circle."""
     model, gait, turning = snakeboard(), Gait(), Gait(bias=0.15)
-    method = dr.DOP853(rtol=1e-11, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     run = dr.simulate(model, until, start=gait.start, inputs=gait.laws(), method=method)
     circle = dr.simulate(model, 1.25 * until, start=turning.start, inputs=turning.laws(), method=method)
 

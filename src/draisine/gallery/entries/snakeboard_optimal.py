@@ -33,28 +33,28 @@ STEERS = {"front_steer": (-1.0, 1.0), "back_steer": (-1.0, 1.0)}  # rad
 
 
 @cache
-def dash() -> dr.Solution:
+def dash() -> dr.optimal.Solution:
     """Rest to rest in minimum time, from a simulated gait of about the same distance as initial guess."""
     home = {"board_y": 0, "board_heading": 0, "rotor": 0, "front_steer": 0, "back_steer": 0}
     wheels = (-WHEELS, WHEELS)
     stated = dr.maneuver(snakeboard()).start(speed=0).finish(board_x=WAY, **home, rates=0).minimize("time").duration(0.5, 20)
     stated = stated.bounds(rotor_torque=(-ROTOR, ROTOR), front_torque=wheels, back_torque=wheels, **STEERS)
     rough = dr.simulate(snakeboard(), 2.5, inputs=Gait(steer=0.5, frequency=0.8).laws())
-    return stated.solve(dr.Collocation("gauss", 3, 40, constant_controls=True), guess=rough)
+    return stated.solve(dr.optimal.Collocation("gauss", 3, 40, constant_controls=True), guess=rough)
 
 
 @cache
-def gait() -> dr.Solution:
+def gait() -> dr.optimal.Solution:
     """The cycle of least effort; the initial positions of rotor and board do not matter and are fixed."""
     place: dict[str, Any] = {"speed": 0, "rotor": 0, "board_y": 0}
     stated = dr.maneuver(snakeboard()).start(board_x=0, **place).periodic(displaced=["board_x"]).finish(board_x=WAY)
     stated = stated.bounds(**STEERS).duration(CYCLE).minimize(integral=EFFORT)
     sines = Gait(steer=0.5, frequency=1 / CYCLE)
     rough = dr.simulate(snakeboard(), CYCLE, start=sines.start, inputs=sines.laws())
-    return stated.solve(dr.Collocation("gauss", 3, 30), guess=rough)
+    return stated.solve(dr.optimal.Collocation("gauss", 3, 30), guess=rough)
 
 
-def time_reversal_asymmetry(found: dr.Solution) -> float:
+def time_reversal_asymmetry(found: dr.optimal.Solution) -> float:
     """Asymmetry under time reversal: difference of front and back wheels (left and right may be exchanged), and of the paths."""
     run, times = found.trajectory, np.linspace(0, found.duration, 201)
     front, back, way = (np.interp(times, run.time, run[name]) for name in ("front_steer", "back_steer", "board_x"))
@@ -94,7 +94,7 @@ def snakeboard_at_its_best() -> Study:
     )
 
 
-def _both(fast: dr.Solution, easy: dr.Solution) -> Any:
+def _both(fast: dr.optimal.Solution, easy: dr.optimal.Solution) -> Any:
     with style():
         drawing = new_figure(PAGE, 0.8 * PAGE)
         grid = drawing.subplots(3, 2, sharex="col", height_ratios=[1.3, 1.0, 1.0])

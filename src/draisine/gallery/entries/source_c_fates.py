@@ -34,8 +34,8 @@ def ride(speed: float, until: float) -> dr.Trajectory:
         until,
         start={"speed": speed},
         events=[fallen],
-        control=dr.Sampled(pulse, rate=10.0),
-        method=dr.DOP853(rtol=1e-9, atol=1e-11),
+        control=dr.control.Sampled(pulse, rate=10.0),
+        method=dr.methods.DOP853(rtol=1e-9, atol=1e-11),
         samples=int(20 * until) + 1,
     )
 

@@ -112,7 +112,7 @@ def sphere_on_turntable_circles(until: float = 4 * math.pi) -> Study:
 
     The default is seven turns of the table.
     """
-    ball, method = sphere_on_turntable(), dr.DOP853(rtol=1e-12, atol=1e-14)
+    ball, method = sphere_on_turntable(), dr.methods.DOP853(rtol=1e-12, atol=1e-14)
     start = {"ball_x": 0.2, "ball_y": 0.0, "velocity_x": 0.05, "velocity_y": 0.1, "spin_z": 1.0}
     runs = {
         "turntable_level": dr.simulate(ball, until, start=start, method=method),

@@ -65,7 +65,7 @@ def spherical_pendulum_by_angles() -> dr.Equations:
     )
 
 
-EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
+EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
 PASSES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m, distances at which the bob passes its lowest point
 
 

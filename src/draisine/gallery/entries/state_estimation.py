@@ -50,7 +50,10 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     """A filter and a smoother estimate lean and steer of a bicycle from a gyroscope and the speed of its rear wheel."""
     truth, data = ride(until, seed)
     found = {}
-    for name, method in (("extended", dr.ExtendedKalmanFilter()), ("unscented", dr.UnscentedKalmanFilter())):
+    for name, method in (
+        ("extended", dr.estimation.ExtendedKalmanFilter()),
+        ("unscented", dr.estimation.UnscentedKalmanFilter()),
+    ):
         short = data if name == "extended" else {n: c[: len(truth.time) // 4] for n, c in data.items()}
         found[name] = dr.filter(
             bicycle(),
@@ -92,7 +95,7 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     return Study("Lean and steer from a gyroscope", {"state_estimation": extended.smoothed.run}, figures, findings)
 
 
-def _errors(found: dr.FilterResult, truth: dr.Trajectory) -> Any:
+def _errors(found: dr.estimation.FilterResult, truth: dr.Trajectory) -> Any:
     """Estimation errors with their 95 % bands."""
     zero = (truth.time, np.zeros(len(truth.time)))
     kinds = [e for e in (found.filtered, found.smoothed) if e is not None]

@@ -62,7 +62,7 @@ def stewart_platform(post: bool = True) -> Model:
 @entry(level="Intermediate", film="heave")
 def stewart_platform_heaves(until: float = 3.0) -> Study:
     """A platform on six legs and a redundant post heaves; its forces are the minimum-norm solution."""
-    run = dr.simulate(stewart_platform(), until, method=dr.DOP853(rtol=1e-11, atol=1e-12))
+    run = dr.simulate(stewart_platform(), until, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12))
     p, t = run.parameters, run.time
     wave, rate = p["stroke"] * np.sin(p["heave_rate"] * t), p["heave_rate"]
     z, lift = p["height"] + wave, p["m_platform"] * (9.81 - rate**2 * wave)

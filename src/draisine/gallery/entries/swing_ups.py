@@ -47,15 +47,15 @@ def acrobot() -> Model:
 
 
 @cache
-def cart_pole_up() -> dr.Solution:
+def cart_pole_up() -> dr.optimal.Solution:
     """Kelly's problem; here the pole's angle is counted from the top."""
     stated = dr.maneuver(cart_pole()).parameters(**KELLY).start(pole=math.pi).finish(cart=1, pole=0, rates=0).duration(2)
     stated = stated.bounds(push=(-20, 20), cart=(-2, 2)).minimize(integral="push^2")
-    return stated.solve(dr.Collocation(degree=4, intervals=40))
+    return stated.solve(dr.optimal.Collocation(degree=4, intervals=40))
 
 
 @cache
-def acrobot_up() -> dr.Solution:
+def acrobot_up() -> dr.optimal.Solution:
     """Continuation over the weight of a shoulder torque, finally removed; the last mesh is fine enough for simulation."""
     swing = dr.maneuver(acrobot()).start(shoulder=0).finish(shoulder=math.pi, elbow=0, rates=0).duration(SWING)
     swing = swing.bounds(elbow=(-3.1, 3.1), elbow_torque=(-15, 15))
@@ -63,9 +63,9 @@ def acrobot_up() -> dr.Solution:
     for price in (1, 10, 100):
         helped = swing.controls("elbow_torque", "shoulder_torque")
         helped = helped.minimize(integral=f"elbow_torque^2 + {price}*shoulder_torque^2")
-        found = helped.solve(dr.Collocation(intervals=60), guess=found)
+        found = helped.solve(dr.optimal.Collocation(intervals=60), guess=found)
     alone = swing.controls("elbow_torque").inputs(shoulder_torque=0).minimize(integral="elbow_torque^2")
-    return alone.solve(dr.Collocation("gauss", 6, 100), guess=found)
+    return alone.solve(dr.optimal.Collocation("gauss", 6, 100), guess=found)
 
 
 @entry(level="Intermediate")

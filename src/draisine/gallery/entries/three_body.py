@@ -40,7 +40,8 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.dynamics.options import Drift, InvariantStabilization, NoControl, Projection
+from draisine.dynamics.formulations import Drift
+from draisine.dynamics.stabilization import InvariantStabilization, NoControl, Projection
 from draisine.gallery.registry import Study, entry
 from draisine.simulation.run import integrate
 from draisine.simulation.simulate import compute
@@ -73,7 +74,7 @@ def three_body_with_multiplier() -> dr.Equations:
     states, mu, rates, jacobi = _newton()
     multiplier, kept = sp.symbols("multiplier jacobi_at_start")
     at_start = jacobi.subs(dict(zip((*states, mu), (1.2, 0, 0, SPEED, MASS), strict=True)))
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "three_body_with_multiplier",
         {s: rate - jacobi.diff(s) * multiplier for s, rate in zip(states, rates, strict=True)},
         constraints={"invariant": jacobi - kept},
@@ -112,13 +113,13 @@ def _newton() -> tuple[tuple[Any, ...], Any, tuple[Any, ...], Any]:
 # ---------------------------------------------------------------- ten periods, five treatments, two methods
 
 METHODS: dict[str, Callable[[float], Any]] = {
-    "improved Euler": lambda step: dr.Heun(step=step),
-    "implicit midpoint": lambda step: dr.Gauss(step=step, stages=1),
+    "improved Euler": lambda step: dr.methods.Heun(step=step),
+    "implicit midpoint": lambda step: dr.methods.Gauss(step=step, stages=1),
 }
 HELD = ("jacobi",)
 TREATMENTS: dict[str, tuple[Callable[[], dr.Equations], Drift | None]] = {
     "plain": (three_body, None),
-    "multiplier": (lambda: dr.reduce_index(three_body_with_multiplier()), NoControl()),
+    "multiplier": (lambda: dr.dae.reduce_index(three_body_with_multiplier()), NoControl()),
     "projected": (three_body, Projection(invariants=HELD)),
     "stabilized": (three_body, InvariantStabilization(HELD)),
     "momenta": (three_body_in_momenta, None),
@@ -187,7 +188,7 @@ def closing_error(periods: int = 1) -> float:
     """Closing error of the orbit, in the largest of coordinates and velocities, by a method of order 8."""
     equations = three_body()
     start = np.array([s.default for s in equations.states])
-    run = integrate(equations, start, periods * PERIOD, method=dr.DOP853(rtol=1e-14, atol=1e-14))
+    run = integrate(equations, start, periods * PERIOD, method=dr.methods.DOP853(rtol=1e-14, atol=1e-14))
     return float(np.max(np.abs(run.final_state - start)))
 
 
@@ -199,7 +200,7 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
     finest, coarsest = min(steps), max(steps)
     explicit, implicit = METHODS
     assert once < 1e-10, once
-    assert dr.index_of(three_body_with_multiplier()).differential == 2
+    assert dr.dae.index_of(three_body_with_multiplier()).differential == 2
     for h in steps:
         for method in METHODS:  # a multiplier that is zero, and variables that are linear in each other, change nothing
             plain = flights["plain", method, h]
@@ -213,7 +214,7 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
     for treatment in ("projected", "stabilized"):
         assert not flights[treatment, explicit, finest].lost, treatment
 
-    orbit = dr.simulate(three_body(), PERIOD, method=dr.DOP853(rtol=1e-12, atol=1e-12), samples=2001)
+    orbit = dr.simulate(three_body(), PERIOD, method=dr.methods.DOP853(rtol=1e-12, atol=1e-12), samples=2001)
     figures = {"orbit": _orbit(orbit), "errors": _errors(flights, steps), "invariant": _invariant(flights, coarsest)}
     midpoint = {h: flights["plain", implicit, h] for h in steps}
     findings = (

@@ -78,7 +78,7 @@ def critical_speed(ring: float = 0.24, tube: float = 0.06, gravity: float = 9.81
 @entry(level="First steps", film="torus_flower", charts=("lean",))
 def rolling_torus_paths(until: float = 20.0) -> Study:
     """A torus in a steady turn, one that nutates, and one that meanders below the critical speed."""
-    torus, method = rolling_torus(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    torus, method = rolling_torus(), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     lean, turn_rate = math.radians(20), -2.0
     spin = steady_spin(lean, turn_rate)
     turning = {"lean": lean, "lean_rate": 0.0, "turn_rate": turn_rate}

@@ -118,7 +118,7 @@ def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
     speed = 2.0
     start = {"vehicle_vx": speed, "vehicle_heading_rate": speed / radius, **circle_hitch_angles(count, radius)}
     hold = steady_inputs(model, start)
-    method = dr.DOP853(rtol=1e-10, atol=1e-10)
+    method = dr.methods.DOP853(rtol=1e-10, atol=1e-10)
     circle = dr.simulate(model, 10.0, start=start, inputs=hold, method=method)
     radii = radii_of(circle, count)
     own = circle["vehicle_vx"] / circle["vehicle_heading_rate"]

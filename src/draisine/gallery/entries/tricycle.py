@@ -156,7 +156,7 @@ class ClosedForm:
 def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     """A tricycle accelerates on a circle until its inner wheel would lift."""
     model, steer = tricycle_held(), 0.35
-    method = dr.DOP853(rtol=1e-11, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     inputs = {"left_torque": torque, "right_torque": torque}
     run = dr.simulate(model, until, start={"speed": 1.0}, inputs=inputs, method=method)
     exact = ClosedForm(run.parameters, steer)

@@ -31,7 +31,7 @@ ASPHALT = 0.8  # coefficient of friction, dry
 def turning_atlas(points: int = 61) -> Study:
     """Hands-free circles of the benchmark bicycle, and a map of all turns: torque, friction, loads, stability."""
     bike = dr.derive(bicycle(), work=False)
-    families = dr.hands_free_turns(bike, speed=(0.0, 12.0))
+    families = dr.bicycle.hands_free_turns(bike, speed=(0.0, 12.0))
     turning, reversed_turns = families["turning"], families["turning, bar reversed"]
     fork = turning.points("branch point")[0]
     assert abs(fork.value - 6.024262015388) < 1e-9  # the capsize speed of straight running
@@ -39,7 +39,7 @@ def turning_atlas(points: int = 61) -> Study:
     assert not turning.stable[np.abs(turning["lean"]) > 1e-6].any()
     assert reversed_turns.stable.any() and families["pivoting"].stable.any()
 
-    atlas = dr.turning_atlas(bike, lean=np.linspace(0.0, 0.9, points), speed=np.linspace(0.8, 10.0, points))
+    atlas = dr.bicycle.turning_atlas(bike, lean=np.linspace(0.0, 0.9, points), speed=np.linspace(0.8, 10.0, points))
     there = atlas.exists
     weight = 94 * 9.81
     load = atlas["rear_wheel_normal_force"] + atlas["front_wheel_normal_force"]

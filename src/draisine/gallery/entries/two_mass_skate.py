@@ -76,7 +76,7 @@ def two_mass_skate() -> Model:
 def two_mass_skate_rights_itself() -> Study:
     """Self-stable without spin angular momentum, with zero and with negative trail (Kooijman et al. 2011)."""
     model = two_mass_skate()
-    matrices = dr.whipple_matrices(model)
+    matrices = dr.bicycle.whipple_matrices(model)
     assert np.abs(matrices.C1[:, 0]).max() < 1e-12  # no gyroscopic coupling of the lean rate
     speeds = np.linspace(0.5, 12.0, 231)
     swept = {
@@ -88,7 +88,7 @@ def two_mass_skate_rights_itself() -> Study:
         assert np.array_equal(found.stable, speeds > first[name]), name  # stable from there on
     assert abs(first["zero_trail"] - 2.8410083) < 1e-6
     kick = {"speed": 4.0, "roll_rate": 0.2}
-    run = dr.simulate(model, 8.0, start=kick, parameters=NEGATIVE, method=dr.DOP853(rtol=1e-11, atol=1e-13))
+    run = dr.simulate(model, 8.0, start=kick, parameters=NEGATIVE, method=dr.methods.DOP853(rtol=1e-11, atol=1e-13))
     assert run.status.complete, run.status
     largest = float(np.abs(run["lean"]).max())
     assert largest > math.radians(1.0) and float(np.abs(run["lean"][run.time > 7.0]).max()) < 0.1 * largest

@@ -82,7 +82,7 @@ def unicycle() -> Model:
 @entry(level="Intermediate", film="unicycle_pushed")
 def unicycle_ride(until: float = 10.0) -> Study:
     """A unicycle starts under a pedalling law, recovers from a push with a twisting law, and falls without it."""
-    model, method = unicycle(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    model, method = unicycle(), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     rolling = {"speed": 3.0, "pitch_rate": 0.0}
     laws = {"pedal_torque": PEDALLING, "twist_torque": TWISTING, "push": PUSH}
     ride = dr.simulate(model, until, inputs={"pedal_torque": PEDALLING}, method=method)

@@ -31,16 +31,16 @@ PEDALS, TWIST = 40.0, 30.0  # N·m
 
 
 @cache
-def quickest_turn() -> dr.Solution:
+def quickest_turn() -> dr.optimal.Solution:
     """Sixty intervals with constant torques in each; Gauss points are symmetric in time, as the solution is."""
     upright = {"lean": 0, "pitch": 0, "twist": 0}
     stated = dr.maneuver(unicycle()).start(speed=SPEED, pitch_rate=0).finish(heading=TURN, **upright, rates=0).finish(speed=SPEED)
     stated = stated.bounds(pedal_torque=(-PEDALS, PEDALS), twist_torque=(-TWIST, TWIST), twist=(-math.pi / 2, math.pi / 2))
     stated = stated.bounds(lean=(-0.8, 0.8), pitch=(-0.8, 0.8)).duration(0.3, 5).minimize("time")
-    return stated.solve(dr.Collocation("gauss", 3, 60, constant_controls=True), guess=dr.Straight(duration=1.5))
+    return stated.solve(dr.optimal.Collocation("gauss", 3, 60, constant_controls=True), guess=dr.guess.LinearGuess(duration=1.5))
 
 
-def asymmetry(found: dr.Solution, name: str, sign: int) -> float:
+def asymmetry(found: dr.optimal.Solution, name: str, sign: int) -> float:
     """Distance of a quantity from being even or odd in time, relative to its range."""
     only = found.only
     run, times = found.trajectory, only.begin + only.duration * np.linspace(0, 1, 201)
@@ -80,7 +80,7 @@ def unicycle_countersteers() -> Study:
     return Study("A unicycle countersteers", {"unicycle_countersteers": run}, figures, findings)
 
 
-def _turn(found: dr.Solution) -> Any:
+def _turn(found: dr.optimal.Solution) -> Any:
     run = found.trajectory
     with style():
         drawing, (angles, speed, torques) = panels(3, PAGE, 0.85 * PAGE, [2.0, 1.0, 1.4])

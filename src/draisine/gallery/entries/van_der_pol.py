@@ -35,7 +35,7 @@ def van_der_pol_singular() -> dr.Equations:
     """Van der Pol's oscillator in scaled time, a singular perturbation: eps = 1/mu^2 multiplies a rate and may be zero."""
     y1, y2 = dynamicsymbols("y1 y2")
     eps = sp.Symbol("eps")
-    return dr.implicit(
+    return dr.symbolic.implicit(
         "van_der_pol_singular",
         {"slow": y1.diff() - y2, "fast": eps * y2.diff() - ((1 - y1**2) * y2 - y1)},
         [y1, y2],
@@ -47,7 +47,7 @@ def van_der_pol_singular() -> dr.Equations:
 def van_der_pol_limit() -> dr.Equations:
     """Van der Pol's oscillator for eps = 0: a differential-algebraic system of index 1."""
     y1, y2 = sp.symbols("y1 y2")
-    return dr.semi_explicit(
+    return dr.symbolic.semi_explicit(
         "van_der_pol_limit", {y1: y2}, constraints={"fast": (1 - y1**2) * y2 - y1}, unknowns=[y2], start={y1: 2.0, y2: -2.0 / 3.0}
     )
 
@@ -64,10 +64,10 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
     periods = [float(np.diff([e.time for e in run.events])[-1]) for run in runs.values()]
     apart = [abs(period / asymptotic_period(mu) - 1) for mu, period in zip(stiffness, periods, strict=True)]
     before_fold = dr.Event("before_the_fold", "y1 - 1.01", "stop", -1)
-    limit = dr.simulate(dr.reduce_index(van_der_pol_limit()), 2.0, events=[before_fold], method=EXACT)
+    limit = dr.simulate(dr.dae.reduce_index(van_der_pol_limit()), 2.0, events=[before_fold], method=EXACT)
     taken = float(limit.time[-1])
     closed = 0.5 * (4 - 1.01**2) - math.log(2 / 1.01)
-    changes = [dr.index_of(van_der_pol_singular(), parameters={"eps": eps}).differential for eps in (1e-2, 0.0)]
+    changes = [dr.dae.index_of(van_der_pol_singular(), parameters={"eps": eps}).differential for eps in (1e-2, 0.0)]
 
     assert apart == sorted(apart, reverse=True) and apart[-1] < 0.01, apart  # the stiffer, the closer
     assert abs(taken - closed) < 1e-9, (taken, closed)
@@ -85,8 +85,8 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
     return Study("Van der Pol's oscillator and its algebraic limit", {**runs, "limit": limit}, figures, findings)
 
 
-EXACT = dr.DOP853(rtol=1e-10, atol=1e-12)
-STIFF = dr.Radau(rtol=1e-9, atol=1e-11)
+EXACT = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
+STIFF = dr.methods.Radau(rtol=1e-9, atol=1e-11)
 
 
 def _cycles(mu: float) -> dr.Trajectory:

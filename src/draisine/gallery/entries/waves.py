@@ -91,7 +91,7 @@ class ByHand:
 @entry(level="First steps", film="run")
 def wheel_over_waves(until: float = 6.0) -> Study:
     """A wheel on a sinusoidal road: its hub on the parallel curve, its speed and normal force against closed forms."""
-    method = dr.DOP853(rtol=1e-12, atol=1e-12)
+    method = dr.methods.DOP853(rtol=1e-12, atol=1e-12)
     run = dr.simulate(wheel_on_waves(), until, start={"along": 0.0, "turn_rate": 4.0}, method=method, samples=601)
     assert run.status.complete, run.status
     by_hand, x = ByHand(run.parameters), run["rim_place_x"]

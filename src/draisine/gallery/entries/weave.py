@@ -30,7 +30,7 @@ WEAVE_SPEED = 4.292382536341114  # Meijaard et al. 2007
 STATES = ("lean", "steer")
 
 
-def weave_cycles(leans: Sequence[float]) -> list[dr.Cycle]:
+def weave_cycles(leans: Sequence[float]) -> list[dr.stability.Cycle]:
     """Symmetric weave cycles by their largest lean, continued from the mode at the weave speed; each starts at its largest
     lean."""
     bike = dr.derive(dr.gallery.bicycle(), work=False)
@@ -41,7 +41,7 @@ def weave_cycles(leans: Sequence[float]) -> list[dr.Cycle]:
     begin: Any = {**dict(zip(linear.states, (leans[0] * shape).tolist(), strict=True)), "speed": WEAVE_SPEED}
     period, found = 2 * math.pi / float(values.imag[k]), []
     for lean in leans:
-        cycle = dr.limit_cycle(bike, begin, period, fix={"lean": lean, "frame_wx": 0.0}, states=STATES, nodes=2)
+        cycle = dr.stability.limit_cycle(bike, begin, period, fix={"lean": lean, "frame_wx": 0.0}, states=STATES, nodes=2)
         begin, period = cycle.start, cycle.period
         found.append(cycle)
     return found
@@ -88,10 +88,12 @@ def _knocked(energy: float, until: float = 80.0) -> dr.Trajectory:
 
     slow, fast = energy_at(4.0), energy_at(4.3)  # a straight line in the square of the speed
     speed = math.sqrt(4.0**2 + (energy - slow) / (fast - slow) * (4.3**2 - 4.0**2))
-    return dr.simulate(bike, until, start={**knock, "speed": speed}, method=dr.DOP853(rtol=1e-9, atol=1e-11), samples=4001)
+    return dr.simulate(
+        bike, until, start={**knock, "speed": speed}, method=dr.methods.DOP853(rtol=1e-9, atol=1e-11), samples=4001
+    )
 
 
-def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequence[float]) -> Any:
+def _by_speed(cycles: Sequence[dr.stability.Cycle], leans: Sequence[float], speeds: Sequence[float]) -> Any:
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
         good = [cycle.floquet.attracts for cycle in cycles]
@@ -105,7 +107,7 @@ def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequen
     return drawing
 
 
-def _portraits(cycles: Sequence[dr.Cycle], leans: Sequence[float]) -> Any:
+def _portraits(cycles: Sequence[dr.stability.Cycle], leans: Sequence[float]) -> Any:
     with style():
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.6 * PAGE)
         for cycle, lean in zip(cycles, leans, strict=True):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact_laws import ShenHedrickElkins
+from draisine.model.contact import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root
@@ -163,7 +163,7 @@ def wheelset_hunts(conicities: Sequence[float] = (0.03, 0.04, 0.05, 0.06, 0.07, 
     for name, (speed, suspension, conicity, until) in RUNS.items():
         parameters = {"speed": speed, "conicity": conicity, "suspension": suspension}
         start = {**centerd(speed, conicity), "lateral": 0.002}
-        method = dr.DOP853(rtol=1e-8, atol=1e-10)
+        method = dr.methods.DOP853(rtol=1e-8, atol=1e-10)
         runs[name] = dr.simulate(model, until, start=start, parameters=parameters, method=method, samples=int(200 * until) + 1)
         rates[name] = growth(model, speed, conicity, suspension)
         assert runs[name].status.complete, runs[name].status

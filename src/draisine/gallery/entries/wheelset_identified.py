@@ -21,7 +21,7 @@ from draisine.gallery.registry import Study, entry
 SPEED, NOISE = 40.0, 1e-4
 TRUTH = {"conicity": 0.05, "suspension": 1.823e6}
 GUESS = {"conicity": 0.04, "suspension": 1.2e6}
-METHOD = dr.DOP853(rtol=1e-7, atol=1e-9)
+METHOD = dr.methods.DOP853(rtol=1e-7, atol=1e-9)
 
 
 def displaced(until: float = 1.0, seed: int = 1) -> tuple[dr.Trajectory, dict[str, Any]]:
@@ -33,7 +33,7 @@ def displaced(until: float = 1.0, seed: int = 1) -> tuple[dr.Trajectory, dict[st
     return run, {"time": run.time, "sensor [mm]": 1e3 * (run["lateral"] + NOISE * random.normal(size=samples))}
 
 
-def identify(data: Any) -> dr.Fit:
+def identify(data: Any) -> dr.estimation.Fit:
     """Conicity, suspension stiffness, and the initial state."""
     return dr.estimate(
         wheelset(),
@@ -43,7 +43,7 @@ def identify(data: Any) -> dr.Fit:
         guess=GUESS,
         parameters={"speed": SPEED},
         start={**centerd(SPEED, GUESS["conicity"]), "lateral": 0.0035},
-        method=dr.SingleShooting(METHOD),
+        method=dr.estimation.SingleShooting(METHOD),
     )
 
 

@@ -26,7 +26,7 @@ from draisine.view.plots.style import COLORS, PAGE, style
 
 SPEED, KICK = 5.0, 0.3  # m/s, rad/s
 STATES = ("lean", "steer", "roll_rate", "steer_rate")
-METHOD = dr.DOP853(rtol=1e-12, atol=1e-14)
+METHOD = dr.methods.DOP853(rtol=1e-12, atol=1e-14)
 
 
 def straight_energy(speed: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -49,7 +49,7 @@ def shrinking(until: float = 0.1, size: float = 1e-4) -> tuple[float, float]:
         return np.array([run[state][-1] for state in STATES])
 
     edges = np.column_stack([(arrived(name, size) - arrived(name, -size)) / (2 * size) for name in STATES])
-    matrix = dr.whipple_matrices(bike).matrix(SPEED)
+    matrix = dr.bicycle.whipple_matrices(bike).matrix(SPEED)
     return float(np.linalg.det(edges)), math.exp(until * float(np.trace(matrix)))
 
 
@@ -68,7 +68,7 @@ def why_bicycles_settle(until: float = 25.0) -> Study:
     assert predicted > SPEED and abs(run["speed"][-1] - predicted) < 2e-6  # and becomes forward speed
 
     found = dr.modes(bike, speed=np.linspace(0, 10, 101), states=("lean", "steer"))
-    matrices = dr.whipple_matrices(bike)
+    matrices = dr.bicycle.whipple_matrices(bike)
     rate = float(np.trace(np.linalg.solve(matrices.M, matrices.C1)))
     assert np.abs(found.eigenvalues.sum(axis=1) + rate * found.values).max() < 1e-9
     figures = {"energy": _energies(run, aside), "divergence": _divergence(found)}

@@ -17,12 +17,12 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Event
+from draisine.simulation.ensemble.distributions import Drawn, Grid, LaneValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
 from draisine.simulation.ensemble.problem import BAD_VALUES, ensemble_problem
 from draisine.simulation.ensemble.reductions import EventCounts, Final, Keep
 from draisine.simulation.ensemble.result import Ensemble
-from draisine.simulation.ensemble.samples import Drawn, Grid, LaneValues
 from draisine.simulation.ensemble.statistics import Tally
 from draisine.simulation.ensemble.storage import Column, Folder
 from draisine.simulation.initial.problem import InitialGuess

@@ -14,10 +14,10 @@ import numpy as np
 from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
+from draisine.simulation.ensemble.distributions import Reals
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import EnsembleProblem, Texts
 from draisine.simulation.ensemble.reductions import Keep, sample_times
-from draisine.simulation.ensemble.samples import Reals
 from draisine.simulation.ensemble.storage import Column
 from draisine.simulation.methods.selection import Method, check_atol, select_method
 

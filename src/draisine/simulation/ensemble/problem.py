@@ -19,7 +19,7 @@ from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
-from draisine.simulation.ensemble.samples import LaneValues
+from draisine.simulation.ensemble.distributions import LaneValues
 from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.named_values import numbers, unknown_name

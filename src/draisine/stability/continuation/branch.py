@@ -3,7 +3,7 @@
 >>> import sympy as sp, draisine as dr
 >>> x, mu = sp.symbols("x mu")
 >>> saddle_node = dr.first_order("saddle_node", {x: mu - 0.5 - x**2}, parameters={mu: 1.5}, start={x: 1.0})
->>> branch = dr.continuation(saddle_node, "mu", between=(-1.0, 2.0))
+>>> branch = dr.stability.continuation(saddle_node, "mu", between=(-1.0, 2.0))
 >>> [(point.kind, round(point.value, 9)) for point in branch.special]
 [('fold', 0.5)]
 >>> branch.ended

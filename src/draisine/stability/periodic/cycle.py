@@ -3,7 +3,7 @@
 >>> import sympy as sp, draisine as dr
 >>> x, v = sp.symbols("x v")
 >>> oscillator = dr.first_order("van_der_pol", {x: v, v: (1 - x**2) * v - x})
->>> cycle = dr.limit_cycle(oscillator, {"x": 2.0}, 6.6)
+>>> cycle = dr.stability.limit_cycle(oscillator, {"x": 2.0}, 6.6)
 >>> round(cycle.period, 8), cycle.stable
 (6.66328686, True)
 """

@@ -239,7 +239,7 @@ def state_transition(
     >>> import sympy as sp, draisine as dr
     >>> x, v = sp.symbols("x v")
     >>> swing = dr.first_order("swing", {x: v, v: -x})
-    >>> round(dr.state_transition(swing, 1.0)["x", "v"], 9)
+    >>> round(dr.stability.state_transition(swing, 1.0)["x", "v"], 9)
     0.841470985
     """
     motion = motion_at(model, start, parameters, inputs)

@@ -18,7 +18,7 @@ from draisine.program.equations import Equations
 from draisine.symbolic.rendering.listing import listing
 from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as_data
 from draisine.symbolic.rendering.named_formulas import Listing
-from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic
+from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic_equations
 
 SMALL = 5_000  # operations up to which matrices are printed in addition to the listing
 NO_BODIES = "no picture: the model is given as formulas and has no bodies to draw"
@@ -64,7 +64,7 @@ class Document:
         if self.system is None:
             return None
         try:
-            found = symbolic(self.system)
+            found = symbolic_equations(self.system)
             length = sum(found.operations(name) for name in "MCgQDb")
         except ModelError:
             return None  # the derivation by energies does not cover wheels that slip: they have a listing only

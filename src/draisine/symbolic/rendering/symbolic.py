@@ -48,7 +48,7 @@ ABOUT = {
 }
 
 
-def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquations:
+def symbolic_equations(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquations:
     """The equations of a model as SymPy matrices, each computed at its first use.
 
     A matrix with more than `limit` operations when expanded raises ModelError (None: no limit); for such systems use the listing
@@ -60,7 +60,7 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
     >>> bob = m.body("bob", mass=mass, center_of_mass=(0, 0, -length))
     >>> _ = m.revolute("theta", "ground", bob, axis="y")
     >>> m.gravity(m.parameter("g", 9.81, "m/s^2"))
-    >>> pendulum = symbolic(m).simplified()
+    >>> pendulum = symbolic_equations(m).simplified()
     >>> pendulum.M, pendulum.g
     (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
     """

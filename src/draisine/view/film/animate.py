@@ -110,7 +110,7 @@ def animate(
     - `charts`: names of channels plotted beside it.
     - `ghosts`: other runs for comparison, optionally by label; of the same model or another.
     - `model`: the description, for runs read from a file, which do not contain it.
-    - `shapes`: solids in place of the generated ones, by name of the body: `{"frame": dr.read_mesh("frame.stl", "frame")}`.
+    - `shapes`: solids in place of the generated ones, by name of the body: `{"frame": dr.view.read_mesh("frame.stl", "frame")}`.
     - `layers`: layers shown initially besides tracks: forces, masses, axes.
     - `rate`: samples per second.
     - `show`: open it in a browser; by default outside notebooks.

@@ -1,4 +1,4 @@
-"""Options of a derivation: formulations of the constraints, and drift control, each a small frozen object.
+"""Stabilization of constraints against drift, by name; each a small frozen object.
 
 Constraints differentiated twice hold at acceleration level only: in the integrated motion velocity errors grow like t and
 position errors like t². `simulate(…, drift=…)` takes one of these objects to control that.
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from draisine.errors import ArgumentError
-from draisine.program.linear_solve import Solver
 
 TIME_CONSTANT = 0.1  # s; decay time of constraint errors where no step size is known
 STEPS = 4.0  # decay time in steps: shorter would be stiff for the integrator, longer would let errors grow
@@ -52,33 +51,6 @@ class Baumgarte:
         found = self.scaled()
         assert found.alpha is not None and found.beta is not None and found.gamma is not None  # `scaled` sets all of them
         return found.alpha, found.beta, found.gamma
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """Reduced formulation: dependent velocities are eliminated symbolically; the state holds the coordinates and the independent
-    velocities. Shortest code for small mechanisms; velocity constraints are satisfied exactly."""
-
-
-@dataclass(frozen=True)
-class Augmented:
-    """Augmented formulation: nothing is eliminated, all velocities are states, accelerations and multipliers are solved for
-    together at every step. For large mechanisms, whose matrix is sparse. Drift is removed by projection; `stabilization` adds
-    Baumgarte feedback."""
-
-    stabilization: Baumgarte | None = None
-    solver: Solver = Solver.AUTO
-
-
-@dataclass(frozen=True)
-class Recursive:
-    """Recursive formulation: articulated inertias inward, accelerations outward, every contact solved for a velocity of the
-    joints that lead to it. The cost is linear in the number of bodies. For trees without constraints, with rolling wheels and
-    knife edges in planar motion, and with a few loop closures, whose velocities stay states and whose drift is removed by
-    projection."""
-
-
-FormulationChoice = Reduced | Augmented | Recursive
 
 
 @dataclass(frozen=True)
@@ -175,22 +147,6 @@ class Symplectic:
         _check_step("Symplectic", self.step)
         if self.order not in (2, 4, 6):
             raise ArgumentError(f"Symplectic: Gauss–Legendre methods of order 2, 4 and 6 are available, not {self.order!r}")
-
-
-Drift = (
-    NoControl
-    | Baumgarte
-    | Projection
-    | VelocityProjection
-    | InvariantStabilization
-    | Minimal
-    | Reduced
-    | Recursive
-    | Augmented
-    | GGL
-    | Rattle
-    | Symplectic
-)
 
 
 def _check_limit(owner: str, limit: float | None) -> None:
