@@ -169,7 +169,7 @@ def test_motions_of_stability_commands_by_set_and_at(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["simulat", "bicycle"], "there is no command 'simulat'; did you mean simulate"),
         (["simulate", "bicycle", "--until", "2 kg"], "argument --until: a time: got '2 kg' (mass), expected a time"),
@@ -183,7 +183,7 @@ def test_misunderstood_words_are_reported_with_a_cure(words, reported, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["--speed", "5 kg"], "the start's speed: got '5 kg' (mass), expected a velocity"),
         (["--set", "trail=8 kg"], "parameter 'trail': got '8 kg' (mass), expected a length"),

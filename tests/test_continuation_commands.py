@@ -45,7 +45,7 @@ def test_branch_as_json(capsys):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "reported"),
     [
         ("continue bicycle --over speed=0-10", "write FROM:TO, e.g. 0:10"),
         ("continue bicycle --over sped", "did you mean 'speed'"),

@@ -30,7 +30,7 @@ class FourBar:
     rocker: float = 0.7
     base: float = 0.8
 
-    def model(self, axes: str = "xz", gravity: float | None = None, turned=(), world: bool = False) -> Model:
+    def model(self, axes: str = "xz", gravity: float | None = None, orientation=(), world: bool = False) -> Model:
         """Closed by a point tie in the axes of the coupler, or (`world`) by three rows in the axes of the world."""
         m = Model("four_bar")
         if gravity is not None:
@@ -39,7 +39,7 @@ class FourBar:
         bar(m, "coupler", self.coupler)
         bar(m, "rocker", self.rocker)
         m.body("stand", mass=1.0)
-        m.fixed("bolts", "ground", "stand", orientation=turned)
+        m.fixed("bolts", "ground", "stand", orientation=orientation)
         m.revolute("phi", "stand", "crank", axis="y", default=-0.8)
         m.revolute("psi", "crank", "coupler", axis="y", at=(self.crank, 0, 0), default=0.5)
         m.revolute("chi", "stand", "rocker", axis="y", at=(self.base, 0, 0), default=-1.4)

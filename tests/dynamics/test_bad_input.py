@@ -59,7 +59,7 @@ def lagrangian(energy=FREE, coordinates=(x, y), **options):
         (lagrangian(m * FREE), "the Lagrangian uses 'm', which is neither a coordinate.*known are t, x, x_rate, y, y_rate$"),
         (lagrangian(holonomic={"a": x - k}), "constraint 'a' uses 'k'"),
         (lagrangian(forces={x: k}), "the force on 'x' uses 'k'"),
-        (lagrangian(outputs={"told": k}), "output 'told' uses 'k'"),
+        (lagrangian(outputs={"reported": k}), "output 'reported' uses 'k'"),
         (lagrangian(FREE - dynamicsymbols("z")), "uses 'z'"),
         # a coordinate that never appears
         (lagrangian(x.diff() ** 2), "coordinate 'y' does not appear; leave it out, or use it in the Lagrangian"),

@@ -249,7 +249,7 @@ def judged(kind):
     shared, states = bicycle_derivations()
     derivations = object.__new__(kind)
     derivations.__dict__ |= {
-        name: value for name, value in vars(shared).items() if name != "roads"
+        name: value for name, value in vars(shared).items() if name != "derivations"
     }  # those are the shared one's own
     return compare_derivations(derivations, states)
 

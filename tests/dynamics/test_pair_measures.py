@@ -43,7 +43,7 @@ def test_offsets_and_cosines_are_those_of_plain_matrices(seed: int) -> None:
             reported = [scope.value(Call(f"offset_{i}", named)) for i in AXES]
             reported += [scope.value(Call(f"cosine_{i}{j}", named)) for i in AXES for j in AXES]
             reported.append(scope.value(Call("distance", named)))
-            values = ca.Function("told", [scope.q, scope.p], [ca.vertcat(*reported)])(q, p).full()[:, 0]
+            values = ca.Function("reported", [scope.q, scope.p], [ca.vertcat(*reported)])(q, p).full()[:, 0]
             seen = np.linalg.inv(frames[a]) @ frames[b]
             wanted = [*seen[:3, 3], *seen[:3, :3].ravel(), np.linalg.norm(seen[:3, 3])]
             np.testing.assert_allclose(values, wanted, atol=1e-12)
@@ -97,7 +97,7 @@ def test_a_distance_that_vanishes_has_derivatives_of_zero() -> None:
     scope = measures.scope
     apart = scope.value(parse("distance(ground, bead)"))
     slope = ca.gradient(apart, scope.q)
-    reported = ca.Function("told", [scope.q], [apart, slope, ca.jacobian(slope, scope.q)])
+    reported = ca.Function("reported", [scope.q], [apart, slope, ca.jacobian(slope, scope.q)])
     assert [float(value) for value in reported(0.0)] == [0.0, 0.0, 0.0]
     assert [float(value) for value in reported(-0.5)] == [0.5, -1.0, 0.0]
 

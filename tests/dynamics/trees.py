@@ -41,7 +41,7 @@ def place(model: Model, rng: np.random.Generator, name: str) -> dict:
     turned = [(str(rng.choice(list("xyz"))), float(rng.uniform(-1.5, 1.5))) for _ in range(rng.integers(0, 3))]
     if turned and rng.random() < 0.3:
         turned[0] = (turned[0][0], model.parameter(f"tilt_{name}", turned[0][1]))
-    return {"at": at, "turned": turned}
+    return {"at": at, "orientation": turned}
 
 
 def _chained(model: Model, name: str, parent: str, child: str) -> None:

@@ -22,11 +22,11 @@ def body(m: Model, name: str, mass: float, center=(0.0, 0.0, 0.0), seed: int = 3
 
 
 def balanced_wheel(
-    m: Model, name: str, carrier: str, at=(0, 0, 0), turned=(), radius=0.3, tube=0.0, made: dict | None = None
+    m: Model, name: str, carrier: str, at=(0, 0, 0), orientation=(), radius=0.3, tube=0.0, made: dict | None = None
 ) -> None:
     """A wheel with a hinge about its y axis: coordinate <name>_angle, speed <name>_spin."""
     m.body(name, **({"mass": 2.0, "inertia": WHEEL} | (made or {})))
-    m.revolute(f"{name}_angle", carrier, name, axis="y", at=at, orientation=turned, rate=f"{name}_spin")
+    m.revolute(f"{name}_angle", carrier, name, axis="y", at=at, orientation=orientation, rate=f"{name}_spin")
     m.wheel(name, name, radius=radius, tube=tube)
 
 
@@ -79,8 +79,8 @@ def casters() -> Model:
     for k, (x, y, turn) in enumerate([(0.6, 0.0, 0.0), (-0.4, 0.4, 0.2), (-0.4, -0.4, 0.0)], start=1):
         body(m, f"fork{k}", 1.0, (-0.02, 0.0, 0.05), seed=k)
         m.revolute(f"swivel{k}", "platform", f"fork{k}", axis="z", at=(x, y, 0), default=0.1 * k)
-        turned = [("x", turn), ("z", turn / 2)] if turn else []
-        balanced_wheel(m, f"w{k}", f"fork{k}", at=(-0.08, 0.01, -0.1), radius=0.15, orientation=turned)
+        orientation = [("x", turn), ("z", turn / 2)] if turn else []
+        balanced_wheel(m, f"w{k}", f"fork{k}", at=(-0.08, 0.01, -0.1), radius=0.15, orientation=orientation)
     return m
 
 
@@ -114,7 +114,7 @@ def planar_sprung() -> Model:
     m.planar("hull")
     for name, x, toe, angle in (("a", 0.7, 0.0, 0.3), ("b", -0.6, 0.15, 0.5)):
         body(m, f"arm_{name}", 1.0, (-0.15, 0.0, 0.01), seed=7)
-        chain = {"at": (x, 0.0, 0.35), "turned": [("z", toe)]} if toe else {"at": (x, 0.0, 0.35)}
+        chain = {"at": (x, 0.0, 0.35), "orientation": [("z", toe)]} if toe else {"at": (x, 0.0, 0.35)}
         m.revolute(f"swing_{name}", "hull", f"arm_{name}", axis="y", default=angle, span=(angle - 0.2, angle + 0.2), **chain)
         body(m, f"knuckle_{name}", 0.5, (0.01, 0.0, 0.02), seed=8)
         m.revolute(

@@ -209,7 +209,7 @@ def second_rate(e: dr.Equations, x: np.ndarray, u: np.ndarray, name: str) -> flo
     return float(by_q @ slope[:q] + by_v @ slope[q:r])
 
 
-@pytest.mark.parametrize("wishes", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
+@pytest.mark.parametrize("targets", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
 def test_accelerations_and_contact_forces_are_those_of_the_graph(
     typed: dr.Equations, graph: dr.Equations, targets: dict[str, float]
 ) -> None:
@@ -243,7 +243,7 @@ def printed_steer_power(q: list[float], qd: list[float], u: float) -> float:
     return sum(value * qd[i] for i, value in force.items())
 
 
-@pytest.mark.parametrize("wishes", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
+@pytest.mark.parametrize("targets", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
 def test_steer_force_is_a_torque_about_the_steer_axis(
     typed: dr.Equations, graph: dr.Equations, targets: dict[str, float]
 ) -> None:

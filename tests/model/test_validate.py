@@ -286,7 +286,7 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
         (_box("t"), "mass of body 'box' may depend on parameters only, but 't' is time"),
         (_box("frame"), "mass of body 'box': 'frame' is not a quantity; use a measure of it, such as 'lean(frame)'"),
         (
-            _box(center=(0, "spin", 0)),
+            _box(center_of_mass=(0, "spin", 0)),
             "center_of_mass of body 'box' along y may depend on parameters only, but 'spin' is a coordinate",
         ),
         (

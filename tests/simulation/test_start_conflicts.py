@@ -161,7 +161,7 @@ def test_the_smallest_change_is_that_of_an_independent_optimiser() -> None:
         assert refusal.targets == (name,)
 
 
-@pytest.mark.parametrize("wishes", [{"rocker": 0.2}, {"point_y": 4.0}, {"point_x": -3.0}])
+@pytest.mark.parametrize("targets", [{"rocker": 0.2}, {"point_y": 4.0}, {"point_x": -3.0}])
 def test_what_is_shown_is_possible_itself(targets: dict[str, float]) -> None:
     """The value in the message is rounded to the safe side: taken at its word, it works."""
     shown = re.search(r"nearest possible: (\w+) = ([-.\de]+)", str(refused(four_bar(), targets)))

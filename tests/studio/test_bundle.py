@@ -105,12 +105,12 @@ def test_limits_hold_their_defaults(reported):
 
 
 def check_limits(manifest):
-    for entry in (*manifest["parameters"], *manifest["wishes"]):
+    for entry in (*manifest["parameters"], *manifest["targets"]):
         assert entry["low"] <= entry["default"] <= entry["high"] and entry["low"] < entry["high"], entry
         assert math.isfinite(entry["low"]) and math.isfinite(entry["high"])
     for entry in manifest["inputs"]:
         assert entry["low"] < 0 < entry["high"] and 0 < entry["step"] < entry["high"]
-    known = {w["name"] for w in manifest["wishes"]}
+    known = {w["name"] for w in manifest["targets"]}
     assert set(manifest["start"]) <= known
 
 
@@ -152,7 +152,7 @@ def test_sliders_keep_sense():
 
 
 def test_what_constraints_decide_is_no_target(reported):
-    targets = {w["name"] for w in reported["bicycle"][0]["wishes"]}
+    targets = {w["name"] for w in reported["bicycle"][0]["targets"]}
     assert {"speed", "lean", "steer", "roll_rate", "heading", "steer_rate"} <= targets
     assert not {"pitch", "frame_z", "frame_qw"} & targets
 

@@ -135,7 +135,7 @@ TARGETS = [
 
 
 def test_starts_are_those_of_python(live, equations):
-    found = live("return given.map((wishes) => [live.reset(wishes), numbers(live.state)]);", TARGETS)
+    found = live("return given.map((targets) => [live.reset(targets), numbers(live.state)]);", TARGETS)
     problem = StartProblem(equations)
     for targets, (why, state) in zip(TARGETS, found, strict=True):
         assert why is None
@@ -152,7 +152,7 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
         {str(n): float(random.uniform(-0.6, 0.6)) for n in random.choice(names, random.integers(1, 5), replace=False)}
         for _ in range(60)
     ]
-    found = live("return given.map((wishes) => [live.reset(wishes), numbers(live.state)]);", drawn)
+    found = live("return given.map((targets) => [live.reset(targets), numbers(live.state)]);", drawn)
     refused = 0
     for targets, (why, state) in zip(drawn, found, strict=True):
         try:
@@ -168,7 +168,7 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
 
 
 @pytest.mark.parametrize(
-    ("name", "wishes"),
+    ("name", "targets"),
     [
         ("rolling_torus", {"lean": 0.4, "spin": 5.0, "turn_rate": 1.0}),
         ("four_bar", {"crank_angle": 0.9, "crank_angle_rate": 3.0}),
@@ -194,7 +194,7 @@ def test_impossible_starts_are_refused(live):
         """
         const before = numbers(live.state);
         const whys = [{ hope: 1 }, { speed: "fast" }, { speed: NaN }, { speed: 1e308 * 10 }, { steer: 0.1, lean: 9 },
-                      { __proto__: 1, constructor: 2 }, { frame_z: 5 }].map((wishes) => live.reset(wishes));
+                      { __proto__: 1, constructor: 2 }, { frame_z: 5 }].map((targets) => live.reset(targets));
         return [whys, before, numbers(live.state)];
         """
     )

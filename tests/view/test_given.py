@@ -54,7 +54,7 @@ POLYGON = N / 2 * math.sin(2 * math.pi / N) / math.pi  # its area beside that of
 @pytest.mark.parametrize(
     ("table", "wanted", "exactly"),
     [
-        ('{ kind = "box", size = [1, 0.5, "r"], turned = [{ z = 0.4 }, { x = 1 }] }', 0.5 * R, 1e-12),
+        ('{ kind = "box", size = [1, 0.5, "r"], orientation = [{ z = 0.4 }, { x = 1 }] }', 0.5 * R, 1e-12),
         ('{ kind = "sphere", radius = "r" }', 4 / 3 * math.pi * R**3, 0.03),
         ('{ kind = "cylinder", radius = "r", length = 2, axis = "x" }', 2 * math.pi * R**2, 0.01),
         ('{ kind = "revolved", profile = [[0, "r"], [1, 0.1]] }', POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01), 1e-12),
@@ -63,7 +63,7 @@ POLYGON = N / 2 * math.sin(2 * math.pi / N) / math.pi  # its area beside that of
             POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01),
             1e-12,
         ),
-        ('{ kind = "prism", profile = [[0, 0], [0, "r"], [1, 0]], length = 3, turned = [{ y = 0.3 }] }', 0.3, 1e-12),
+        ('{ kind = "prism", profile = [[0, 0], [0, "r"], [1, 0]], length = 3, orientation = [{ y = 0.3 }] }', 0.3, 1e-12),
         ('{ kind = "prism", profile = [[0, 0], [1, 0], [0, "r"]], length = 3, axis = "y" }', 0.3, 1e-12),
     ],
 )
@@ -72,11 +72,11 @@ def test_volumes_and_the_way_out(table, wanted, exactly):
 
 
 def test_places_and_turns():
-    mesh = mesh_of('{ kind = "box", size = [1, 0.1, 0.1], at = [1, 2, 3], turned = [{ z = "90 deg" }] }')
+    mesh = mesh_of('{ kind = "box", size = [1, 0.1, 0.1], at = [1, 2, 3], orientation = [{ z = "90 deg" }] }')
     assert middle(mesh) == pytest.approx([1, 2, 3])
     assert np.ptp(mesh.vertices, axis=0) == pytest.approx([0.1, 1.0, 0.1])  # long along y now
     # about z first, then about the new x, which is the old y
-    turned = mesh_of('{ kind = "box", size = [1, 0.1, 0.3], turned = [{ z = "90 deg" }, { x = "90 deg" }] }')
+    turned = mesh_of('{ kind = "box", size = [1, 0.1, 0.3], orientation = [{ z = "90 deg" }, { x = "90 deg" }] }')
     assert np.ptp(turned.vertices, axis=0) == pytest.approx([0.3, 1.0, 0.1])
 
 

@@ -188,7 +188,7 @@ def _add_output(model: Model, name: str, value: Any, where: str) -> None:
     model.output(name, entry.expression("expression"), entry.text("unit", ""), entry.text("description", ""))
 
 
-def _add_watch(model: Model, name: str, value: Any, where: str) -> None:
+def _add_event(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("expression", "action", "direction", "description")
     direction = entry.number("direction", "", 0)
     if direction not in (-1, 0, 1):
@@ -215,6 +215,6 @@ _SECTIONS: _Sections = {
     "potentials": ("potential", _add_potential),
     "springs": ("spring", _add_spring),
     "outputs": ("output", _add_output),
-    "events": ("watch", _add_watch),
+    "events": ("event", _add_event),
 }
 WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # names of items in error messages

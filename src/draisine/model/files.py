@@ -178,7 +178,7 @@ def _body(body: Body, target: Path | None) -> dict[str, Any]:
     return {
         **_given(description=body.description),
         "mass": plain(body.mass),
-        **_unless_zero("center", body.center_of_mass),
+        **_unless_zero("center_of_mass", body.center_of_mass),
         **_given(inertia=inertia),
         **_given(shapes=[shape_table(s, target) for s in body.shapes]),
     }

@@ -118,7 +118,7 @@ SHAPES: dict[str, type[Any]] = {
     "cylinder": Cylinder,
     "tube": Tube,
     "wheel": Wheel,
-    "orientation": Revolved,
+    "revolved": Revolved,
     "prism": Prism,
     "mesh": MeshFile,
 }

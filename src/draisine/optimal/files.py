@@ -61,7 +61,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
         netcdf.write(solution.trajectory, draft)
-        groups = {GROUP: xarray.Dataset({n: (n + "_index", a) for n, a in arrays.items()} | {"told": ((), encode(reported))})}
+        groups = {GROUP: xarray.Dataset({n: (n + "_index", a) for n, a in arrays.items()} | {"reported": ((), encode(reported))})}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
         for name, dataset in groups.items():
             dataset.to_netcdf(draft, mode="a", group=name, engine=netcdf.engine("saving .nc"), format="NETCDF4")

@@ -52,7 +52,7 @@ def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: i
             if sum(sizes) > limit:
                 raise DataError(f"the file holds {sum(sizes)} numbers, more than {limit}")
             arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in ARRAYS]
-            reported = decode(dataset["told"].values.item())
+            reported = decode(dataset["reported"].values.item())
         kept = _reported(reported, arrays)
     except (DataError, TypeError, ValueError) as problem:
         raise DataError(f"{source}: {problem}") from None

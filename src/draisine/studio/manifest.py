@@ -97,7 +97,7 @@ class Manifest:
                 for p in e.parameters
             ],
             "outputs": self._outputs(),
-            "wishes": self._targets(),
+            "targets": self._targets(),
             "start": self.targets,
             **self._looks(),
             "linear": None

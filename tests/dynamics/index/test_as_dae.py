@@ -52,7 +52,7 @@ def _motion(e: dr.Equations) -> dict[str, np.ndarray]:
     values = dict(zip(names, start.x, strict=True)) | dict(
         zip((m.name for m in e.multipliers), reported["multipliers"], strict=True)
     )
-    return {"values": values, "rates": dict(zip(names, slope, strict=True)), "told": reported, "u": u}
+    return {"values": values, "rates": dict(zip(names, slope, strict=True)), "reported": reported, "u": u}
 
 
 @pytest.mark.parametrize(("index", "ggl"), FORMS)
@@ -68,10 +68,10 @@ def test_the_true_motion_fulfils_every_form(index, ggl):
     # and not any motion does
     assert np.abs(posed.dynamics([0.4], x + 1e-3, rate, motion["u"], posed.default_parameters)).max() > 1e-4
     reported = dict(zip((s.name for s in posed.report.outputs), posed.report([0.4], x, motion["u"], [1.4]), strict=True))
-    assert reported["energy"][:2] == pytest.approx(motion["told"]["energy"][:2]) and reported["outputs"] == pytest.approx(
-        motion["told"]["outputs"]
+    assert reported["energy"][:2] == pytest.approx(motion["reported"]["energy"][:2]) and reported["outputs"] == pytest.approx(
+        motion["reported"]["outputs"]
     )
-    assert reported["power"] == pytest.approx(motion["told"]["power"])
+    assert reported["power"] == pytest.approx(motion["reported"]["power"])
     assert np.abs(reported["residuals"]).max() < 1e-11 and len(reported["residuals"]) == len(posed.constraints)
 
 
@@ -205,7 +205,7 @@ def test_complaints(spoil, said):
 
 
 @pytest.mark.parametrize(
-    ("name", "wishes"),
+    ("name", "targets"),
     [
         ("four_bar", {}),
         ("four_bar", {"crank_angle": -2.0}),

@@ -37,7 +37,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize("wishes", TARGETS, ids=["at rest", "on the ground", "of outputs"])
+@pytest.mark.parametrize("targets", TARGETS, ids=["at rest", "on the ground", "of outputs"])
 def test_starts_are_those_of_single_runs(bicycle: StartProblem, targets: dict[str, tuple[float, float]]) -> None:
     requested = asked_of(bicycle, targets)
     begun = consistent_starts(bicycle, requested)

@@ -153,7 +153,7 @@ def test_isolated_motion_cannot_vary():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"over": "mue"}, r"no parameter, input, state or output of motion 'mue'; did you mean 'mu'"),
         ({"over": "mu", "fix": {"mu": 1.0}}, r"'mu' is the continuation quantity"),

@@ -224,7 +224,7 @@ def test_atlas_as_data_and_text(atlas):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"lean": [0.0, 0.1]}, "give two axes"),
         ({"lean": [0.1, 0.0], "speed": [5.0, 6.0]}, "values of 'lean' must be a sequence of finite, increasing"),

@@ -206,7 +206,7 @@ def _report(
     power = ca.jacobian(ca.dot(driven, system.v), system.u).T * system.u if system.inputs else ca.SX(0, 1)
     velocities = [v.name for v in system.velocities]
     return Program.build(
-        f"{system.name}_told",
+        f"{system.name}_reported",
         {**arguments, "z": z},
         {
             "v": (system.v, velocities),

@@ -69,7 +69,7 @@ class Motion:
         """(t, x, u, p) → rates, and z."""
         v, dynamics = self.symbols, self.symbols.equations.dynamics
         name = f"{v.equations.name}_with_cost"
-        outs = {"rates": self.rates, "told": v.z}
+        outs = {"rates": self.rates, "reported": v.z}
         if isinstance(dynamics, Program):
             return Program.build(name, self._slots, outs)
         assert isinstance(dynamics, LinearSolveProgram)
@@ -81,7 +81,7 @@ class Motion:
         """(t, x, u, p, told, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
         v, dynamics = self.symbols, self.symbols.equations.dynamics
         name, load = f"{v.equations.name}_adjoint", ca.SX.sym("load", self.rates.numel())
-        slots = {**self._slots, "told": v.z, "load": load}
+        slots = {**self._slots, "reported": v.z, "load": load}
         if isinstance(dynamics, Program):
             return Program.build(name, slots, self._outs(_vjp(self.rates, self._by, load)))
         assert isinstance(dynamics, LinearSolveProgram)

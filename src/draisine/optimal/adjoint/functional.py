@@ -62,7 +62,7 @@ class Runner:
                 "parameter": (forward.inputs[3].size,),
                 **dict.fromkeys(("state", "costate"), (s.steps + 1, width)),
                 **dict.fromkeys(("point", "rate", "pull"), (stages, width)),
-                "told": (stages, reported),
+                "reported": (stages, reported),
                 "load": (width,),
                 "by_x": (s.states,),
                 "by_input": (s.inputs,),

@@ -82,7 +82,7 @@ class Reporter:
         positions = (report_positions(equations)[name] for name in self.names)
         chosen = ca.vertcat(*(results[slot][i] for slot, i in positions))
         inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(report.inputs, symbols, strict=True)}
-        return compile(Program.build(f"{equations.name}_told", inputs, {"told": (chosen, self.names)}))
+        return compile(Program.build(f"{equations.name}_reported", inputs, {"reported": (chosen, self.names)}))
 
     @staticmethod
     def all_velocities(equations: Equations) -> Kernel:

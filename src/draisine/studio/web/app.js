@@ -7,7 +7,7 @@
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const LONGEST_FRAME = 0.1; // s: a page that slept does not make up for it
   const AWAKE = 4; // frames that are drawn after anything happened; then a page at rest rests
-  const FIRST = new Set(["speed", "lean", "roll_rate", "steer"]); // of what one may wish for a start
+  const FIRST = new Set(["speed", "lean", "roll_rate", "steer"]); // of what one may target for a start
   const CAMERAS = ["orbit", "follow", "top"];
   const ENDS = { fallen: "It fell over", "not finite": "The equations have no finite value there" };
   const EVENTS = ["pointerdown", "pointerup", "pointermove", "wheel", "keydown", "keyup", "input", "change", "click", "toggle"];
@@ -27,7 +27,7 @@
       this.designs = new Designs(this);
       this.rides = new Rides(this);
       this.links = new Links(this);
-      this.wishes = this.starts();
+      this.targets = this.starts();
       this.acts = this.keys();
       this.controls = new Controls(manifest, { pad: $("pad"), knob: $("knob"), acts: this.acts });
       this.levers = this.inputs();
@@ -57,17 +57,17 @@
     /** Rows of start targets; the most important first. */
     starts() {
       const { manifest } = this, first = (row) => row.name in manifest.start || FIRST.has(row.name);
-      const rows = manifest.wishes.map((wish) => {
-        const given = manifest.start[wish.name] ?? wish.default;
+      const rows = manifest.targets.map((target) => {
+        const given = manifest.start[target.name] ?? target.default;
         const change = (value) => {
-          if (value === given && !(wish.name in manifest.start)) delete this.start[wish.name];
-          else this.start[wish.name] = value;
+          if (value === given && !(target.name in manifest.start)) delete this.start[target.name];
+          else this.start[target.name] = value;
           return null;
         };
-        return new Row({ ...wish, label: words(wish.name), value: given, usual: given, change });
+        return new Row({ ...target, label: words(target.name), value: given, usual: given, change });
       });
-      $("wishes").append(...rows.filter(first).map((row) => row.element));
-      $("more-wishes").append(...rows.filter((row) => !first(row)).map((row) => row.element));
+      $("targets").append(...rows.filter(first).map((row) => row.element));
+      $("more-targets").append(...rows.filter((row) => !first(row)).map((row) => row.element));
       $("more").hidden = rows.every(first);
       $("starts").hidden = !rows.length;
       $("starts").open = Boolean(rows.length) && !this.manifest.inputs.length; // where only a start can set it going
@@ -180,7 +180,7 @@
       this.outcome = "ok";
       this.samples = [];
       this.designs.choose(this.designs.chosen);
-      for (const row of this.wishes) row.set(this.start[row.name] ?? row.usual);
+      for (const row of this.targets) row.set(this.start[row.name] ?? row.usual);
       this.theatre?.wipe();
       this.look(this.camera);
       this.designs.changed();

@@ -15,7 +15,7 @@
       for (const [name, value] of Object.entries(rival.parameters)) found.append(`b.${name}`, String(value));
       found.append("rival", Array.from(rival.state, String).join(","));
     }
-    for (const { name, default: usual } of manifest.wishes) if (name in start && start[name] !== usual) found.append(`s.${name}`, String(start[name]));
+    for (const { name, default: usual } of manifest.targets) if (name in start && start[name] !== usual) found.append(`s.${name}`, String(start[name]));
     found.append("time", String(snapshot.time));
     found.append("state", Array.from(snapshot.state, String).join(","));
     return "#" + found.toString();
@@ -27,7 +27,7 @@
     if (!text) return null;
     if (text.length > LONGEST) throw new Error(`it has ${text.length} characters, more than the ${LONGEST} that are read`);
     const names = (entries) => new Set(entries.map(({ name }) => name)), parameters = names(manifest.parameters);
-    const known = { p: parameters, b: parameters, s: names(manifest.wishes) };
+    const known = { p: parameters, b: parameters, s: names(manifest.targets) };
     const found = { p: {}, b: {}, s: {}, compare: false, time: 0, state: null, rival: null }, seen = new Set();
     for (const [key, value] of new URLSearchParams(text)) {
       if (seen.has(key)) throw new Error(`${quoted(key)} is said twice`);

@@ -50,10 +50,10 @@
     // ------------------------------------------------------------ start
 
     // Restart from targets by name; null, or the reason for a refusal.
-    reset(wishes) {
+    reset(targets) {
       const before = this.time;
       this.time = 0;
-      const found = this.starts.solve(wishes || {}, null);
+      const found = this.starts.solve(targets || {}, null);
       if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
       if (found.why) {
         this.time = before;
@@ -256,9 +256,9 @@
       const why = this.sense.senseless(wanted);
       if (why) return why;
       const before = Float64Array.from(this.parameters);
-      const { q, v, wishes } = this._motion();
+      const { q, v, targets } = this._motion();
       this.parameters.set(wanted);
-      let found = this.starts.solve(wishes, { q, v });
+      let found = this.starts.solve(targets, { q, v });
       if (found.why) found = this.starts.solve({}, { q, v });
       if (!found.why) this._carry(found.x);
       if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
@@ -284,13 +284,13 @@
       this.tell(this.time, this.state, this.inputs);
       const q = this.state.slice(0, coordinates);
       const v = this.told.v.slice();
-      const wishes = {};
+      const targets = {};
       for (const name of kept) {
-        if (table.homes[name] === "coordinates") wishes[name] = q[table.q.indexOf(name)];
-        else if (table.homes[name] === "velocities") wishes[name] = v[table.v.indexOf(name)];
-        else wishes[name] = this.told.outputs[this.manifest.outputs.findIndex((output) => output.name === name)];
+        if (table.homes[name] === "coordinates") targets[name] = q[table.q.indexOf(name)];
+        else if (table.homes[name] === "velocities") targets[name] = v[table.v.indexOf(name)];
+        else targets[name] = this.told.outputs[this.manifest.outputs.findIndex((output) => output.name === name)];
       }
-      return { q, v, wishes };
+      return { q, v, targets };
     }
 
     // An impulse `amount` of the input: the change of velocities consistent with the constraints.

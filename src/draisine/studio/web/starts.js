@@ -151,10 +151,10 @@
     }
 
     // A state from targets; `near` are references for coordinates and velocities instead of the defaults. {x} or {why}.
-    solve(wishes, near) {
+    solve(targets, near) {
       const { table, motion } = this;
       const sorted = { coordinates: {}, velocities: {}, positions: {}, rates: {}, states: {} };
-      for (const [name, value] of Object.entries(wishes)) {
+      for (const [name, value] of Object.entries(targets)) {
         const place = Object.hasOwn(table.homes, name) ? table.homes[name] : undefined;
         if (place === undefined) return { why: `a start of ${this.live.manifest.name} cannot name ${name}` };
         if (typeof value !== "number" || !Number.isFinite(value)) return { why: `${name}: a finite number is wanted` };
