@@ -35,7 +35,11 @@ def test_show(capsys):
         assert words in out
     _, out, _ = run(capsys, "show", "bicycle", "--json")
     data = json.loads(out)
-    assert data["parameters"]["trail"] == {"default": 0.08, "unit": "m", "about": data["parameters"]["trail"]["description"]}
+    assert data["parameters"]["trail"] == {
+        "default": 0.08,
+        "unit": "m",
+        "description": data["parameters"]["trail"]["description"],
+    }
     assert len(data["independent"]) == 3
 
 

@@ -139,7 +139,7 @@ def test_changing_a_parameter_does_not_derive_or_compile_again(bike, monkeypatch
     def refuse(*_):
         raise AssertionError("something was derived or compiled again")
 
-    monkeypatch.setattr(sys.modules["draisine.dynamics.derive"], "Formulation", refuse)
+    monkeypatch.setattr(sys.modules["draisine.dynamics.derive"], "ReducedFormulation", refuse)
     monkeypatch.setattr("draisine.simulation.compiled_equations.compile", refuse)
     run = dr.simulate(bike, 0.1, start=FREE, parameters={"m_frame": 60.0, "trail": 0.05})
     assert run.parameters["m_frame"] == 60.0

@@ -463,7 +463,7 @@ def test_command_tells_failure_by_its_status(tmp_path, capsys):
     reported = json.loads(capsys.readouterr().out)
     assert reported["passed"] is False and "parameter 'l' is 0.7 in the first and 0.71 in the second" in reported["verdict"]
     assert main(["certify", *files]) == 2
-    assert "say what corresponds to what: names=" in capsys.readouterr().err
+    assert "or relate them: names=" in capsys.readouterr().err
     assert main(["certify", *files, "--names", "swing"]) == 2
     assert "write A=B" in capsys.readouterr().err
     assert main(["certify", "bicycle", "--states", "0"]) == 2

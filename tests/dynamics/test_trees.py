@@ -355,9 +355,10 @@ def test_what_spoils_a_rotor_keeps_its_angle(change):
     m = Model("spoiled")
     m.body("hull", mass=4.0, center_of_mass=(0.1, 0.0, 0.3), inertia=(0.5, 0.6, 0.4))
     m.free("hull")
-    body = {"center": {"center": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(
-        change, {}
-    )
+    body = {
+        "center": {"center_of_mass": (0.03, 0, 0)},
+        "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}},
+    }.get(change, {})
     m.body("rotor", **({"mass": 1.0, "inertia": (0.05, 0.08, 0.05)} | body))
     m.revolute("angle", "hull", "rotor", axis="y", at=(0.1, 0.2, 0.0))
     if change == "child":

@@ -64,7 +64,7 @@ def unbalanced_bicycle() -> Model:
     m.free("frame")
     body(m, "fork", 3.0, (0.02, 0.0, 0.1), seed=5)
     m.revolute("steer", "frame", "fork", axis="z", at=(0.9, 0, 0.1), orientation=[("y", -0.3)])
-    balanced_wheel(m, "rear", "frame", made={"center": (0.02, 0, 0.01)})
+    balanced_wheel(m, "rear", "frame", made={"center_of_mass": (0.02, 0, 0.01)})
     balanced_wheel(
         m, "front", "fork", at=(0.04, 0, -0.05), radius=0.33, made={"inertia": {"xx": 0.05, "yy": 0.09, "zz": 0.06, "zx": 0.01}}
     )

@@ -248,7 +248,7 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
             lambda m: (m.wheel("front", "plate", 1), m.rod("front_x", "edge", "corner", 1)),
             "model 'shop': 'front_x' names both a constraint of wheel 'front' and a residual of constraint 'front_x'; rename one",
         ),
-        (lambda m: m.rod("2r", "edge", "corner", 1), "ties: '2r' is not a valid name"),
+        (lambda m: m.rod("2r", "edge", "corner", 1), "constraints: '2r' is not a valid name"),
     ],
 )
 def test_refused_in_words(spoil: Callable[[Model], object], message: str) -> None:

@@ -93,7 +93,7 @@ def test_two_gears() -> None:
 
 def test_a_closed_hinge_and_slider_are_the_joints_of_those_names() -> None:
     """A door on its hinge, a drawer in its guide: a free body with the joint closed moves as with the joint in the tree."""
-    door = {"mass": 5.0, "center": (0.4, 0.1, -0.2), "inertia": (0.3, 0.5, 0.4)}
+    door = {"mass": 5.0, "center_of_mass": (0.4, 0.1, -0.2), "inertia": (0.3, 0.5, 0.4)}
     hinge = {"at": (0.2, 0.3, 0.1), "orientation": [("x", 0.5)]}
     for kind, axis in (("hinge", "z"), ("slider", "x")):
         tree = Model(f"{kind}_in_the_tree")

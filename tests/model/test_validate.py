@@ -303,11 +303,11 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
         ),
         (
             lambda m: m.generalized_force("spinn", "push"),
-            "measure of effort 'force_on_spinn': unknown name 'spinn'; did you mean 'spin'?",
+            "measure of generalized force 'force_on_spinn': unknown name 'spinn'; did you mean 'spin'?",
         ),
         (
             lambda m: m.generalized_force("spin_rate", "push"),
-            "measure of effort 'force_on_spin_rate' may depend on parameters, coordinates, outputs and time only, "
+            "measure of generalized force 'force_on_spin_rate' may depend on parameters, coordinates, outputs and time only, "
             "but 'spin_rate' is a velocity",
         ),
         (

@@ -17,12 +17,11 @@ SOLVES = {"lstsq", "solve", "pinv", "splu", "lu_solve", "spsolve"}
 LOOPS = {
     "dynamics/reduced/independent_velocities.py": "eliminates blocks of velocities, one after the other",
     "estimation/filters/methods.py": "one update of a filter for each sample",
-    "estimation/filters/smoother.py": "one update of a smoother for each sample, backwards",
     "estimation/initial_guess.py": "an iterated Kalman update, each of which costs a run",
     "optimal/adjoint/descent.py": "first multipliers, with the bounds that hold",
     "dynamics/dae/mechanical_index.py": "one admissible velocity for each configuration",
     "estimation/filters/filter_result.py": "a consistency statistic for each sample",
-    "estimation/block_elimination.py": "eliminates windows, one after the other",
+    "estimation/window_chain.py": "eliminates windows, one after the other",
     "symbolic/kane.py": "what a row has beside others, for each state",
 }
 NOT_YET = ("simulation/initial/", "simulation/ensemble/")  # consistent starts, which become one program

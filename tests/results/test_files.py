@@ -308,7 +308,7 @@ def test_metadata_is_plain_json(tmp_path):
     head = [line for line in (tmp_path / "run.csv").read_text().splitlines() if line.startswith("#")]
     table = {line[2:].partition(":")[0]: json.loads(line.partition(":")[2]) for line in head}
     assert table["draisine"] == 1
-    assert table["channels"][0] == {"name": "angle", "unit": "rad", "group": "coordinates", "about": "from the vertical"}
+    assert table["channels"][0] == {"name": "angle", "unit": "rad", "group": "coordinates", "description": "from the vertical"}
 
 
 def test_csv_writes_the_shortest_text_of_each_number(tmp_path):

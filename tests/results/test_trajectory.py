@@ -253,7 +253,7 @@ class TestAssembly:
             Block((Channel("x"),), np.zeros((3, 2)))
         with pytest.raises(ValueError, match="2 samples but 3 rows of x"):
             assemble("toy", [Piece(np.zeros(2), (Block((Channel("x"),), np.zeros((3, 1))),))], status=DONE)
-        with pytest.raises(ValueError, match="'x' is given twice among the outputs"):
+        with pytest.raises(ValueError, match="'x' occurs twice in outputs"):
             assemble("toy", [Piece(np.zeros(1), (Block((Channel("x"),), np.zeros((1, 1))),) * 2)], status=DONE)
         with pytest.raises(ValueError, match="no samples"):
             assemble("toy", [], status=DONE)

@@ -106,9 +106,9 @@ def text_of(system: System, target: Path | None = None) -> str:
             found += section(f"{header}.{name}", table)
     for header, tables in _short_sections(system, "outputs"):
         found += section(header, tables)
-    for watch in system.events:
-        rest = _given(direction=watch.direction, description=watch.description)
-        found += section(f"events.{watch.name}", {"expression": plain(watch.expression), "action": watch.action, **rest})
+    for event in system.events:
+        rest = _given(direction=event.direction, description=event.description)
+        found += section(f"events.{event.name}", {"expression": plain(event.expression), "action": event.action, **rest})
     return "\n".join(found) + "\n"
 
 

@@ -311,12 +311,12 @@ def _check_forces(system: System) -> None:
             )
         if wrench.axes not in ("world", "body"):
             raise ModelError(f"wrench {wrench.name!r}: axes must be 'world' or 'body', got {wrench.axes!r}")
-    for watch in system.events:
-        if watch.action not in ("stop", "record"):
-            raise ModelError(f"event {watch.name!r}: action must be 'stop' or 'record', got {watch.action!r}")
-        if watch.direction not in (-1, 0, 1):
+    for event in system.events:
+        if event.action not in ("stop", "record"):
+            raise ModelError(f"event {event.name!r}: action must be 'stop' or 'record', got {event.action!r}")
+        if event.direction not in (-1, 0, 1):
             raise ModelError(
-                f"event {watch.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {watch.direction!r}"
+                f"event {event.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {event.direction!r}"
             )
 
 

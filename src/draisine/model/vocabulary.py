@@ -102,7 +102,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     for body in system.bodies:
         where = f"body {body.name!r}"
         yield f"mass of {where}", body.mass
-        yield from _components(f"center of {where}", body.center_of_mass)
+        yield from _components(f"center_of_mass of {where}", body.center_of_mass)
         for entry in ("xx", "yy", "zz", "xy", "yz", "zx"):
             yield f"inertia {entry} of {where}", getattr(body.inertia, entry)
     for point in system.points:
@@ -166,8 +166,8 @@ def check_expressions(system: System) -> None:
         vocabulary.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
     for output in system.outputs:
         vocabulary.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
-    for watch in system.events:
-        vocabulary.check(watch.expression, f"event {watch.name!r}", _EVERYTHING, measures=True)
+    for event in system.events:
+        vocabulary.check(event.expression, f"event {event.name!r}", _EVERYTHING, measures=True)
     _check_outputs_are_not_circular(system)
 
 

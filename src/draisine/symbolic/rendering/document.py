@@ -80,7 +80,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
         Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
         Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
-        Table("Loop closures and couplings", ("name", "kind", "meaning"), _ties(data.get("constraints", {}))),
+        Table("Loop closures and couplings", ("name", "kind", "meaning"), _ties(data.get("residual_constraints", {}))),
         Table(
             "Constraints",
             ("name", "kind", "level", "unit"),

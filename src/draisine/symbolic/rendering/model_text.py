@@ -58,7 +58,7 @@ def _description_as_data(system: System) -> dict[str, Any]:
         },
         "wheels": [w.name for w in system.wheels],
         "knife_edges": [e.name for e in system.edges],
-        "constraints": _ties(system),
+        "residual_constraints": _ties(system),
     }
 
 
