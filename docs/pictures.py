@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib import pyplot
 
-from draisine import draw, gallery, simulate, stability_map
+from draisine import draw, gallery, simulate, stability
 from draisine.view.plots.figure_files import save_figure
 from extensions import ROOT, pages
 
@@ -39,7 +39,7 @@ def fixed() -> None:
     save_figure(draw(gallery.bicycle()), IMAGES / "bicycle-drawing.svg")
     film_still()
     over = {"speed": (0, 10, 500), "trail": (-0.05, 0.25, 400)}
-    save_figure(stability_map(gallery.bicycle(), over, states=("lean", "steer")).plot(), IMAGES / "stability-map.png")
+    save_figure(stability.stability_map(gallery.bicycle(), over, states=("lean", "steer")).plot(), IMAGES / "stability-map.png")
 
 
 def main(wanted: list[str]) -> None:

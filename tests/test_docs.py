@@ -71,15 +71,22 @@ def test_the_readme_names_every_page_once() -> None:
 
 
 def test_every_public_name_is_documented_in_one_place() -> None:
-    named = Counter(name for names in (*reference.groups().values(), tuple(reference.namespaces())) for name in names)
-    assert set(named) == set(draisine.__all__)
-    assert set(named.values()) == {1}
-    bare = [name for name in draisine.__all__ if not (getattr(draisine, name).__doc__ or "").strip()]
+    assert {*reference.top(), *reference.namespaces()} == set(draisine.__all__)
+    entries = [*reference.top(), *(f"{owner}.{name}" for owner in reference.namespaces() for name in reference.own(owner))]
+    assert sorted(f"draisine.{name}" for name in (*entries, *reference.namespaces())) == sorted(reference.homes().values())
+    bare = [name for thing, name in reference.homes().items() if not (thing.__doc__ or "").strip()]
     assert not bare, f"these have no docstring: {', '.join(bare)}"
 
 
 def test_a_namespace_has_the_names_that_it_defines() -> None:
     assert {"model", "models", "study", "studies", "entry"} <= set(reference.namespaces()["gallery"])
+    assert "lqr" in reference.namespaces()["control"] and "lqr" not in reference.own("control")  # its entry is at the top
+
+
+def test_classes_of_results_stand_beside_what_returns_them() -> None:
+    assert "draisine.stability.modes.Modes" in reference.returned()["draisine"]
+    every = [name for names in reference.returned().values() for name in names]
+    assert len(every) == len(set(every))
 
 
 @pytest.mark.parametrize(
@@ -89,6 +96,12 @@ def test_a_namespace_has_the_names_that_it_defines() -> None:
         ("dr.lqr(bike, at=…)", "draisine.lqr"),
         ("consistent_start", "draisine.consistent_start"),
         ("Model.wheel", "draisine.Model.wheel"),
+        ("dr.control.lqr", "draisine.lqr"),
+        ("dr.methods.Radau(step=…)", "draisine.methods.Radau"),
+        ("pole_placement", "draisine.control.pole_placement"),
+        ("Modes.critical", "draisine.stability.modes.Modes.critical"),
+        ("dr.contact", "draisine.contact"),
+        ("dr.pole_placement", None),  # not at the top
         ("modes(bike)", "draisine.modes"),
         ("modes", None),  # an ordinary word
         ("Model.no_such_method", None),

@@ -61,7 +61,8 @@ def browser():
 
 
 @pytest.mark.parametrize(
-    "page", ["index.html", "tutorial.html", "theory.html", "gallery.html", "api/index.html", "api/simulation.html"]
+    "page",
+    ["index.html", "tutorial.html", "theory.html", "gallery.html", "api/index.html", "api/draisine.html", "api/methods.html"],
 )
 def test_pages_open_from_the_disk_without_complaint(site, browser, page):
     with opened(browser, site / page) as found:
@@ -106,7 +107,7 @@ def test_search_finds_names_and_sections(site, browser):
         first.wait_for()
         assert first.locator("b").inner_text() == "consistent_start"
         found.page.keyboard.press("Enter")
-        found.page.wait_for_url("**/api/simulation.html#draisine.consistent_start")
+        found.page.wait_for_url("**/api/draisine.html#draisine.consistent_start")
         found.page.keyboard.press("Control+k")
         box = found.page.locator("#pst-search-dialog input")
         box.fill("zzzz")
@@ -139,7 +140,7 @@ def test_names_lead_to_the_reference_and_types_to_other_projects(site, browser):
     with opened(browser, site / "api" / "index.html") as found:
         assert found.page.locator("a[href$='#draisine.simulate']").count() >= 1
     with opened(browser, site / "estimation.html") as found:
-        assert found.page.locator("article a[href*='api/estimation.html#draisine.'] code").count() > 3
+        assert found.page.locator("article a[href*='api/estimation.html#draisine.estimation.'] code").count() > 3
     everywhere = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     assert "https://docs.python.org/3/library/collections.abc.html#collections.abc.Mapping" in everywhere
     assert "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html#pandas.DataFrame" in everywhere

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from draisine.simulation.methods.tableau import positive
 
+__all__ = ["Cauchy", "Huber", "Loss", "SoftL1"]
+
 Reals = NDArray[np.float64]
 
 

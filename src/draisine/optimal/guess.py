@@ -19,6 +19,8 @@ from draisine.optimal.phase import Phase, PhaseValues, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.results.trajectory import Trajectory
 
+__all__ = ["ConstantGuess", "LinearGuess", "PerturbedGuess"]
+
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
 
+__all__ = ["Distribution", "Normal", "Uniform"]
+
 Reals = NDArray[np.float64]
 
 PAGE = 1024  # runs whose random numbers are drawn together; they depend on seed, name and page alone

@@ -14,6 +14,8 @@ from draisine.errors import ArgumentError
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.block import Finished
 
+__all__ = ["EventCounts", "Extremes", "Final", "Keep", "Snapshots"]
+
 Reals = NDArray[np.float64]
 
 
