@@ -23,6 +23,7 @@ from sphinx.environment import BuildEnvironment
 
 import draisine
 from draisine import gallery
+from draisine.results.base import Result
 from extensions import DOCS
 
 FOLDER = DOCS / "api"
@@ -69,7 +70,7 @@ def results(owner: Any, names: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in names:
         thing = getattr(owner, name)
-        methods = vars(thing).items() if isinstance(thing, type) else ()
+        methods = vars(thing).items() if _is(thing, Result) or thing is draisine.Model else ()
         for function in (thing, *(m for n, m in methods if not n.startswith("_") and inspect.isfunction(m))):
             for word in re.findall(r"[A-Z]\w+", str(getattr(function, "__annotations__", {}).get("return", ""))):
                 given = _named_in(function, word)

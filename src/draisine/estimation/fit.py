@@ -42,7 +42,7 @@ class Fit(Result):
 
     - `parameters`: all parameters of the model, for `simulate(…, parameters=fit.parameters)`.
     - `noise`: standard deviation of every measured column, given or estimated.
-    - `before`: identifiability at the guess; `telling`: the same at the estimate.
+    - `before`: identifiability at the guess; `identifiability`: the same at the estimate.
     """
 
     problem: EstimationProblem
