@@ -44,7 +44,7 @@ def normal_form():
 
 @pytest.mark.parametrize("nodes", [1, 5])
 def test_van_der_pol(van_der_pol, nodes):
-    cycle = dr.stability.limit_cycle(van_der_pol, {"x": 2.0}, 6.6, fix={"v": 0.0}, nodes=nodes, method=EXACT, accuracy=1e-12)
+    cycle = dr.stability.limit_cycle(van_der_pol, {"x": 2.0}, 6.6, fixed={"v": 0.0}, nodes=nodes, method=EXACT, accuracy=1e-12)
     assert cycle.period == pytest.approx(VAN_DER_POL_PERIOD, rel=1e-12)
     assert cycle.exponents[0].real == pytest.approx(VAN_DER_POL_EXPONENT, rel=1e-9)
     assert cycle.values["x"] == pytest.approx(VAN_DER_POL_AMPLITUDE, rel=1e-12)
@@ -63,7 +63,7 @@ def test_multiplier_by_liouville(van_der_pol):
 
 def test_pendulum_conserves(pendulum):
     """Period 4 K(sin²(θ/2)); both multipliers are one, and the matrix is a shear by dT/dE."""
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.5, fix={"x": 1.0})
+    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.5, fixed={"x": 1.0})
     assert cycle.period == pytest.approx(4 * ellipk(math.sin(0.5) ** 2), rel=1e-11)
     assert cycle.multipliers[0] == pytest.approx(1.0, abs=1e-9)
     assert cycle.stable is None and cycle.floquet.neutral == 1 and cycle.floquet.attracts
@@ -73,13 +73,13 @@ def test_pendulum_conserves(pendulum):
 
 
 def test_one_of_a_family_by_its_period(pendulum):
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.6, fix={"period": 7.0})
+    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.6, fixed={"period": 7.0})
     top = float(cycle.trajectory["x"].max())
     assert 4 * ellipk(math.sin(top / 2) ** 2) == pytest.approx(7.0, rel=1e-6)
 
 
 def test_pendulum_turns_over(pendulum):
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 3.0, fix={"v": 2.5, "x": 0.0}, advance={"x": 2 * math.pi})
+    cycle = dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 3.0, fixed={"v": 2.5, "x": 0.0}, advance={"x": 2 * math.pi})
     assert cycle.period == pytest.approx(4 / 2.5 * ellipk(4 / 2.5**2), rel=1e-11)
 
 
@@ -88,7 +88,7 @@ def test_duffing_closed_form():
     duffing = dr.first_order("duffing", {X: V, V: -X - X**3})
     for amplitude in (0.5, 3.0):
         cycle = dr.stability.limit_cycle(
-            duffing, {"x": amplitude}, 6.0 / math.sqrt(1 + amplitude**2), fix={"x": amplitude, "v": 0.0}
+            duffing, {"x": amplitude}, 6.0 / math.sqrt(1 + amplitude**2), fixed={"x": amplitude, "v": 0.0}
         )
         square = amplitude**2
         expected = 4 * ellipk(square / (2 * (1 + square))) / math.sqrt(1 + square)
@@ -168,7 +168,7 @@ def weave():
             bike,
             start,
             2 * math.pi / float(values.imag[place]),
-            fix={"lean": lean, "frame_wx": 0.0},
+            fixed={"lean": lean, "frame_wx": 0.0},
             states=("lean", "steer"),
             nodes=2,
         )
@@ -218,9 +218,9 @@ def test_refusals(van_der_pol, pendulum):
     with pytest.raises(dr.errors.SolverError, match="in an equilibrium"):
         dr.stability.limit_cycle(van_der_pol, {"x": 0.01}, 6.3, parameters={"mu": -0.5})
     with pytest.raises(SolverError, match="no periodic motion was found"):
-        dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 5.0, fix={"v": 2.5}, rounds=4)
+        dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 5.0, fixed={"v": 2.5}, rounds=4)
     with pytest.raises(dr.errors.ArgumentError, match="has no state or output of motion 'y'"):
-        dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.0, fix={"y": 1.0})
+        dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.0, fixed={"y": 1.0})
     with pytest.raises(dr.errors.ArgumentError, match="depends on time"):
         dr.stability.limit_cycle(dr.first_order("driven", {X: sp.cos(T) - X}), {"x": 1.0})
     cycle = dr.stability.limit_cycle(van_der_pol, {"x": 2.0}, 6.6)

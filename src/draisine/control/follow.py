@@ -2,7 +2,7 @@
 
     >>> import draisine as dr
     >>> cart = dr.gallery.cart_pole()
-    >>> run = follow(cart, {"pole": "pole = pi - 0.3*cos(2*t)"}, ["push"], until=1.0)
+    >>> run = follow(cart, 1.0, {"pole": "pole = pi - 0.3*cos(2*t)"}, ["push"])
     >>> bool(abs(run["pole_residual"]).max() < 1e-9)
     True
 
@@ -66,9 +66,9 @@ class Forward:
 
 def follow(
     model: Model | System | Equations,
+    until: float,
     path: Mapping[str, Amount],
     controls: Sequence[str],
-    until: float,
     *,
     start: Mapping[str, Target] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -79,6 +79,7 @@ def follow(
 ) -> Trajectory:
     """The motion along a prescribed path, with the required controls among its inputs.
 
+    - `until`: duration in seconds.
     - `path`: constraints by name, texts "left = right" (or expressions that vanish) in time, states, velocities, outputs of
       motion and parameters; as many as controls.
     - `controls`: names of the inputs to find.
@@ -92,7 +93,7 @@ def follow(
     """
     if not (math.isfinite(until) and until > 0):
         raise ArgumentError(f"until: the duration in seconds must be positive, got {until!r}")
-    problem = on_path(model, path, controls, start=start, parameters=parameters, inputs=inputs, until=until)
+    problem = on_path(model, path, controls, start=start, parameters=parameters, inputs=inputs, horizon=until)
     times = _times(samples, until)
     zero_dynamics = ZeroDynamics(problem.equations, problem.inputs, problem.p)
     if solution is None:

@@ -171,7 +171,7 @@ def compute(
     targets = plain(equations, start or {})
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
-    begin = consistent_start(starts, targets, values, inputs=constants)
+    begin = consistent_start(starts, targets, parameters=values, inputs=constants)
     u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))

@@ -69,7 +69,7 @@ def motion_at(
             require_real(equations.name, kind, name, value)
     p = numbers("parameter", equations.parameters, parameters)
     u = numbers("input", equations.inputs, inputs)
-    x = consistent_start(_start_problem(equations), dict(at or {}), parameters, inputs=dict(inputs or {})).x
+    x = consistent_start(_start_problem(equations), dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)
 
 

@@ -89,7 +89,7 @@ def scene_and_poses(
     program = body_poses(system)
 
     def poses(targets: Mapping[str, float]) -> dict[str, Pose]:
-        q = consistent_start(problem, dict(targets), parameters).q
+        q = consistent_start(problem, dict(targets), parameters=parameters).q
         found = {"ground": Pose(np.zeros(3), np.eye(3))}
         for slot, matrix in zip(program.outputs, program([0.0], q, p), strict=True):
             found[slot.name] = Pose(matrix[:, 3], matrix[:, :3])

@@ -170,7 +170,7 @@ def limit_cycle(
     start: Mapping[str, float] | Motion | None = None,
     period: float | None = None,
     *,
-    fix: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float] | None = None,
     forced: bool | None = None,
     nodes: int = 1,
     settle: float = 0.0,
@@ -188,7 +188,7 @@ def limit_cycle(
       attracting cycle.
     - `period`: a guess; without it the period is estimated after settling. Equations that depend on time are forced (`forced`
       overrides this): their period must be given and is constant.
-    - `fix`: initial values, or the "period", that select one motion of a family, e.g. {"angle": 1.0}, or the phase at which the
+    - `fixed`: initial values, or the "period", that select one motion of a family, e.g. {"angle": 1.0}, or the phase at which the
       motion begins, e.g. {"lateral": 0.0}.
     - `nodes`: number of nodes of multiple shooting; unstable and long motions need several.
     - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
@@ -207,7 +207,7 @@ def limit_cycle(
         period = found if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
-    fixed = dict(fix or {})
+    fixed = dict(fixed or {})
     preferred = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
     guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
     flow, ignorable = _flow(e, guess, u, p, preferred, method)
