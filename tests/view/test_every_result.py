@@ -53,7 +53,7 @@ def oscillator() -> dr.Equations:
 
 @cache
 def cycle() -> dr.stability.Cycle:
-    return dr.stability.limit_cycle(oscillator(), {"x": 2.0}, 6.4)
+    return dr.stability.limit_cycle(oscillator(), start={"x": 2.0}, period=6.4)
 
 
 @cache

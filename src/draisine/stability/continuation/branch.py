@@ -166,7 +166,7 @@ def continuation(
     """Steady motions as a branch over a parameter, an input, a state or an output of motion, followed in both directions.
 
     - `fixed`: quantities with fixed values, as in `steady`; `free`: inputs or parameters that are solved for. All others keep
-      values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
+      their values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
     - `start`: targets for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
       quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
     - `steps`: step lengths; `progress`: called with the number of points so far.

@@ -3,7 +3,7 @@
 >>> import sympy as sp, draisine as dr
 >>> x, v = sp.symbols("x v")
 >>> oscillator = dr.first_order("van_der_pol", {x: v, v: (1 - x**2) * v - x})
->>> cycle = dr.stability.limit_cycle(oscillator, {"x": 2.0}, 6.6)
+>>> cycle = dr.stability.limit_cycle(oscillator, start={"x": 2.0}, period=6.6)
 >>> round(cycle.period, 8), cycle.stable
 (6.66328686, True)
 """
@@ -167,9 +167,9 @@ class Cycle(Result):
 
 def limit_cycle(
     model: Model | System | Equations,
+    *,
     start: Mapping[str, float] | Motion | None = None,
     period: float | None = None,
-    *,
     fixed: Mapping[str, float] | None = None,
     forced: bool | None = None,
     nodes: int = 1,

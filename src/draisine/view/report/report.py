@@ -95,10 +95,10 @@ class Report:
 def report(
     model: Model | System | Equations,
     until: float = SECONDS,
+    over: Mapping[str, ArrayLike] | None = None,
     *,
     start: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
-    over: Mapping[str, ArrayLike] | None = None,
     film: bool = True,
     title: str = "",
     progress: Progress | None = None,
