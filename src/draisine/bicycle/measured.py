@@ -132,7 +132,7 @@ class MeasuredBicycle:
 
 
 def read_bicycle(path: str | Path) -> MeasuredBicycle:
-    """A bicycle from a parameter file of the BicycleParameters project.
+    """A bicycle from `path`, a parameter file of the BicycleParameters project.
 
     >>> import draisine as dr
     >>> from pathlib import Path

@@ -69,7 +69,10 @@ def whipple_matrices(
     gravity: str = "gravity",
     parameters: Mapping[str, float] | None = None,
 ) -> WhippleMatrices:
-    """Whipple matrices of a two-wheeler; the names are those of its outputs or states and of its parameter of gravity.
+    """Whipple matrices of a two-wheeler.
+
+    - `lean`, `steer`, `speed`: names of its outputs or states; `gravity`: name of its parameter of gravity.
+    - `parameters`: values by name; the others have their defaults.
 
     >>> import draisine as dr
     >>> dr.bicycle.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()

@@ -86,6 +86,7 @@ def follow(
     - `start`: targets as in `simulate`; the rest and the controls follow from the path and its derivatives. For a control that
       enters nonlinearly `InitialGuess(…)` selects one of several solutions.
     - `inputs`: the other inputs, numbers or laws.
+    - `parameters`, `method`, `samples`: as in `simulate`.
     - `solution`: `Bounded()` or `Forward()`; by default the bounded motion where deviations would grow a hundredfold.
 
     The status of the result describes the solution and, where the path cannot be followed, the time and the control that lost

@@ -6,7 +6,7 @@
 (3, 2, (2, 3), 2)
 >>> for line in found.sections["freedoms"]:
 ...     print(line)
-3 freedoms of position, 2 of velocity: 1 velocity constraint forbids no position
+3 freedoms of position, 2 of velocity: 1 velocity constraint is nonholonomic
 """
 
 from __future__ import annotations
@@ -135,6 +135,7 @@ def diagnose(
       parts are computed.
     - `at`: targets for the state, as in `simulate`; ranks and brackets are also computed at generic states near it. For
       differential-algebraic systems, values of unknowns.
+    - `parameters`: values by name; the others have their defaults.
 
     >>> import draisine as dr
     >>> cart = dr.diagnose(dr.gallery.cart_pole())

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.fit import Fit, Trial
-from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_starts
@@ -63,6 +63,8 @@ def estimate(
       sensitive to their start.
     - `starts`: `MultiStart(count)` for several local minima; `on`: where to run these fits, as in `ensemble`: a
       `distributed.Client`, or an executor of processes.
+    - `parameters`: values of known parameters by name; the others have their defaults.
+    - `progress`: called with a line of text after every step.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")

@@ -20,7 +20,7 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.data import Experiment
 from draisine.estimation.design_criteria import Criterion, Design, DOptimal, SamplingTimes, Variance
 from draisine.estimation.experiment_data import Recording
-from draisine.estimation.identifiability import Identifiability
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr
@@ -73,6 +73,8 @@ def design_experiment(
       `EOptimal()`.
     - `priors`: prior standard deviations. `experiments`: number of experiments, each with its own choices.
     - `trials`: quasi-random designs over the ranges (reproducible by `seed`), the best of which start a local search.
+    - `start`, `parameters`, `inputs`: as in `simulate`; `method`: `SingleShooting(integration=…)`; `progress`: called with the
+      share that is done.
 
     >>> import sympy as sp, draisine as dr
     >>> x, k, load = sp.symbols("x k load")

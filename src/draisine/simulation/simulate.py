@@ -64,6 +64,7 @@ def simulate(
     - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
+    - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
     - `samples`: output times, or their number; 100 per second by default.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
     - `drift`: stabilization of constraints and invariants: `Projection()`, `Baumgarte()`, `Minimal()`, `Rattle(step)`, …; see
@@ -71,6 +72,7 @@ def simulate(
     - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; by default it is chosen by structure and size.
     - `sensitivity`: names of parameters, constant inputs or start targets ("start.lean") by which every channel is differentiated
       exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
+    - `progress`: called with the share of the run that is done.
 
     The `status` of the result says how the run ended; everything computed up to then is returned.
     """

@@ -105,6 +105,8 @@ def descriptor(
 ) -> Descriptor:
     """The exact linear model of a system in the form 0 = F(t, x, ẋ, u), about the motion with the targets `at`.
 
+    - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
+
     Implicit equations are used as they are; mechanisms are formulated with their multipliers at index 1.
 
     >>> import draisine as dr

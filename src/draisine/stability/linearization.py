@@ -95,6 +95,7 @@ def linearize(
     - `at`: targets for the motion, as in `simulate`; the rest is solved for, so that no constraint is violated.
     - `states`: states or outputs used as the first states of the linear model; the others are chosen. Heading, lean and pitch
       of a free body replace its quaternion.
+    - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
     All derivatives are exact. Outputs are outputs of motion; forces are not included.
     """

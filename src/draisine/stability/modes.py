@@ -133,7 +133,7 @@ def modes(
 ) -> Modes:
     """Modes of the steady motions over values of one quantity, e.g. `modes(bike, speed=np.linspace(0, 10, 200))`.
 
-    - the swept quantity is a parameter, an input, a state or an output of motion; write `over={"name": values}` where the name
+    - `sweep`: the swept quantity with its values; it is a parameter, an input, a state or an output of motion; write `over={"name": values}` where the name
       is not a Python identifier;
     - `fixed`, `free`, `near`, `parameters`: which steady motion, as in `steady`;
     - `states`: states of the mode shapes, as in `linearize`.

@@ -57,12 +57,13 @@ def from_sympy(
 ) -> Equations:
     """Equations of motion of a `KanesMethod`, a `LagrangesMethod` or a `System` of `sympy.physics.mechanics`.
 
+    - `source`: the method or system, with bodies, loads and constraints.
     - `parameters`: constant (symbol or name) → default value; `inputs`: functions of time or symbols.
     - `outputs`: name → expression of coordinates, their derivatives, speeds, time and constants.
     - `start`: coordinate or speed → default value; with constraints, a configuration that nearly satisfies them.
     - `units`: symbol or name (also of a multiplier) → its SI unit, for tables and figures; nothing is converted.
     - `work`: add the work of the loads as a state, for the energy balance; by default if loads do work that is not in the bodies'
-      potential energies.
+      potential energies; `stabilization`: `Baumgarte(…)` for the constraints.
 
     States have SymPy's names; a derivative that is a speed is `q_rate`. Constraints are named f1, f2, … (configuration,
     holonomic) and g1, g2, … (velocity, nonholonomic) in the order given, or by `names`: {"f1": "ground"}. Multipliers λ

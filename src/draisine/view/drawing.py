@@ -40,6 +40,7 @@ def draw(
     """A drawing of a model in one or two parallel projections, as a Matplotlib figure with `save`.
 
     - `at`: targets for the configuration, by name of coordinates or outputs; the rest is solved for ("wheels on the ground").
+    - `parameters`: values by name; the others have their defaults.
     - `views`: one or more of side, front, top, three-quarter; by default the straight view that shows most, and three-quarter.
     - `labels`: names beside bodies and points.
 

@@ -130,7 +130,8 @@ def feedback_linearization(
 
     - `reference`: states or outputs of motion with their references, numbers or expressions of t, one for each control.
     - `poles`: as many as the output's relative degree, for all or by output; a number is repeated.
-    - `at`: targets for the design motion, as in `simulate`.
+    - `at`: targets for the design motion, as in `simulate`; `controls`: names of the inputs that the law sets.
+    - `parameters`: values by name; `inputs`: the other inputs, numbers or laws.
 
     >>> import sympy as sp
     >>> import draisine as dr
@@ -172,7 +173,9 @@ def computed_torque(
 ) -> LinearizingFeedback:
     """Computed torque: a fully actuated mechanism follows coordinates in time; deviations decay with two poles each.
 
-    `controls` are all inputs unless some are named.
+    - `reference`: coordinates with their motion, numbers or expressions of t.
+    - `controls`: names of the inputs that the law sets; by default all.
+    - `poles`, `parameters`, `inputs`: as in `feedback_linearization`.
     """
     plain = with_expressions(model, input_laws(inputs))
     names = tuple(controls) if controls is not None else tuple(q.name for q in plain.inputs if q.name not in (inputs or {}))

@@ -68,6 +68,7 @@ def index_of(
     """The index of a differential-algebraic system, or of a mechanism with multipliers.
 
     - `at`: fixed unknowns, all of them or some by name; the nearest consistent point is used.
+    - `parameters`, `inputs`: values by name; the others have their defaults. `time`: of the point.
     - `elsewhere`: number of further consistent points at which the index is computed, to see whether it changes; by default a few
       for small systems and none for large ones.
 

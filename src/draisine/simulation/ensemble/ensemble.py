@@ -98,6 +98,7 @@ def ensemble(
     - `out`: a folder for chunks of `chunk` runs, stored as Parquet files or, if its name ends with `.zarr`, as one Zarr group;
       after an interruption the same call resumes from the stored chunks. `rows=False` keeps only the statistics.
     - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
+    - `progress`: called with a `Progress` (runs done, in total, rate) after every chunk.
 
     A failed run is a row with its status. Results do not depend on the number of threads or workers.
 

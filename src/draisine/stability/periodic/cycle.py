@@ -194,6 +194,8 @@ def limit_cycle(
     - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
       (position on the track, angles of rotors) are detected and need not be periodic.
     - `states`: names of deviations, as in `linearize`.
+    - `parameters`, `inputs`, `method`: as in `simulate`.
+    - `accuracy`: of the closed orbit, relative to the size of the motion; `rounds`: largest number of Newton steps.
     """
     motion = start if isinstance(start, Motion) else motion_at(model, start, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p

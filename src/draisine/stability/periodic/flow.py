@@ -234,7 +234,8 @@ def state_transition(
 ) -> Transition:
     """The exact state transition matrix: small deviations after `until` seconds by those at the start, by name.
 
-    `states` are states or outputs that name deviations; the others are chosen as in `linearize`.
+    - `start`, `parameters`, `inputs`, `method`: as in `simulate`.
+    - `states`: states or outputs that name deviations; the others are chosen as in `linearize`.
 
     >>> import sympy as sp, draisine as dr
     >>> x, v = sp.symbols("x v")

@@ -111,6 +111,7 @@ def report(
         - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
         - `film`: whether the page contains an animation of the sample run (about 700 kB).
         - `title`: name of the model on the command line, for the commands that reproduce the report.
+        - `progress`: called with the chapter being written and the share that is done.
 
         A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
 
