@@ -118,6 +118,10 @@ def results() -> dict[str, Result]:
         "IndexReport": dr.dae.index_of(dr.gallery.damped_pendulum()),
         "DriftTable": dr.compare_drift(dr.gallery.four_bar(), 0.2),
         "UncertainModes": dr.bicycle.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
+        "WhippleMatrices": dr.bicycle.whipple_matrices(bike()),
+        "Transition": dr.stability.state_transition(oscillator(), 1.0),
+        "OperationCounts": dr.codegen.operation_counts(oscillator()),
+        "Start": dr.consistent_start(dr.derive(bike()), {"lean": 0.1, "steer": 0.2}),
     }
 
 
@@ -207,6 +211,7 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 # ---------------------------------------------------------------- tables, files, other processes
 
 TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+TABLES_ALONE |= {"WhippleMatrices", "Transition", "OperationCounts", "Start"}
 
 
 def test_every_class_of_results_is_here():
