@@ -135,12 +135,10 @@ def namespaces() -> dict[str, ModuleType]:
 
 
 def verbs() -> dict[str, Callable[..., Any]]:
-    """Public functions, each once: those of the lists of names, and of `dr.dae`; the other namespaces hold classes."""
+    """Public functions, each once: those in lists of names; namespaces without a list hold classes."""
     found: dict[str, Callable[..., Any]] = {}
     for place, module in namespaces().items():
-        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-        names = getattr(module, "__all__", own if module is dr.dae else ())
-        for name in names:
+        for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
             if inspect.isfunction(value) and value not in found.values():
                 found[f"{place}.{name}"] = value

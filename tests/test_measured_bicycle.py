@@ -170,7 +170,7 @@ def test_wrong_deviations_are_refused() -> None:
         dr.bicycle.uncertainty(bike, {"trial": 0.1}, [5.0])
     with pytest.raises(dr.errors.ArgumentError, match="standard deviation of 'trail' is -1"):
         dr.bicycle.uncertainty(bike, {"trail": -1.0}, [5.0])
-    with pytest.raises(dr.errors.ArgumentError, match="samples=3 are too few"):
+    with pytest.raises(dr.errors.ArgumentError, match="runs=3 are too few"):
         dr.bicycle.uncertainty(bike, {"trail": 0.1}, [5.0], runs=3)
 
 
