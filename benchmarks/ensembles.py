@@ -82,7 +82,7 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
 
 
 def _ensemble(bike: dr.Model, runs: int, threads: int | None) -> Ensemble:
-    return dr.ensemble(bike, samples=KNOCKS, runs=runs, until=UNTIL, outputs=["lean", "steer"], method=METHOD, threads=threads)
+    return dr.ensemble(bike, UNTIL, cases=KNOCKS, runs=runs, outputs=["lean", "steer"], method=METHOD, threads=threads)
 
 
 def _rate(found: Ensemble) -> float:

@@ -28,7 +28,7 @@ def browser() -> dr.bicycle.MeasuredBicycle:
 @pytest.fixture(scope="module")
 def found(browser: dr.bicycle.MeasuredBicycle) -> UncertainModes:
     with pytest.warns(UserWarning, match=r"iyy_frame = 1\.3164 .* impossible for a rigid body .* 1\.2864 is used"):
-        return browser.modes(SPEEDS, samples=1500)
+        return browser.modes(SPEEDS, runs=1500)
 
 
 def test_the_benchmark_file_is_the_gallerys_bicycle() -> None:
@@ -170,8 +170,8 @@ def test_wrong_deviations_are_refused() -> None:
         dr.bicycle.uncertainty(bike, {"trial": 0.1}, [5.0])
     with pytest.raises(dr.errors.ArgumentError, match="standard deviation of 'trail' is -1"):
         dr.bicycle.uncertainty(bike, {"trail": -1.0}, [5.0])
-    with pytest.raises(dr.errors.ArgumentError, match="samples=3 are too few"):
-        dr.bicycle.uncertainty(bike, {"trail": 0.1}, [5.0], samples=3)
+    with pytest.raises(dr.errors.ArgumentError, match="runs=3 are too few"):
+        dr.bicycle.uncertainty(bike, {"trail": 0.1}, [5.0], runs=3)
 
 
 @pytest.mark.filterwarnings("ignore:Browser")

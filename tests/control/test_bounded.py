@@ -33,7 +33,7 @@ def bounded_angle(t: float) -> float:
 
 
 def test_noncausal_integral():
-    run = dr.control.follow(inverted(), {"there": "x = exp(-(t - 5)^2)"}, ["f"], 10.0, samples=41)
+    run = dr.control.follow(inverted(), 10.0, {"there": "x = exp(-(t - 5)^2)"}, ["f"], samples=41)
     t = run.time
     known = np.array([bounded_angle(s) for s in t])
     assert "bounded" in run.status.message and not run.status.warnings
@@ -46,7 +46,7 @@ def test_noncausal_integral():
 def test_forward_it_runs_away():
     path = {"there": "x = exp(-(t - 5)^2)"}
     run = dr.control.follow(
-        inverted(), path, ["f"], 10.0, start={"angle": 0.0, "turn": 0.0}, solution=dr.control.Forward(), samples=11
+        inverted(), 10.0, path, ["f"], start={"angle": 0.0, "turn": 0.0}, solution=dr.control.Forward(), samples=11
     )
     assert abs(run["angle"][-1]) > 1e3
 
@@ -54,7 +54,7 @@ def test_forward_it_runs_away():
 def test_what_the_end_does_decays_backwards():
     path = {"there": "x = 0.1*sin(2*t)"}  # nothing is at rest at the end
     short, longer = (
-        dr.control.follow(inverted(), path, ["f"], 5.0, solution=dr.control.Bounded(beyond=b), samples=51) for b in (0.0, 4.0)
+        dr.control.follow(inverted(), 5.0, path, ["f"], solution=dr.control.Bounded(beyond=b), samples=51) for b in (0.0, 4.0)
     )
     apart = np.abs(short["angle"] - longer["angle"])
     known = -0.1 * 4 * np.sin(2 * short.time) / (4 + RATE**2) / LENGTH  # θ̈ − λ²θ = −ẍ/l
@@ -68,7 +68,7 @@ def test_what_the_end_does_decays_backwards():
 def test_two_descriptions_of_a_cart_and_pole():
     path = {"there": "cart = 0.4*tanh(2*(t - 3))"}
     first, second = (
-        dr.control.follow(model, path, ["push"], 6.0, samples=61)
+        dr.control.follow(model, 6.0, path, ["push"], samples=61)
         for model in (dr.gallery.cart_pole(), dr.gallery.cart_pole_graph())
     )
     assert np.abs(first["pole"]).max() > 0.05
@@ -80,10 +80,10 @@ def test_two_descriptions_of_a_cart_and_pole():
 def test_nothing_grows_nothing_to_bound():
     hanging = {"pole": math.pi}
     path = {"there": "cart = 0.1*sin(t)"}
-    run = dr.control.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging)
+    run = dr.control.follow(dr.gallery.cart_pole(), 5.0, path, ["push"], start=hanging)
     assert "bounded" not in run.status.message
     with pytest.raises(dr.errors.ArgumentError, match="no deviation grows on this path"):
-        dr.control.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging, solution=dr.control.Bounded())
+        dr.control.follow(dr.gallery.cart_pole(), 5.0, path, ["push"], start=hanging, solution=dr.control.Bounded())
 
 
 def test_what_a_straight_line_leaves_of_the_bicycle():
@@ -107,7 +107,7 @@ def test_a_circle_is_a_steady_turn():
     }
     bike, torques = dr.gallery.bicycle(), ("steer_torque", "pedal_torque")
     # what is left of both ends dies away as exp(−3.1 t): 1e-6 rad/s in the middle of 6 s, 1e-10 in that of 12 s
-    run = dr.control.follow(bike, path, torques, 12.0, start={"lean": -0.1668, "steer": 0.0704}, samples=13)
+    run = dr.control.follow(bike, 12.0, path, torques, start={"lean": -0.1668, "steer": 0.0704}, samples=13)
     middle = 6
     turn = dr.steady(bike, {"speed": float(run["speed"][middle]), "lean": float(run["lean"][middle])}, free=torques)
     assert run["lean"][middle] < -0.16  # into the turn, by about v²/(g R)

@@ -24,7 +24,7 @@ def pendulum() -> dr.Model:
 
 
 def test_computed_torque_of_a_pendulum():
-    run = dr.control.follow(pendulum(), {"path": "swing = 0.8*sin(2*t) + 0.1*t^2"}, ["torque"], 2.0, method=tight)
+    run = dr.control.follow(pendulum(), 2.0, {"path": "swing = 0.8*sin(2*t) + 0.1*t^2"}, ["torque"], method=tight)
     t = run.time
     angle, acceleration = 0.8 * np.sin(2 * t) + 0.1 * t**2, -3.2 * np.sin(2 * t) + 0.2
     expected = (0.1 + 2.0 * 0.25) * acceleration + 2.0 * 9.81 * 0.5 * np.sin(angle)
@@ -38,7 +38,7 @@ def test_computed_torque_of_a_pendulum():
 def test_degree_one():
     sled = dr.first_order("sled", {x: v, v: f / 3 - v**2}, inputs=[f])
     posed = dr.control.on_path(sled, {"pace": "v = 1 + 0.5*sin(t)"}, ["f"])
-    run = dr.control.follow(sled, {"pace": "v = 1 + 0.5*sin(t)"}, ["f"], 3.0, start={"x": 2.0}, method=tight)
+    run = dr.control.follow(sled, 3.0, {"pace": "v = 1 + 0.5*sin(t)"}, ["f"], start={"x": 2.0}, method=tight)
     t = run.time
     assert (posed.index, posed.degrees) == (2, {"pace": 1})
     assert np.abs(run["f"] - 3 * (0.5 * np.cos(t) + (1 + 0.5 * np.sin(t)) ** 2)).max() < 1e-9
@@ -48,7 +48,7 @@ def test_degree_one():
 def test_degree_three():
     lagging = dr.first_order("lagging", {x: v, v: f - x, f: 4 * (u - f)}, inputs=[u])
     posed = dr.control.on_path(lagging, {"swing": "x = sin(2*t)"}, ["u"])
-    run = dr.control.follow(lagging, {"swing": "x = sin(2*t)"}, ["u"], 3.0, method=tight)
+    run = dr.control.follow(lagging, 3.0, {"swing": "x = sin(2*t)"}, ["u"], method=tight)
     t = run.time
     force, rate = -3 * np.sin(2 * t), -6 * np.cos(2 * t)
     assert (posed.index, posed.degrees) == (4, {"swing": 3})
@@ -68,8 +68,8 @@ def test_index_is_that_of_the_posed_system():
 def test_control_that_enters_nonlinearly():
     steered = dr.first_order("steered", {x: sp.sin(u)}, inputs=[u])
     path = {"p": "x = 0.5*sin(t)"}
-    run = dr.control.follow(steered, path, ["u"], 3.0, start={"u": dr.InitialGuess(0.4)}, method=tight)
-    other = dr.control.follow(steered, path, ["u"], 3.0, start={"u": dr.InitialGuess(2.7)}, method=tight)
+    run = dr.control.follow(steered, 3.0, path, ["u"], start={"u": dr.InitialGuess(0.4)}, method=tight)
+    other = dr.control.follow(steered, 3.0, path, ["u"], start={"u": dr.InitialGuess(2.7)}, method=tight)
     expected = np.arcsin(0.5 * np.cos(run.time))
     assert np.abs(run["u"] - expected).max() < 1e-9
     assert np.abs(other["u"] - (math.pi - expected)).max() < 1e-9
@@ -84,7 +84,7 @@ def test_velocities_in_a_ratio_that_turns():
     there, aside = t + sp.sin(t) / 4, sp.Rational(3, 10) * t**2
     path = {"there": "x = t + sin(t)/4", "aside": "y = 0.3*t^2"}
     posed = dr.control.on_path(skate, path, ["f", "u"])
-    run = dr.control.follow(skate, path, ["f", "u"], 2.0, method=tight)
+    run = dr.control.follow(skate, 2.0, path, ["f", "u"], method=tight)
     speed, heading = sp.sqrt(there.diff(t) ** 2 + aside.diff(t) ** 2), sp.atan2(aside.diff(t), there.diff(t))
     assert sorted(posed.degrees.values()) == [2, 3]
     for name, known in (("f", 2 * speed.diff(t)), ("u", 3 * heading.diff(t, 2)), ("psi", heading)):
@@ -96,7 +96,7 @@ def test_a_path_that_begins_at_an_angle_is_found_from_rest():
     y, psi, t = sp.symbols("y psi t")
     skate = dr.first_order("skate", {x: v * sp.cos(psi), y: v * sp.sin(psi), psi: w, v: f / 2, w: u / 3}, inputs=[f, u])
     there, aside = 5 * t, sp.sin(t) / 2
-    run = dr.control.follow(skate, {"there": "x = 5*t", "aside": "y = 0.5*sin(t)"}, ["f", "u"], 2.0, method=tight)
+    run = dr.control.follow(skate, 2.0, {"there": "x = 5*t", "aside": "y = 0.5*sin(t)"}, ["f", "u"], method=tight)
     speed, heading = sp.sqrt(there.diff(t) ** 2 + aside.diff(t) ** 2), sp.atan2(aside.diff(t), there.diff(t))
     for name, known in (("f", 2 * speed.diff(t)), ("u", 3 * heading.diff(t, 2)), ("v", speed)):
         assert np.abs(run[name] - sp.lambdify(t, known)(run.time)).max() < 1e-8, name
@@ -106,7 +106,7 @@ def test_other_inputs_and_parameters():
     k = sp.Symbol("k")
     pushed = dr.first_order("pushed", {x: v, v: f + w - k * x}, inputs=[f, w], parameters={k: 1.0})
     run = dr.control.follow(
-        pushed, {"p": "x = sin(t)"}, ["f"], 1.0, inputs={"w": "cos(3*t)"}, parameters={"k": 5.0}, method=tight
+        pushed, 1.0, {"p": "x = sin(t)"}, ["f"], inputs={"w": "cos(3*t)"}, parameters={"k": 5.0}, method=tight
     )
     assert np.abs(run["f"] - (4 * np.sin(run.time) - np.cos(3 * run.time))).max() < 1e-9
     assert np.abs(run["w"] - np.cos(3 * run.time)).max() < 1e-12
@@ -114,7 +114,7 @@ def test_other_inputs_and_parameters():
 
 def test_a_target_the_path_leaves_open_is_honored():
     cart = dr.gallery.cart_pole()
-    run = dr.control.follow(cart, {"p": "cart = 0.1*sin(t)"}, ["push"], 0.2, start={"pole": 0.3, "pole_rate": -0.2})
+    run = dr.control.follow(cart, 0.2, {"p": "cart = 0.1*sin(t)"}, ["push"], start={"pole": 0.3, "pole_rate": -0.2})
     assert (run["pole"][0], run["pole_rate"][0]) == pytest.approx((0.3, -0.2), abs=1e-12)
     assert run["cart_rate"][0] == pytest.approx(0.1, abs=1e-12)
 
@@ -139,12 +139,12 @@ def test_loss_of_control_is_said():
     """A horizontal force at the end of a rod does nothing when the rod is level."""
     angle, rate = sp.symbols("angle rate")
     rod = dr.first_order("rod", {angle: rate, rate: f * sp.cos(angle) - 9.81 * sp.sin(angle)}, inputs=[f])
-    run = dr.control.follow(rod, {"turn": "angle = t"}, ["f"], 3.0)
+    run = dr.control.follow(rod, 3.0, {"turn": "angle = t"}, ["f"])
     assert not run.status.complete
     assert run.status.kind == "SINGULAR" and "'f' loses its effect" in run.status.message, run.status
     assert run.time[-1] == pytest.approx(math.pi / 2, abs=1e-2)
     with pytest.raises(dr.errors.ArgumentError, match="at the start the control 'f' loses its effect"):
-        dr.control.follow(rod, {"turn": "angle = pi/2 + t"}, ["f"], 1.0)
+        dr.control.follow(rod, 1.0, {"turn": "angle = pi/2 + t"}, ["f"])
 
 
 def test_control_without_effect():

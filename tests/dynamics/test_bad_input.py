@@ -121,7 +121,7 @@ def kane(velocity=None, load=None):
 )
 def test_sympys_methods(method, parameters, said):
     with pytest.raises((ModelError, ArgumentError), match=said):
-        dr.from_sympy(method, parameters)
+        dr.from_sympy(method, parameters=parameters)
 
 
 # ---------------------------------------------------------------- models
@@ -178,4 +178,4 @@ def test_models(model, said):
 
 
 def test_the_cure_for_a_motion_without_mass():
-    assert dr.certify(hinged(inertia=(0.1, 0.1, 0.1)), states=3).passed
+    assert dr.certify(hinged(inertia=(0.1, 0.1, 0.1)), count=3).passed

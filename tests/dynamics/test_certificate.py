@@ -27,7 +27,7 @@ from draisine.model.model import Model
 @cache
 def certified(name):
     model = dr.gallery.model(name)
-    return model, certify(model, states=4)
+    return model, certify(model, count=4)
 
 
 @pytest.mark.parametrize("name", list(dr.gallery.models()))
@@ -68,7 +68,7 @@ def test_tilted_ground_springs_wrenches_and_a_ball_joint():
     m.spring("distance(hook, wall)", 30.0, rest="0.5 + 0.1*t", damping=2.0)  # a moved end does work
     m.generalized_force("spin", m.input("torque", "N*m"))
     m.wrench("tip", force=("2*t + 1", 0.5, -1.0), torque=(0.1, 0.2, 0.3), axes="body")
-    certificate = certify(m, states=6)
+    certificate = certify(m, count=6)
     assert certificate.passed, str(certificate)
     assert [a.what for a in certificate.avoided][:2] == [
         "joint 'frame_motion': frame_heading and frame_pitch rotate about the same axis where frame_lean is -90° or 90°",
@@ -85,7 +85,7 @@ def test_a_motor_that_has_nothing_to_do():
     m.revolute("angle", "ground", platform)
     m.universal("swing", platform, bob, at=(0, 0, 3))
     m.prescribe("motor", "angle", "0.5*t")
-    certificate = certify(m, states=4)
+    certificate = certify(m, count=4)
     assert certificate.passed, str(certificate)
     assert "contact forces: energies" in [line.what for line in certificate.lines]
 
@@ -96,7 +96,7 @@ def test_a_tree_without_contacts():
     lower = m.body("lower", mass=1.0, center_of_mass=(0.05, 0, -0.2), inertia=(0.05, 0.05, 0.01))
     m.universal("shoulder", "ground", upper, axes="xy")
     m.screw("wrist", upper, lower, lead=0.1, axis="z", at=(0, 0, -0.6))
-    certificate = certify(m, states=6)
+    certificate = certify(m, count=6)
     assert certificate.passed, str(certificate)
     assert "connection" not in certificate.derivations
     assert certificate.avoided == ()  # crossing hinges are never singular
@@ -114,7 +114,7 @@ def tumbling(order: str) -> Model:
 
 @pytest.mark.parametrize(("order", "where"), [("zxz", "0° or 180°"), ("zxy", "-90° or 90°")])
 def test_states_keep_away_from_singular_angles_and_say_so(order, where):
-    certificate = certify(tumbling(order), states=24)
+    certificate = certify(tumbling(order), count=24)
     assert certificate.passed, str(certificate)
     (avoided,) = certificate.avoided
     assert avoided.what == f"joint 'stone_motion': a and c rotate about the same axis where b is {where}"
@@ -142,7 +142,7 @@ def test_a_model_that_is_singular_everywhere_is_refused():
     with pytest.raises(
         ModelError, match=r"'stuck': no state was found away from singular configurations \(joint 'hinge': a and c rotate"
     ):
-        certify(m, states=3)
+        certify(m, count=3)
 
 
 # ---------------------------------------------------------------- faults
@@ -307,13 +307,13 @@ def test_a_wrong_derivative_is_seen(monkeypatch):
     monkeypatch.setattr(
         DerivativeCheck, "exact", lambda self, arguments: {n: m * (1 + 1e-5) for n, m in exact(self, arguments).items()}
     )
-    certificate = certify(dr.gallery.chaplygin_sleigh(), states=3)
+    certificate = certify(dr.gallery.chaplygin_sleigh(), count=3)
     failing = [line.what for line in certificate.lines if not line.holds]
     assert failing == ["Jacobian against complex step", "Jacobian against differences"]
     monkeypatch.setattr(
         DerivativeCheck, "exact", lambda self, arguments: {n: m * (1 + 1e-8) for n, m in exact(self, arguments).items()}
     )
-    failing = [line.what for line in certify(dr.gallery.chaplygin_sleigh(), states=3).lines if not line.holds]
+    failing = [line.what for line in certify(dr.gallery.chaplygin_sleigh(), count=3).lines if not line.holds]
     assert failing == ["Jacobian against complex step"]  # the other is meant for what no complex number passes
 
 
@@ -327,7 +327,7 @@ def test_two_derivations_say_what_cannot_be_decided():
     m.free(body)
     m.wheel("rim", body, radius=0.3)
     m.wrench("disc", force=("-0.3*disc_vx", 0, 0), axes="body")
-    certificate = certify(m, states=4)
+    certificate = certify(m, count=4)
     assert certificate.passed, str(certificate)
     assert certificate.derivations == ("reduced", "augmented")
     assert certificate.undecided[0].startswith(
@@ -379,7 +379,7 @@ def test_forces_that_are_not_unique_are_compared_by_what_they_do_together():
 
 def test_wheels_without_inertia_have_a_derivation_less():
     """The mass matrix of the free tree has no inverse, and the connection needs one; rolling decides about the spins."""
-    certificate = certify(two_wheels_on_one_axle(inertia=0.0), states=4)
+    certificate = certify(two_wheels_on_one_axle(inertia=0.0), count=4)
     assert certificate.passed, str(certificate)
     assert certificate.derivations == ("reduced", "augmented", "energies")
 
@@ -393,7 +393,7 @@ def test_a_mechanism_that_is_treated_whole():
     for i in range(13):
         m.close_point(f"hinge_{i}", "head", "lower", axes="xy")
     m.wrench("lower", force=(0.3, 0.2, 0))
-    certificate = certify(m, states=3)
+    certificate = certify(m, count=3)
     assert certificate.derivations == ("whole", "augmented", "recursive", "energies", "connection")
     assert certificate.passed, str(certificate)
 

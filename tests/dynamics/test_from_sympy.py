@@ -106,7 +106,7 @@ def free_state(lean, lean_rate, turn_rate, spin, heading=0.7, spin_angle=0.9):
 
 def test_rolling_disc_by_kane_equals_the_graph(graph):
     """The documentation's disc, rolling by construction: no constraints are left."""
-    e = dr.from_sympy(rolling_by_construction(), DISC_DEFAULTS, name="disc")
+    e = dr.from_sympy(rolling_by_construction(), parameters=DISC_DEFAULTS, name="disc")
     assert [s.name for s in e.states] == ["q1", "q2", "q3", "u1", "u2", "u3", "work"] and not e.constraints
     assert any("agree" in note for note in e.notes) and any("no body has a potential energy" in note for note in e.notes)
     for lean, lean_rate, turn_rate, spin in motions(20):
@@ -120,7 +120,7 @@ def test_rolling_disc_by_kane_equals_the_graph(graph):
 @pytest.mark.parametrize("form", [True, False], ids=["formed", "not formed"])
 def test_rolling_disc_by_constraints_equals_the_graph(graph, form):
     """Six speeds, three of them dependent, one coordinate dependent: re-posed with all speeds and the constraints' rows."""
-    e = dr.from_sympy(rolling_by_constraints(form), DISC_DEFAULTS, name="disc", start={z: 0.4})
+    e = dr.from_sympy(rolling_by_constraints(form), parameters=DISC_DEFAULTS, name="disc", start={z: 0.4})
     assert [(c.name, c.level) for c in e.constraints] == [
         ("f1", "position"),
         ("f1", "velocity"),
@@ -143,7 +143,7 @@ def test_rolling_disc_by_constraints_equals_the_graph(graph, form):
 
 
 def test_steady_turns_of_the_disc():
-    e = dr.from_sympy(rolling_by_construction(form=False), DISC_DEFAULTS, name="disc")
+    e = dr.from_sympy(rolling_by_construction(form=False), parameters=DISC_DEFAULTS, name="disc")
     for lean, turn_rate in ((0.3, -1.5), (-0.9, 4.0), (1.2, -0.4)):
         spin = steady_spin(lean, turn_rate, RADIUS, GRAVITY)
         state = [0.7, lean, 0.9, 0.0, spin, turn_rate * np.cos(lean), 0.0]
@@ -164,7 +164,7 @@ def test_steady_turns_of_the_disc():
 def test_auxiliary_speeds_give_the_contact_forces(graph):
     """Their multipliers are the forces that SymPy's auxiliary equations hold, and those of the graph."""
     method, forces = rolling_with_contact_forces()
-    e = dr.from_sympy(method, DISC_DEFAULTS, name="disc")
+    e = dr.from_sympy(method, parameters=DISC_DEFAULTS, name="disc")
     assert [mu.name for mu in e.multipliers] == ["u4_multiplier", "u5_multiplier", "u6_multiplier"]
     solved = sp.Matrix([sp.solve(eq, f)[0] for eq, f in zip(method.auxiliary_eqs, forces, strict=True)])
     speeds = [u1, u2, u3]
@@ -190,8 +190,8 @@ def test_a_force_that_works_is_not_a_contact_force():
     again = KanesMethod(ground, [q1, q2, q3], [u1, u2, u3], kd_eqs=_kinematics(method), u_auxiliary=list(method._uaux))
     again.kanes_equations([disc], [*method.loads, (disc.frame, push * ground.z)])
     with pytest.raises(ModelError, match=r"push; declare them with inputs.*u4, u5, u6 cannot bring them into evidence"):
-        dr.from_sympy(again, DISC_DEFAULTS, name="disc")
-    e = dr.from_sympy(again, DISC_DEFAULTS, inputs=[push], name="disc")
+        dr.from_sympy(again, parameters=DISC_DEFAULTS, name="disc")
+    e = dr.from_sympy(again, parameters=DISC_DEFAULTS, inputs=[push], name="disc")
     assert [i.name for i in e.inputs] == ["push"]
 
 
@@ -208,8 +208,8 @@ def test_constraints_put_into_the_lagrangian_are_wrong_and_multipliers_right(gra
     Rolling is nonholonomic: then the reactions are lost and the accelerations wrong, by as much as they are themselves. From the
     Lagrangian of the free disc, with rolling as constraints, Kane's accelerations come out; so does `dr.lagrangian`.
     """
-    right = dr.from_sympy(rolling_by_lagrange(), DISC_DEFAULTS, name="right", start={z: 0.4})
-    wrong = dr.from_sympy(rolling_put_into_the_lagrangian(), DISC_DEFAULTS, name="wrong")
+    right = dr.from_sympy(rolling_by_lagrange(), parameters=DISC_DEFAULTS, name="right", start={z: 0.4})
+    wrong = dr.from_sympy(rolling_put_into_the_lagrangian(), parameters=DISC_DEFAULTS, name="wrong")
     total, contact = free_lagrangian()
     ours = dr.lagrangian(
         "ours",
@@ -281,7 +281,7 @@ def test_double_pendulum_by_lagrange_equals_our_lagrangian():
     method = LagrangesMethod(Lagrangian(ground, *bobs), [a, b], forcelist=loads, bodies=bobs, frame=ground)
     method.form_lagranges_equations()
     e = dr.from_sympy(
-        method, {**DOUBLE, "k": 0.3}, inputs=[wind], name="double", outputs={"depth": l1 * sp.cos(a) + l2 * sp.cos(b)}
+        method, parameters={**DOUBLE, "k": 0.3}, inputs=[wind], name="double", outputs={"depth": l1 * sp.cos(a) + l2 * sp.cos(b)}
     )
     assert [s.name for s in e.states] == ["a", "b", "a_rate", "b_rate", "work"] and "agree" in e.notes[0]
 
@@ -320,10 +320,10 @@ def test_double_pendulum_by_kane_equals_that_by_lagrange():
     ua, ub = dynamicsymbols("ua ub")
     loads = [(point, bob.mass * g * ground.x) for point, bob in zip(points, bobs, strict=True)]
     method = KanesMethod(ground, [a, b], [ua, ub], kd_eqs=[a.diff() - ua - ub, b.diff() - ub], bodies=bobs, forcelist=loads)
-    e = dr.from_sympy(method, DOUBLE, name="double")  # speeds are not the rates: ȧ = ua + ub
+    e = dr.from_sympy(method, parameters=DOUBLE, name="double")  # speeds are not the rates: ȧ = ua + ub
     assert not e.extra_states  # the loads are the potential energies' own: nothing else does work
     total = sum(bob.kinetic_energy(ground) - bob.potential_energy for bob in bobs)
-    other = dr.from_sympy(LagrangesMethod(total, [a, b]), DOUBLE, name="double")
+    other = dr.from_sympy(LagrangesMethod(total, [a, b]), parameters=DOUBLE, name="double")
     for state in np.random.default_rng(2).normal(size=(5, 4)):
         qa, qb, wa, wb = state
         slope = e.dynamics([0.0], [qa, qb, wa, wb], [], e.default_parameters)[0]
@@ -339,7 +339,12 @@ def test_cartesian_pendulum_by_lagrange_and_its_tension():
     method = LagrangesMethod(total, [x, y], hol_coneqs=[(x**2 + y**2 - r**2) / (2 * r)])
     method.form_lagranges_equations()
     e = dr.from_sympy(
-        method, DISC_DEFAULTS, name="pendulum", start={y: -RADIUS}, names={"f1": "rod"}, units={x: "m", "rod_multiplier": "N"}
+        method,
+        parameters=DISC_DEFAULTS,
+        name="pendulum",
+        start={y: -RADIUS},
+        names={"f1": "rod"},
+        units={x: "m", "rod_multiplier": "N"},
     )
     assert [(mu.name, mu.unit) for mu in e.multipliers] == [("rod_multiplier", "N")] and [c.unit for c in e.coordinates] == [
         "m",
@@ -406,8 +411,8 @@ def four_bar(form):
 def test_four_bar_linkage_by_kane_and_by_lagrange():
     kane, lagrange, constants = four_bar(form=True)
     start = {"qa": 1.2, "qb": -0.9, "qc": -1.6}
-    one = dr.from_sympy(kane, constants, name="kane", start=start)
-    other = dr.from_sympy(lagrange, constants, name="lagrange", start=start)
+    one = dr.from_sympy(kane, parameters=constants, name="kane", start=start)
+    other = dr.from_sympy(lagrange, parameters=constants, name="lagrange", start=start)
     assert any("agree" in note for note in one.notes)
     begin = {"qa": 1.2, "wa": 1.5}
     run = dr.simulate(one, 3.0, start=begin, method=EXACT)
@@ -422,7 +427,10 @@ def test_four_bar_linkage_by_kane_and_by_lagrange():
 def test_configuration_constraints_must_be_kept_by_velocity_constraints():
     with pytest.raises(ModelError, match="do not keep the configuration constraint f1"):
         dr.from_sympy(
-            rolling_by_constraints(False, height=z - r * sp.cos(q2) - x / 10), DISC_DEFAULTS, name="disc", start={z: 0.4}
+            rolling_by_constraints(False, height=z - r * sp.cos(q2) - x / 10),
+            parameters=DISC_DEFAULTS,
+            name="disc",
+            start={z: 0.4},
         )
 
 
@@ -434,7 +442,7 @@ def test_accelerations_set_by_hand_are_found_out():
     body.masscenter.set_acc(ground, body.masscenter.acc(ground) + u1 * u2 * r * ground.x)
     method.kanes_equations()
     with pytest.raises(ModelError, match=r"formed by SymPy and those derived here.*disagree by .* at q1 = "):
-        dr.from_sympy(method, DISC_DEFAULTS, name="disc")
+        dr.from_sympy(method, parameters=DISC_DEFAULTS, name="disc")
 
 
 def test_the_benchmark_bicycle_in_sympys_vectors_equals_the_graph():
@@ -442,7 +450,9 @@ def test_the_benchmark_bicycle_in_sympys_vectors_equals_the_graph():
     graph = dr.derive(dr.gallery.bicycle())
     values = {p.name: p.default for p in graph.parameters}
     upright = {"frame_qw": 1.0, "frame_z": 0.3}
-    e = dr.from_sympy(bicycle_system(values), values, inputs=["steer_torque", "pedal_torque"], name="bicycle", start=upright)
+    e = dr.from_sympy(
+        bicycle_system(values), parameters=values, inputs=["steer_torque", "pedal_torque"], name="bicycle", start=upright
+    )
     assert [v.name for v in e.velocities] == [v.name for v in graph.velocities]
     assert [c.name for c in e.constraints if c.kind == "norm"] == ["f1"]
     rng = np.random.default_rng(7)
@@ -504,7 +514,7 @@ def by_hand(place, angle, velocity, rate, push):
 def test_cart_and_pole_as_a_system_of_joints():
     """Masses and moments that drop out (the rail's, the cart's inertia, all but one of the pole's) need no values."""
     system, push, values = cart_pole()
-    e = dr.from_sympy(system, values, inputs=[push], name="cart_pole")
+    e = dr.from_sympy(system, parameters=values, inputs=[push], name="cart_pole")
     assert [s.name for s in e.states] == ["q_slider", "q_pin", "u_slider", "u_pin", "work"]
     for state in np.random.default_rng(4).uniform(0.2, 1.2, size=(5, 4)):
         slope = e.dynamics([0.0], [*state, 0.0], [1.3], e.default_parameters)[0]
@@ -513,20 +523,20 @@ def test_cart_and_pole_as_a_system_of_joints():
     assert run.energy_drift < 1e-9
     # once formed, SymPy's own equations are compared
     system.form_eoms()
-    formed = dr.from_sympy(system, values, inputs=[push], name="cart_pole")
+    formed = dr.from_sympy(system, parameters=values, inputs=[push], name="cart_pole")
     assert any("agree" in note for note in formed.notes)
 
 
 def test_a_system_whose_speeds_are_derivatives():
     first, second = dynamicsymbols("q_slider q_pin")
     system, push, values = cart_pole(speeds=(first.diff(), second.diff()))
-    e = dr.from_sympy(system, values, inputs=[push], name="cart_pole")
+    e = dr.from_sympy(system, parameters=values, inputs=[push], name="cart_pole")
     assert [v.name for v in e.velocities] == ["q_slider_rate", "q_pin_rate"]
     state = [0.3, 0.5, -0.7, 1.1]
     slope = e.dynamics([0.0], [*state, 0.0], [1.3], e.default_parameters)[0]
     np.testing.assert_allclose(slope[2:4], by_hand(*state, 1.3), atol=1e-12)
     system.form_eoms(LagrangesMethod)  # gravity is among the loads, so that L is T alone
-    other = dr.from_sympy(system, values, inputs=[push], name="cart_pole")
+    other = dr.from_sympy(system, parameters=values, inputs=[push], name="cart_pole")
     np.testing.assert_allclose(other.dynamics([0.0], [*state, 0.0], [1.3], e.default_parameters)[0][2:4], slope[2:4], atol=1e-12)
 
 
@@ -549,7 +559,7 @@ def test_a_rheonomic_system_with_constraints():
         velocity_constraints=[line.diff(t)],
         bodies=[Particle("bead", bead, m)],
     )
-    e = dr.from_sympy(method, {m: 1.7, omega: 2.0}, name="bead", start={x: 0.3})
+    e = dr.from_sympy(method, parameters={m: 1.7, omega: 2.0}, name="bead", start={x: 0.3})
     assert [s.name for s in e.states][-1] == "work"
     run = dr.simulate(e, 1.0, start={"x": 0.3, "ux": 0.0}, method=EXACT)
     along = np.hypot(run["x"], run["y"])
@@ -568,7 +578,7 @@ def test_a_support_that_moves_by_a_formula_of_time():
     load = (bob, -m * g * ground.y)
     method = KanesMethod(ground, [theta], [w], kd_eqs=[theta.diff() - w], bodies=[Particle("bob", bob, m)], forcelist=[load])
     method.kanes_equations()
-    e = dr.from_sympy(method, DISC_DEFAULTS, name="shaken")
+    e = dr.from_sympy(method, parameters=DISC_DEFAULTS, name="shaken")
     assert any("agree" in note for note in e.notes)
     slope = e.dynamics([0.37], [0.8, 1.1, 0.0], [], e.default_parameters)[0]
     shaken = -16.0 * np.cos(40 * 0.37)
@@ -580,12 +590,12 @@ def test_models_that_sympy_ships():
     names = sorted({str(s) for s in (*chain.mass_matrix.free_symbols, *chain.forcing.free_symbols)} - {"t"})
     values = {name: 0.5 + 0.1 * i for i, name in enumerate(names)}
     forces = dynamicsymbols("F T1 T2 T3")
-    e = dr.from_sympy(chain, values, inputs=forces, name="chain")
+    e = dr.from_sympy(chain, parameters=values, inputs=forces, name="chain")
     assert any("agree" in note for note in e.notes) and len(e.states) == 9
     springs = multi_mass_spring_damper(2, True, True)
     springs.kanes_equations(springs.bodies, springs.loads)
     values = {"m0": 1.0, "m1": 2.0, "c0": 0.1, "c1": 0.2, "k0": 3.0, "k1": 4.0, "g": 9.81}
-    e = dr.from_sympy(springs, values, inputs=dynamicsymbols("f0 f1"), name="springs")
+    e = dr.from_sympy(springs, parameters=values, inputs=dynamicsymbols("f0 f1"), name="springs")
     slope = e.dynamics([0.0], [0.1, -0.2, 0.3, 0.4, 0.0], [0.5, 0.6], [values[p.name] for p in e.parameters])[0]
     upper = 9.81 + (0.5 - 3.0 * 0.1 - 0.1 * 0.3 + 4.0 * -0.2 + 0.2 * 0.4) / 1.0
     assert slope[2] == pytest.approx(upper, abs=1e-12)
@@ -637,7 +647,7 @@ def spring(**options):
     point.set_vel(ground, u * ground.x)
     body = Particle("bob", point, m)
     method = KanesMethod(ground, [q], [u], kd_eqs=[q.diff() - u], bodies=[body], forcelist=[(point, force * ground.x)])
-    return dr.from_sympy(method, options.pop("parameters", {m: 1.0, "k": 2.0}), **options)
+    return dr.from_sympy(method, parameters=options.pop("parameters", {m: 1.0, "k": 2.0}), **options)
 
 
 @pytest.mark.parametrize(
@@ -659,7 +669,10 @@ def spring(**options):
         (lambda: spring(names={"f1": "rod"}), "renames a constraint 'f1'; there are none"),
         (lambda: spring(name="my spring"), "letters, digits and underscores"),
         (lambda: dr.from_sympy(sp.Matrix([1])), "takes a KanesMethod, a LagrangesMethod or a System, got MutableDenseMatrix"),
-        (lambda: dr.from_sympy(LagrangesMethod(m * q1.diff() ** 2 - g * r * q1, [q1]), {m: 1.0}), "without a value: g, r;"),
+        (
+            lambda: dr.from_sympy(LagrangesMethod(m * q1.diff() ** 2 - g * r * q1, [q1]), parameters={m: 1.0}),
+            "without a value: g, r;",
+        ),
         (
             lambda: dr.from_sympy(LagrangesMethod(q1.diff() ** 2 - dynamicsymbols("F") * q1, [q1])),
             "functions of time that are not coordinates: F; declare",
@@ -685,13 +698,13 @@ def test_a_vector_between_frames_without_orientation_is_named():
         ground, [q1], [w], kd_eqs=[q1.diff() - w], bodies=[Particle("bob", point, m)], forcelist=[(point, g * ground.x)]
     )
     with pytest.raises(ModelError, match="force at 'P' is written in the frames B and N, between which no orientation"):
-        dr.from_sympy(method, {m: 1.0, g: 1.0})
+        dr.from_sympy(method, parameters={m: 1.0, g: 1.0})
 
 
 def test_symbols_of_one_name_are_one_constant():
     positive = sp.Symbol("m", positive=True)
     total = positive * q1.diff() ** 2 / 2 - m * q1**2
-    e = dr.from_sympy(LagrangesMethod(total, [q1]), {"m": 2.0})
+    e = dr.from_sympy(LagrangesMethod(total, [q1]), parameters={"m": 2.0})
     assert e.dynamics([0.0], [0.3, 0.0], [], [2.0])[0].tolist() == pytest.approx([0.0, -0.6])
 
 

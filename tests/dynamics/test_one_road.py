@@ -34,7 +34,7 @@ def failing(certificate) -> list[str]:
 
 
 def test_a_typed_lagrangian_has_one_derivation():
-    certificate = dr.certify(rod(), states=5)
+    certificate = dr.certify(rod(), count=5)
     assert certificate.passed, str(certificate)
     assert certificate.derivations == ("as typed",) and certificate.states == 5
     assert {line.what: line.allowed for line in certificate.lines} == {
@@ -55,7 +55,7 @@ def test_baumgarte_terms_vanish_where_the_constraints_hold():
 
 
 def test_equations_that_were_derived_are_certified_alone_too():
-    certificate = dr.certify(dr.derive(dr.gallery.bicycle()), states=4)
+    certificate = dr.certify(dr.derive(dr.gallery.bicycle()), count=4)
     assert certificate.passed, str(certificate)
     assert {line.what for line in certificate.lines} >= {"power balance", "constraints' derivatives"}
     assert "the independent velocities" not in str(certificate.undecided)
@@ -189,7 +189,7 @@ def test_large_systems_are_looked_at_in_some_columns():
     rates = sp.symbols("b:60")
     forces = [symbols[max(i - 1, 0)] - 2 * symbols[i] + symbols[min(i + 1, 59)] - symbols[i] ** 3 for i in range(60)]
     e = dr.first_order("chain", {**dict(zip(symbols, rates, strict=True)), **dict(zip(rates, forces, strict=True))})
-    assert dr.certify(e, states=2).passed
+    assert dr.certify(e, count=2).passed
 
 
 # ---------------------------------------------------------------- singular positions
@@ -203,7 +203,7 @@ def hanging(polar_at: float) -> Equations:
 
 
 def test_states_keep_away_from_where_nothing_is_determined():
-    certificate = dr.certify(hanging(0.0), states=12)
+    certificate = dr.certify(hanging(0.0), count=12)
     assert certificate.passed, str(certificate)
     (avoided,) = certificate.avoided
     assert avoided.what == "where the equations do not determine azimuth_rate" and avoided.states > 0
@@ -221,11 +221,11 @@ def test_a_start_far_from_the_constraints_is_refused():
 
 def test_no_states_are_refused():
     with pytest.raises(ValueError, match="at least one is needed"):
-        dr.certify(rod(), states=0)
+        dr.certify(rod(), count=0)
 
 
 def test_limits_can_fail():
     """The worst of a line is divided by the condition of its state: a line that holds by that alone would be no evidence."""
-    certificate = dr.certify(rod(), states=5)
+    certificate = dr.certify(rod(), count=5)
     assert max(line.worst for line in certificate.lines if "differences" not in line.what) < 1e-14
     assert np.isfinite([line.worst for line in certificate.lines]).all()

@@ -135,7 +135,7 @@ def test_there_and_back_through_sympys_mechanics(name):
     ours = derive_by_energies(model)
     values = {parameter.name: parameter.default for parameter in model.freeze().parameters}
     start = {c.name: c.default for c in ours.coordinates}
-    again = dr.from_sympy(found.lagranges_method(), values, inputs=found.inputs, name="again", start=start, work=False)
+    again = dr.from_sympy(found.lagranges_method(), parameters=values, inputs=found.inputs, name="again", start=start, work=False)
     assert [c.name for c in again.coordinates] == [c.name for c in ours.coordinates]
     rng = np.random.default_rng(4)
     rates = [v.name for v in ours.velocities]

@@ -21,7 +21,7 @@ def line():
 def test_a_straight_line_is_measured_at_its_ends(line):
     """Four samples, two at either end: σ_b = σ/√Σ(t − t̄)² and σ_a = σ/√2 with the start at one end."""
     plan = dr.estimation.design_experiment(
-        line, ["b", "start.x"], {"x": 0.1}, until=2.0, samples=dr.estimation.SamplingTimes(4), start={"x": 1.0}, about="b"
+        line, 2.0, ["b", "start.x"], {"x": 0.1}, samples=dr.estimation.SamplingTimes(4), start={"x": 1.0}, parameter="b"
     )
     np.testing.assert_allclose(plan.instants[0], [0.0, 0.0, 2.0, 2.0], atol=1e-9)
     assert plan.deviation("b") == pytest.approx(0.1 / 2.0, rel=1e-9)
@@ -31,11 +31,11 @@ def test_a_straight_line_is_measured_at_its_ends(line):
 def test_equally_spaced_samples_of_a_line(line):
     """Nothing to choose: the covariance of linear regression as it stands in books, and knowledge from before."""
     t = np.linspace(0.0, 2.0, 6)
-    given = {"until": 2.0, "samples": 6, "start": {"x": 1.0}}
-    plan = dr.estimation.design_experiment(line, ["b", "start.x"], {"x": 0.1}, **given)
+    given = {"samples": 6, "start": {"x": 1.0}}
+    plan = dr.estimation.design_experiment(line, 2.0, ["b", "start.x"], {"x": 0.1}, **given)
     design = np.column_stack([t, np.ones(6)])
     np.testing.assert_allclose(plan.identifiability.covariance, 0.01 * np.linalg.inv(design.T @ design), rtol=1e-8)
-    informed = dr.estimation.design_experiment(line, ["b", "start.x"], {"x": 0.1}, priors={"start.x": 0.02}, **given)
+    informed = dr.estimation.design_experiment(line, 2.0, ["b", "start.x"], {"x": 0.1}, priors={"start.x": 0.02}, **given)
     inverse = np.linalg.inv(design.T @ design / 0.01 + np.diag([0.0, 1 / 0.02**2]))
     np.testing.assert_allclose(informed.identifiability.covariance, inverse, rtol=1e-8)
 
@@ -46,9 +46,9 @@ def test_a_parabola_is_measured_at_both_ends_and_in_the_middle():
     parabola = dr.first_order(
         "parabola", {x: 0 * x}, parameters={a: 1.0, b: 1.0, c: 1.0, s: 0.3}, outputs={"y": a + b * s + c * s**2}
     )
-    given = {"until": 1.0, "samples": [1.0], "experiments": 3, "trials": 4}
+    given = {"samples": [1.0], "experiments": 3, "trials": 4}
     plan = dr.estimation.design_experiment(
-        parabola, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.estimation.DOptimal(), **given
+        parabola, 1.0, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.estimation.DOptimal(), **given
     )
     found = sorted(chosen["s"] for chosen in plan.chosen)
     np.testing.assert_allclose(found, [-1.0, 0.0, 1.0], atol=1e-4)
@@ -67,10 +67,10 @@ def test_criteria_share_an_effort_differently(criterion, share):
     shared = dr.first_order("shared", {x: 0 * x}, parameters={a: 1.0, b: 1.0, s: 0.3}, outputs=outputs)
     plan = dr.estimation.design_experiment(
         shared,
+        1.0,
         ["a", "b"],
         {"y": 0.1, "z": 0.1},
         {"s": (0.0, 1.0)},
-        until=1.0,
         samples=[1.0],
         criterion=criterion,
         trials=4,
@@ -91,12 +91,12 @@ def test_the_length_of_a_pendulum_is_read_late_and_in_passing():
     )
     plan = dr.estimation.design_experiment(
         pendulum,
+        3.0,
         ["length"],
         {"angle": 1e-3},
         {"angle": (0.01, 0.05)},
-        until=3.0,
         samples=dr.estimation.SamplingTimes(1),
-        about="length",
+        parameter="length",
         trials=24,
     )
     omega = np.sqrt(9.81)
@@ -122,7 +122,7 @@ def cart():
 def test_free_swings_do_not_tell_mass_from_stiffness():
     x, v, k, m = sp.symbols("x v k m")
     swing = dr.first_order("swing", {x: v, v: -k / m * x}, parameters={k: 50.0, m: 2.0})
-    plan = dr.estimation.design_experiment(swing, ["k", "m"], {"x": 0.01}, {"x": (0.1, 1.0)}, until=2.0)
+    plan = dr.estimation.design_experiment(swing, 2.0, ["k", "m"], {"x": 0.01}, {"x": (0.1, 1.0)})
     (lost,) = plan.identifiability.unidentifiable
     shares = np.array([lost.shares["k"], lost.shares["m"]])
     np.testing.assert_allclose(np.abs(shares), np.sqrt(0.5), rtol=1e-6)
@@ -136,13 +136,13 @@ def test_a_force_is_chosen_that_shakes_a_cart_near_resonance(cart):
     t = np.linspace(0.0, 4.0, 21)
     plan = dr.estimation.design_experiment(
         cart,
+        4.0,
         ["stiffness", "mass"],
         {"place": 1e-3},
         ranges,
-        until=4.0,
         samples=t,
         inputs={"force": law},
-        about="stiffness",
+        parameter="stiffness",
         trials=12,
     )
     chosen = plan.chosen[0]
@@ -166,13 +166,13 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
     reported = []
     plan = dr.estimation.design_experiment(
         bike,
+        1.0,
         ["trail"],
         {"roll_rate": 0.01, "steer_rate": 0.01},
         {"speed": (4.4, 6.0)},
-        until=1.0,
         samples=21,
         start={"roll_rate": 0.2},
-        about="trail",
+        parameter="trail",
         trials=1,
         progress=reported.append,
     )
@@ -194,7 +194,7 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
         ({"choose": {"y": (0.0, 1.0)}}, "'y'"),
         ({"until": 0.0}, "until"),
         ({"samples": [0.0, 3.0]}, "samples: give times between 0 and until"),
-        ({"about": "c"}, "the criterion is about 'c'"),
+        ({"parameter": "c"}, "the criterion is about 'c'"),
         ({"priors": {"c": 1.0}}, "priors"),
         ({"measured": {"y": 0.1}}, "no quantity 'y'"),
         ({"measured": {"x": -0.1}}, "give a positive standard deviation"),

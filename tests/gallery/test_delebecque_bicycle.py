@@ -256,14 +256,14 @@ def test_steer_force_is_a_torque_about_the_steer_axis(
 
 
 def test_both_descriptions_are_certified() -> None:
-    against = dr.certify(delebecque_graph(), against=delebecque_bicycle(), states=4)
+    against = dr.certify(delebecque_graph(), against=delebecque_bicycle(), count=4)
     assert against.passed, str(against)
 
 
 def test_other_parameters_start_upright_again(typed: dr.Equations) -> None:
     """The triangle of hub, head and foot closes anew; nothing is derived again."""
     changed: dict[str, Any] = {"l_frame": 1.05, "l_fork": 0.7, "r_wheel": 0.33, "l_offset": 0.05}
-    start = consistent_start(typed, {"speed": 6.0, "lean": 0.0, "steer": 0.0, "rear_heading": 0.0}, changed)
+    start = consistent_start(typed, {"speed": 6.0, "lean": 0.0, "steer": 0.0, "rear_heading": 0.0}, parameters=changed)
     assert start.report.largest_residual < 1e-9
     place = dict(zip(COORDINATES, start.q, strict=True))
     assert place["rear_z"] == pytest.approx(0.33, abs=1e-9) and place["front_z"] == pytest.approx(0.33, abs=1e-9)

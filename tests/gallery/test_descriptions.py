@@ -22,7 +22,7 @@ from draisine.model.model import Model
 
 
 def certified(first, second, **names):
-    certificate = dr.certify(first, against=second, states=6, names=names)
+    certificate = dr.certify(first, against=second, count=6, names=names)
     assert certificate.passed, str(certificate)
     assert {line.allowed for line in certificate.lines} == {1e-10}
     return {line.what for line in certificate.lines}
@@ -209,7 +209,7 @@ def test_a_sign_in_the_forces_of_the_23_coordinates_is_seen():
             replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces
         ),
     )
-    certificate = dr.certify(weak, against=delebecque_bicycle(), states=3, names=CONTACTS)
+    certificate = dr.certify(weak, against=delebecque_bicycle(), count=3, names=CONTACTS)
     failing = {line.what.partition(" (")[0] for line in certificate.lines if not line.holds}
     assert failing == {"accelerations", "reactions", "power of inputs"}
 
@@ -228,7 +228,7 @@ def test_the_tutorial_that_puts_constraints_into_the_lagrangian_is_caught():
         "tutorial", [turn, lean, spin], kinetic=rolling + own, potential=m * g * r * sp.cos(lean),
         parameters={m: 1.0, r: 0.3, g: 9.81},
     )  # fmt: skip
-    certificate = dr.certify(dr.gallery.rolling_disk(), against=wrong, states=4)
+    certificate = dr.certify(dr.gallery.rolling_disk(), against=wrong, count=4)
     line = {line.what.partition(" (")[0]: line.holds for line in certificate.lines}
     assert line["kinetic energy"] and line["potential energy"] and not line["accelerations"]
     assert "cannot decide which of them is wrong" in certificate.verdict
@@ -237,7 +237,7 @@ def test_the_tutorial_that_puts_constraints_into_the_lagrangian_is_caught():
 def test_a_wheel_radius_in_one_description_is_seen():
     graph = dr.gallery.delebecque_graph().freeze()
     larger = replace(graph, parameters=tuple(replace(p, default=0.351) if p.name == "r_wheel" else p for p in graph.parameters))
-    certificate = dr.certify(larger, against=delebecque_bicycle(), states=3)
+    certificate = dr.certify(larger, against=delebecque_bicycle(), count=3)
     assert not certificate.passed
     assert "no state of delebecque_bicycle matches one of delebecque_graph" in certificate.verdict
     assert np.isinf(certificate.lines[0].worst)

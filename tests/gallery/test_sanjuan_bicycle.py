@@ -162,7 +162,7 @@ CORRESPONDENCE = {
 
 
 def test_it_is_the_whipple_bicycle_with_the_steer_axis_through_the_hub():
-    certificate = dr.certify(sanjuan_bicycle(), against=benchmark(), names=CORRESPONDENCE, states=8)
+    certificate = dr.certify(sanjuan_bicycle(), against=benchmark(), names=CORRESPONDENCE, count=8)
     assert certificate.passed, str(certificate)
     assert {line.what for line in certificate.lines} == {
         "velocities", "accelerations", "reactions", "power of inputs", "kinetic energy", "potential energy",
@@ -174,7 +174,7 @@ def test_another_trail_is_not():
     longer = replace(
         other, parameters=tuple(replace(p, default=p.default + 1e-6) if p.name == "trail" else p for p in other.parameters)
     )
-    assert not dr.certify(sanjuan_bicycle(), against=longer, names=CORRESPONDENCE, states=3).passed
+    assert not dr.certify(sanjuan_bicycle(), against=longer, names=CORRESPONDENCE, count=3).passed
 
 
 # ---------------------------------------------------------------- riding
@@ -206,6 +206,6 @@ def test_the_study_rides():
 
 
 def test_it_is_certified_and_its_singular_heading_is_reported():
-    certificate = dr.certify(sanjuan_bicycle(), states=8)
+    certificate = dr.certify(sanjuan_bicycle(), count=8)
     assert certificate.passed, str(certificate)
     assert "tau_x and tau_z rotate about the same axis where tau_y is -90° or 90°" in certificate.avoided[0].what

@@ -39,7 +39,7 @@ def test_double_pendulum_is_that_of_the_books() -> None:
 
 def test_descriptions_are_certified() -> None:
     for graph, typed in ((double_pendulum_graph(), double_pendulum()), (cart_pole_graph(), cart_pole())):
-        certificate = dr.certify(graph, against=typed, states=8)
+        certificate = dr.certify(graph, against=typed, count=8)
         assert certificate.passed, str(certificate)
 
 

@@ -113,7 +113,7 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
 
 
 KNOCKS = {
-    "samples": {"roll_rate": dr.distributions.Normal(0.0, 2.0), "m_frame": dr.distributions.Uniform(70.0, 100.0)},
+    "cases": {"roll_rate": dr.distributions.Normal(0.0, 2.0), "m_frame": dr.distributions.Uniform(70.0, 100.0)},
     "runs": 600,
     "seed": 8,
     "until": 1.0,

@@ -166,7 +166,7 @@ def test_multipliers_of_an_earlier_answer_help(swing_up, swung_up):
 
 def test_a_followed_path_is_a_guess():
     cart = dr.gallery.cart_pole()
-    run = dr.control.follow(cart, {"pole": "pole = 0.1*sin(3*t)**2"}, ["push"], until=1.0)
+    run = dr.control.follow(cart, 1.0, {"pole": "pole = 0.1*sin(3*t)**2"}, ["push"])
     stated = dr.maneuver(cart).start(pole=0).finish(pole=float(run["pole"][-1])).duration(1).minimize(integral="push**2")
     assert stated.solve(dr.optimal.Collocation(intervals=10), guess=run).solved
 

@@ -125,7 +125,7 @@ def test_rubbing_in_proportion_slows_it_down_in_every_form() -> None:
 
 def test_a_path_through_iterated_forces_is_refused_with_a_cure() -> None:
     with pytest.raises(dr.errors.ModelError, match=r"depend nonlinearly .* remove the bound of the law"):
-        dr.control.follow(slider(), {"ride": "along = 0.1*t^2"}, ["push"], 1.0)
+        dr.control.follow(slider(), 1.0, {"ride": "along = 0.1*t^2"}, ["push"])
 
 
 def test_a_path_without_the_bound_is_followed() -> None:
@@ -137,5 +137,5 @@ def test_a_path_without_the_bound_is_followed() -> None:
     m.wheel("rim", "wheel", radius=0.4, contact=dr.contact.Creep(longitudinal=50.0, lateral=50.0, speed=1e-6))
     m.input("push", "N")
     m.generalized_force("along", "push")
-    ride = dr.control.follow(m, {"ride": "along = t + 0.1*t^2"}, ["push"], 1.0)
+    ride = dr.control.follow(m, 1.0, {"ride": "along = t + 0.1*t^2"}, ["push"])
     np.testing.assert_allclose(ride["push"], MASS * 0.2 + 50.0, rtol=1e-6)

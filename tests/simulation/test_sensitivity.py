@@ -208,7 +208,10 @@ def test_starts_that_move_with_parameters(bike):
     for name in ("trail", "r_front_wheel", "steer_axis_tilt"):
         place, step = names.index(name), 1e-4 * e.parameters[names.index(name)].default
         q, v, _ = start_jacobian(problem, targets, consistent_start(problem, targets), [Direction(name, "p", place)])
-        at = {k: consistent_start(problem, targets, {name: e.parameters[place].default + k * step}) for k in (-2, -1, 1, 2)}
+        at = {
+            k: consistent_start(problem, targets, parameters={name: e.parameters[place].default + k * step})
+            for k in (-2, -1, 1, 2)
+        }
         for found, which in ((q, "q"), (v, "v")):
             a, b, c, d = (getattr(at[k], which) for k in (-2, -1, 1, 2))
             np.testing.assert_allclose(found[:, 0], (8 * (c - b) - (d - a)) / (12 * step), atol=1e-7)
@@ -222,7 +225,7 @@ def test_starts_of_posed_mechanisms():
     place, step = [q.name for q in posed.parameters].index("length"), 1e-5
     for targets in ({"x1": 0.6, "z2": -0.5, "x2_rate": 0.3}, {"x1_rate": 0.7}):
         found, _, _ = start_jacobian(problem, targets, consistent_start(problem, targets), [Direction("length", "p", place)])
-        at = {k: consistent_start(problem, targets, {"length": 1.0 + k * step}).q for k in (-2, -1, 1, 2)}
+        at = {k: consistent_start(problem, targets, parameters={"length": 1.0 + k * step}).q for k in (-2, -1, 1, 2)}
         np.testing.assert_allclose(found[:, 0], (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step), atol=1e-6)
 
 

@@ -84,7 +84,7 @@ def test_lengths_and_angles_are_weighed_by_the_size_of_the_system() -> None:
 
 
 def test_outputs_targeted_for_at_both_levels() -> None:
-    start = consistent_start(linkage(), {"tip": 2.5, "tip_speed": -0.3, "work": 1.5}, {"reach": 1.8})
+    start = consistent_start(linkage(), {"tip": 2.5, "tip_speed": -0.3, "work": 1.5}, parameters={"reach": 1.8})
     a, b = start.q
     assert np.cos(a) + 1.8 * np.cos(b) == pytest.approx(2.5, abs=1e-12)
     assert np.sin(a) + 1.8 * np.sin(b) == pytest.approx(0.0, abs=1e-12)
@@ -258,7 +258,7 @@ def test_time_and_parameters_enter() -> None:
         holonomic={"wire": y - x * sp.sin(w * t)},
         parameters={w: 2.0},
     )
-    start = consistent_start(e, {"x": 3.0, "x_rate": 0.5}, {"w": 0.7}, time=0.4)
+    start = consistent_start(e, {"x": 3.0, "x_rate": 0.5}, parameters={"w": 0.7}, time=0.4)
     assert start.q == pytest.approx([3.0, 3.0 * np.sin(0.28)], abs=1e-14)
     assert start.v == pytest.approx([0.5, 0.5 * np.sin(0.28) + 3.0 * 0.7 * np.cos(0.28)], abs=1e-14)
 
@@ -286,7 +286,9 @@ def test_bicycle_leans_with_both_wheels_on_the_ground() -> None:
 
 
 def test_bicycle_with_other_wheels() -> None:
-    start = consistent_start(derive(dr.gallery.bicycle()), {"lean": 0.2, "speed": 3.0}, {"r_rear_wheel": 0.31, "trail": 0.06})
+    start = consistent_start(
+        derive(dr.gallery.bicycle()), {"lean": 0.2, "speed": 3.0}, parameters={"r_rear_wheel": 0.31, "trail": 0.06}
+    )
     assert start.coordinates["frame_z"] == pytest.approx(0.31 * np.cos(0.2), abs=1e-13)
 
 

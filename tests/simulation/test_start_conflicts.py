@@ -22,7 +22,7 @@ from simulation.start_systems import BARS, circuit, four_bar, linkage, mechanism
 
 def refused(e: Equations, targets: dict[str, float], parameters: dict[str, float] | None = None) -> StartError:
     with pytest.raises(StartError) as caught:
-        consistent_start(e, targets, parameters)
+        consistent_start(e, targets, parameters=parameters)
     return caught.value
 
 
@@ -191,7 +191,7 @@ def test_unknown_target_names_what_comes_close() -> None:
 
 def test_unknown_parameter_names_what_comes_close() -> None:
     with pytest.raises(KeyError, match=r"no parameter is called 'reech'; did you mean 'reach'"):
-        consistent_start(linkage(), {}, {"reech": 1.0})
+        consistent_start(linkage(), {}, parameters={"reech": 1.0})
 
 
 def test_forces_cannot_be_targeted_for() -> None:

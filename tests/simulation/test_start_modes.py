@@ -81,7 +81,7 @@ def test_all_forms_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = consistent_starts(problem, requested)
     for member in range(MEMBERS):
         try:
-            start = consistent_start(problem, requested.of(member), requested.parameters[member])
+            start = consistent_start(problem, requested.of(member), parameters=requested.parameters[member])
         except StartError as why:
             assert begun.refused[member]
             assert str(refusal(problem, requested, member)) == str(why)

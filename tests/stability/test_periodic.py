@@ -44,7 +44,9 @@ def normal_form():
 
 @pytest.mark.parametrize("nodes", [1, 5])
 def test_van_der_pol(van_der_pol, nodes):
-    cycle = dr.stability.limit_cycle(van_der_pol, {"x": 2.0}, 6.6, fix={"v": 0.0}, nodes=nodes, method=EXACT, accuracy=1e-12)
+    cycle = dr.stability.limit_cycle(
+        van_der_pol, start={"x": 2.0}, period=6.6, fixed={"v": 0.0}, nodes=nodes, method=EXACT, accuracy=1e-12
+    )
     assert cycle.period == pytest.approx(VAN_DER_POL_PERIOD, rel=1e-12)
     assert cycle.exponents[0].real == pytest.approx(VAN_DER_POL_EXPONENT, rel=1e-9)
     assert cycle.values["x"] == pytest.approx(VAN_DER_POL_AMPLITUDE, rel=1e-12)
@@ -54,7 +56,7 @@ def test_van_der_pol(van_der_pol, nodes):
 
 def test_multiplier_by_liouville(van_der_pol):
     """In the plane the multiplier is exp ∮ div f."""
-    cycle = dr.stability.limit_cycle(van_der_pol, {"x": 1.0}, settle=40.0, parameters={"mu": 0.3})
+    cycle = dr.stability.limit_cycle(van_der_pol, start={"x": 1.0}, settle=40.0, parameters={"mu": 0.3})
     run = cycle.run(samples=2001)
     divergence = 0.3 * (1 - run["x"][:-1] ** 2)  # the trapezoidal rule, which is exact for periodic functions
     assert cycle.multipliers[0].real == pytest.approx(math.exp(divergence.mean() * cycle.period), rel=1e-9)
@@ -63,7 +65,7 @@ def test_multiplier_by_liouville(van_der_pol):
 
 def test_pendulum_conserves(pendulum):
     """Period 4 K(sin²(θ/2)); both multipliers are one, and the matrix is a shear by dT/dE."""
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.5, fix={"x": 1.0})
+    cycle = dr.stability.limit_cycle(pendulum, start={"x": 1.0}, period=6.5, fixed={"x": 1.0})
     assert cycle.period == pytest.approx(4 * ellipk(math.sin(0.5) ** 2), rel=1e-11)
     assert cycle.multipliers[0] == pytest.approx(1.0, abs=1e-9)
     assert cycle.stable is None and cycle.floquet.neutral == 1 and cycle.floquet.attracts
@@ -73,13 +75,15 @@ def test_pendulum_conserves(pendulum):
 
 
 def test_one_of_a_family_by_its_period(pendulum):
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.6, fix={"period": 7.0})
+    cycle = dr.stability.limit_cycle(pendulum, start={"x": 1.0}, period=6.6, fixed={"period": 7.0})
     top = float(cycle.trajectory["x"].max())
     assert 4 * ellipk(math.sin(top / 2) ** 2) == pytest.approx(7.0, rel=1e-6)
 
 
 def test_pendulum_turns_over(pendulum):
-    cycle = dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 3.0, fix={"v": 2.5, "x": 0.0}, advance={"x": 2 * math.pi})
+    cycle = dr.stability.limit_cycle(
+        pendulum, start={"x": 0.0, "v": 2.5}, period=3.0, fixed={"v": 2.5, "x": 0.0}, advance={"x": 2 * math.pi}
+    )
     assert cycle.period == pytest.approx(4 / 2.5 * ellipk(4 / 2.5**2), rel=1e-11)
 
 
@@ -88,7 +92,7 @@ def test_duffing_closed_form():
     duffing = dr.first_order("duffing", {X: V, V: -X - X**3})
     for amplitude in (0.5, 3.0):
         cycle = dr.stability.limit_cycle(
-            duffing, {"x": amplitude}, 6.0 / math.sqrt(1 + amplitude**2), fix={"x": amplitude, "v": 0.0}
+            duffing, start={"x": amplitude}, period=6.0 / math.sqrt(1 + amplitude**2), fixed={"x": amplitude, "v": 0.0}
         )
         square = amplitude**2
         expected = 4 * ellipk(square / (2 * (1 + square))) / math.sqrt(1 + square)
@@ -98,7 +102,7 @@ def test_duffing_closed_form():
 def test_forced_oscillator_closed_form():
     """The answer is Re e^{3it}/(4 − 9 + 1.2 i), multipliers are exp(λ T)."""
     forced = dr.first_order("forced", {X: V, V: sp.cos(3 * T) - 4 * X - sp.Rational(2, 5) * V})
-    cycle = dr.stability.limit_cycle(forced, {}, 2 * math.pi / 3, nodes=3)
+    cycle = dr.stability.limit_cycle(forced, start={}, period=2 * math.pi / 3, nodes=3)
     answer = 1 / complex(4 - 9, 1.2)
     np.testing.assert_allclose(cycle.shot.nodes[0].values, [answer.real, (3j * answer).real], atol=1e-11)
     expected = np.exp(np.roots([1.0, 0.4, 4.0]) * cycle.period)
@@ -116,15 +120,15 @@ def test_mathieu_on_its_characteristic_curves():
         (mathieu_a(1, 0.5), -1.0),
         (mathieu_b(1, 0.5), -1.0),
     ):
-        cycle = dr.stability.limit_cycle(mathieu, {}, math.pi, parameters={"a": float(value)}, method=EXACT)
+        cycle = dr.stability.limit_cycle(mathieu, start={}, period=math.pi, parameters={"a": float(value)}, method=EXACT)
         assert float(cycle.multipliers.sum().real) == pytest.approx(2 * multiplier, abs=1e-10)
         assert np.prod(cycle.multipliers).real == pytest.approx(1.0, abs=1e-10)  # no damping
     inside = 0.5 * float(mathieu_a(1, 0.5) + mathieu_b(1, 0.5))
-    assert dr.stability.limit_cycle(mathieu, {}, math.pi, parameters={"a": inside}).stable is False
+    assert dr.stability.limit_cycle(mathieu, start={}, period=math.pi, parameters={"a": inside}).stable is False
 
 
 def test_family_round_its_fold(normal_form):
-    cycle = dr.stability.limit_cycle(normal_form, {"x": 1.0}, 6.2)
+    cycle = dr.stability.limit_cycle(normal_form, start={"x": 1.0}, period=6.2)
     branch = dr.stability.follow_cycle(cycle, "mu", -1.0, largest=0.05)
     square = branch.amplitudes("x") ** 2
     values = branch.values
@@ -166,9 +170,9 @@ def weave():
         start = {**dict(zip(linear.states, (lean * shape).tolist(), strict=True)), "speed": 4.29}
         return dr.stability.limit_cycle(
             bike,
-            start,
-            2 * math.pi / float(values.imag[place]),
-            fix={"lean": lean, "frame_wx": 0.0},
+            start=start,
+            period=2 * math.pi / float(values.imag[place]),
+            fixed={"lean": lean, "frame_wx": 0.0},
             states=("lean", "steer"),
             nodes=2,
         )
@@ -214,16 +218,16 @@ def test_what_a_period_makes_of_small_changes(weave):
 
 def test_refusals(van_der_pol, pendulum):
     with pytest.raises(dr.errors.ArgumentError, match="guess of the period"):
-        dr.stability.limit_cycle(van_der_pol, {"x": 2.0})
+        dr.stability.limit_cycle(van_der_pol, start={"x": 2.0})
     with pytest.raises(dr.errors.SolverError, match="in an equilibrium"):
-        dr.stability.limit_cycle(van_der_pol, {"x": 0.01}, 6.3, parameters={"mu": -0.5})
+        dr.stability.limit_cycle(van_der_pol, start={"x": 0.01}, period=6.3, parameters={"mu": -0.5})
     with pytest.raises(SolverError, match="no periodic motion was found"):
-        dr.stability.limit_cycle(pendulum, {"x": 0.0, "v": 2.5}, 5.0, fix={"v": 2.5}, rounds=4)
+        dr.stability.limit_cycle(pendulum, start={"x": 0.0, "v": 2.5}, period=5.0, fixed={"v": 2.5}, rounds=4)
     with pytest.raises(dr.errors.ArgumentError, match="has no state or output of motion 'y'"):
-        dr.stability.limit_cycle(pendulum, {"x": 1.0}, 6.0, fix={"y": 1.0})
+        dr.stability.limit_cycle(pendulum, start={"x": 1.0}, period=6.0, fixed={"y": 1.0})
     with pytest.raises(dr.errors.ArgumentError, match="depends on time"):
-        dr.stability.limit_cycle(dr.first_order("driven", {X: sp.cos(T) - X}), {"x": 1.0})
-    cycle = dr.stability.limit_cycle(van_der_pol, {"x": 2.0}, 6.6)
+        dr.stability.limit_cycle(dr.first_order("driven", {X: sp.cos(T) - X}), start={"x": 1.0})
+    cycle = dr.stability.limit_cycle(van_der_pol, start={"x": 2.0}, period=6.6)
     with pytest.raises(dr.errors.ArgumentError, match="has no parameter 'nu'"):
         dr.stability.follow_cycle(cycle, "nu", 2.0)
     with pytest.raises(dr.errors.ArgumentError, match="already"):

@@ -53,7 +53,7 @@ def oscillator() -> dr.Equations:
 
 @cache
 def cycle() -> dr.stability.Cycle:
-    return dr.stability.limit_cycle(oscillator(), {"x": 2.0}, 6.4)
+    return dr.stability.limit_cycle(oscillator(), start={"x": 2.0}, period=6.4)
 
 
 @cache
@@ -83,11 +83,11 @@ def filtered() -> dr.estimation.FilterResult:
 
 def sampled() -> Ensemble:
     laws = {"length": dr.distributions.Normal(1.0, 0.1), "damping": dr.distributions.Uniform(0.05, 0.3)}
-    return dr.ensemble(dr.gallery.damped_pendulum(), samples=laws, runs=30, until=1.0, outputs=["angle"])
+    return dr.ensemble(dr.gallery.damped_pendulum(), 1.0, cases=laws, runs=30, outputs=["angle"])
 
 
 def gridded() -> Ensemble:
-    return dr.ensemble(dr.gallery.damped_pendulum(), {"length": (0.8, 1.2, 9)}, until=1.0, outputs=["angle", "rate"])
+    return dr.ensemble(dr.gallery.damped_pendulum(), 1.0, {"length": (0.8, 1.2, 9)}, outputs=["angle", "rate"])
 
 
 @cache
@@ -114,10 +114,14 @@ def results() -> dict[str, Result]:
         "Cycle": cycle(),
         "CycleBranch": dr.stability.follow_cycle(cycle(), "mu", 0.7, most=4),
         "Diagnosis": dr.diagnose(dr.gallery.chaplygin_sleigh()),
-        "Certificate": dr.certify(dr.gallery.damped_pendulum(), states=3),
+        "Certificate": dr.certify(dr.gallery.damped_pendulum(), count=3),
         "IndexReport": dr.dae.index_of(dr.gallery.damped_pendulum()),
         "DriftTable": dr.compare_drift(dr.gallery.four_bar(), 0.2),
         "UncertainModes": dr.bicycle.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
+        "WhippleMatrices": dr.bicycle.whipple_matrices(bike()),
+        "Transition": dr.stability.state_transition(oscillator(), 1.0),
+        "OperationCounts": dr.codegen.operation_counts(oscillator()),
+        "Start": dr.consistent_start(dr.derive(bike()), {"lean": 0.1, "steer": 0.2}),
     }
 
 
@@ -207,6 +211,7 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 # ---------------------------------------------------------------- tables, files, other processes
 
 TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+TABLES_ALONE |= {"WhippleMatrices", "Transition", "OperationCounts", "Start"}
 
 
 def test_every_class_of_results_is_here():

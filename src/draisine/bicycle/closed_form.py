@@ -74,6 +74,8 @@ def closed_form(
 ) -> ClosedForm:
     """The Whipple matrices of a two-wheeler as SymPy formulas in its parameters (signs of roots as at the defaults).
 
+    - `lean`, `steer`, `speed`: names of its outputs or states; `gravity`: name of its parameter of gravity.
+
     >>> import draisine as dr
     >>> dr.bicycle.closed_form(dr.gallery.bicycle()).K0[0, 0]
     -m_fork*z_fork - m_frame*z_frame - m_front_wheel*r_front_wheel - m_rear_wheel*r_rear_wheel

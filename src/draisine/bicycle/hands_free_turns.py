@@ -36,6 +36,9 @@ def hands_free_turns(
 ) -> dict[str, Branch]:
     """Branches of straight running and of torque-free turns over a range of speeds, by name.
 
+    - `speed`: the range; `steps`, `progress`: as in `continuation`.
+    - `parameters`: values by name; the others have their defaults.
+
     Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist. Each branch of turns has
     both directions. Pivoting is continued through zero speed, with the handlebar forward at negative speeds; for the reversed
     direction of travel the same circles exist, with the signs of all eigenvalues changed.

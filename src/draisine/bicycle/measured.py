@@ -108,9 +108,9 @@ class MeasuredBicycle:
         model.freeze()  # validates: a file may have impossible moments of inertia
         return model
 
-    def modes(self, speeds: ArrayLike, *, samples: int = 0, seed: int = 2007) -> UncertainModes:
+    def modes(self, speeds: ArrayLike, *, runs: int = 0, seed: int = 2007) -> UncertainModes:
         """Modes and critical speeds with standard deviations; see `uncertainty`."""
-        return uncertainty(self.model(), self.deviations, speeds, samples=samples, seed=seed)
+        return uncertainty(self.model(), self.deviations, speeds, runs=runs, seed=seed)
 
     def write(self, path: str | Path) -> None:
         """Write the parameter file; reading it restores every digit."""
@@ -132,7 +132,7 @@ class MeasuredBicycle:
 
 
 def read_bicycle(path: str | Path) -> MeasuredBicycle:
-    """A bicycle from a parameter file of the BicycleParameters project.
+    """A bicycle from `path`, a parameter file of the BicycleParameters project.
 
     >>> import draisine as dr
     >>> from pathlib import Path

@@ -129,7 +129,7 @@ def turning_atlas(
     over: Mapping[str, ArrayLike] | None = None,
     *,
     hold: Sequence[str] = HOLDING,
-    fix: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float] | None = None,
     near: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
     **axes: ArrayLike,
@@ -138,7 +138,7 @@ def turning_atlas(
 
     - the two axes are states, outputs of motion, inputs or parameters; by default lean and speed. Rows are continued from the
       value of the first axis nearest to zero, each from the previous one.
-    - `hold`: inputs that are solved for (as far as the model has them); `fix`, `near`, `parameters` as in `steady`.
+    - `hold`: inputs that are solved for (as far as the model has them); `fixed`, `near`, `parameters` as in `steady`.
     """
     e = equations_of(model)
     grid = _grid(e, {**(over or {}), **axes} or TURNS)
@@ -147,7 +147,7 @@ def turning_atlas(
     if tuple(hold) != HOLDING and len(free) < len(hold):
         missing = next(name for name in hold if name not in inputs)
         raise ArgumentError(f"{e.name} has no input {missing!r} to solve for{did_you_mean(missing, inputs)}")
-    fixed = dict(fix or {})
+    fixed = dict(fixed or {})
     free = tuple(n for n in free if n not in (*grid.names, *fixed))
     base = _base(e, grid, fixed, free, near, parameters)
     problem = SteadyGridSolver(base, grid, fixed, free)

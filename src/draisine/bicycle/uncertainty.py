@@ -65,7 +65,7 @@ class UncertainModes(Result):
     deviations: Complex  # (speeds, modes)
     critical: tuple[UncertainCritical, ...]
     sampled: Complex | None = None  # standard deviations among samples
-    samples: int = 0
+    runs: int = 0  # Monte Carlo runs
 
     @property
     def speeds(self) -> Array:
@@ -116,12 +116,12 @@ def uncertainty(
     speeds: ArrayLike,
     *,
     parameters: Mapping[str, float] | None = None,
-    samples: int = 0,
+    runs: int = 0,
     seed: int = 2007,
 ) -> UncertainModes:
     """Modes and critical speeds of a two-wheeler whose parameters have the given standard deviations, independent of each other.
 
-    - `samples`: number of Monte Carlo samples to check the linear propagation;
+    - `runs`: number of Monte Carlo runs that check the linear propagation;
     - `seed`: of the random numbers.
 
     >>> import numpy as np, draisine as dr
@@ -136,8 +136,8 @@ def uncertainty(
             raise ArgumentError(f"{equations.name} has no parameter {name!r}{did_you_mean(name, known)}")
         if not (np.isfinite(value) and value >= 0):
             raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a nonnegative number")
-    if samples and samples < 10:
-        raise ArgumentError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
+    if runs and runs < 10:
+        raise ArgumentError(f"runs={runs} are too few for a standard deviation; give at least 10, or 0 for none")
     nominal = modes(equations, {"speed": speeds}, parameters=parameters, states=("lean", "steer"))
     sigma = np.array([deviations.get(name, 0.0) for name in known])
     p = np.array([(parameters or {}).get(q.name, q.default) for q in equations.parameters])
@@ -146,11 +146,11 @@ def uncertainty(
     by_p = _root_jacobians(pencil, jacobians, nominal.eigenvalues, nominal.values)
     spread = np.sqrt(((by_p.real * sigma) ** 2).sum(axis=-1)) + 1j * np.sqrt(((by_p.imag * sigma) ** 2).sum(axis=-1))
     critical = tuple(_critical(c, pencil, jacobians, known, sigma) for c in nominal.critical())
-    if not samples:
+    if not runs:
         return UncertainModes(nominal, spread, critical)
-    drawn = two.pencil(np.random.default_rng(seed).normal(p, sigma, (samples, len(p))))
+    drawn = two.pencil(np.random.default_rng(seed).normal(p, sigma, (runs, len(p))))
     critical = tuple(_with_samples(c, k.eigenvalue, drawn) for c, k in zip(critical, nominal.critical(), strict=True))
-    return UncertainModes(nominal, spread, critical, _sampled(drawn, nominal.values, nominal.eigenvalues), samples)
+    return UncertainModes(nominal, spread, critical, _sampled(drawn, nominal.values, nominal.eigenvalues), runs)
 
 
 def _root_jacobians(pencil: Pencil, jacobians: Pencil, roots: Complex, speeds: Array) -> Complex:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.program import Program
+from draisine.results.base import Result
 from draisine.stability.deviations import Deviations, deviations_of
 from draisine.stability.linearization import Motion, equations_of
 from draisine.stability.steady import SteadyMotion, steady
@@ -38,7 +40,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class WhippleMatrices:
+class WhippleMatrices(Result):
     """M, C₁, K₀ and K₂ for the coordinates `names`, and g, in draisine's axes: lean positive to the right, steer to the left."""
 
     names: tuple[str, str]
@@ -59,6 +61,17 @@ class WhippleMatrices:
         below = -np.linalg.solve(self.M, np.hstack([stiffness, damping]))
         return np.vstack([np.hstack([np.zeros((2, 2)), np.eye(2)]), below])
 
+    def _table(self) -> Mapping[str, Any]:
+        parts = {"M": self.M, "C1": self.C1, "K0": self.K0, "K2": self.K2}
+        columns = {f"{part} by {name}": matrix[:, k] for part, matrix in parts.items() for k, name in enumerate(self.names)}
+        return {"equation": self.names, **columns}
+
+    def __str__(self) -> str:
+        lines = [f"Whipple matrices of {self.names[0]} and {self.names[1]}, g = {self.gravity:g} m/s²"]
+        for part, matrix in (("M", self.M), ("C1", self.C1), ("K0", self.K0), ("K2", self.K2)):
+            lines += [f"  {part if i == 0 else '':<2}" + "".join(f" {value:>14.8g}" for value in matrix[i]) for i in range(2)]
+        return "\n".join(lines)
+
 
 def whipple_matrices(
     model: Model | System | Equations,
@@ -69,7 +82,10 @@ def whipple_matrices(
     gravity: str = "gravity",
     parameters: Mapping[str, float] | None = None,
 ) -> WhippleMatrices:
-    """Whipple matrices of a two-wheeler; the names are those of its outputs or states and of its parameter of gravity.
+    """Whipple matrices of a two-wheeler.
+
+    - `lean`, `steer`, `speed`: names of its outputs or states; `gravity`: name of its parameter of gravity.
+    - `parameters`: values by name; the others have their defaults.
 
     >>> import draisine as dr
     >>> dr.bicycle.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()

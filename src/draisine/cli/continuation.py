@@ -21,7 +21,7 @@ def run_continue(given: argparse.Namespace, rest: list[str]) -> int:
     branch = continuation(
         model,
         identifier(name),
-        fix=_values(given.fix, "--fix"),
+        fixed=_values(given.fix, "--fix"),
         free=names_of(given.free),
         start=targets,
         between=range_of(limits, "--over") if sign else None,

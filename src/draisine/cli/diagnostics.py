@@ -21,7 +21,7 @@ MOVING_STARTS: dict[str, dict[str, float]] = {
 def run_certify(given: argparse.Namespace, _: list[str]) -> int:
     """Print the certificate."""
     other = model_of(given.against) if given.against is not None else None
-    certificate = certify(model_of(given.model), other, given.states, names=_correspondence(given.names))
+    certificate = certify(model_of(given.model), other, count=given.states, names=_correspondence(given.names))
     print_result(certificate, given.json)
     return DONE if certificate.passed else ENDED_EARLY
 

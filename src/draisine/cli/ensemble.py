@@ -30,10 +30,10 @@ def run_ensemble(given: argparse.Namespace, rest: list[str]) -> int:
     with _progress(given.json) as progress, _cluster(given.on) as on:
         found = ensemble(
             model,
+            given.until,
             over or None,
-            samples=samples or None,
+            cases=samples or None,
             runs=given.runs,
-            until=given.until,
             outputs=names_of(given.outputs),
             keep=_reductions(given),
             start=targets,

@@ -19,12 +19,12 @@ def run_report(given: argparse.Namespace, rest: list[str]) -> int:
     with stages("report", silent=given.json) as progress:
         found = report(
             model,
+            given.until,
             parameters=parameters,
             start=targets,
-            until=given.until,
             over=dict([sweep_of(given.over)]) if given.over else None,
             film=not given.no_film,
-            called=given.model,
+            title=given.model,
             progress=progress,
         )
     for file in files:

@@ -147,7 +147,7 @@ def run_uncertainty(given: argparse.Namespace, _: list[str]) -> int:
     if name != "speed":
         raise ArgumentError(f"--over {given.over!r}: this command sweeps the speed, e.g. speed=0:10:101")
     bike = read_bicycle(given.file)
-    found = bike.modes(speeds, samples=given.samples)
+    found = bike.modes(speeds, runs=given.samples)
     if given.plot is not None:
         save_figure(bike.figure(speeds), given.plot)
     print_result(found, given.json, given.plot)

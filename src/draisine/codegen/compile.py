@@ -25,7 +25,8 @@ def compile(
 ) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
-    `passes` reduce the number of operations; each can be switched off: `passes=Passes(reassociation=False)`.
+    - `what`: the program, expression or matrix; `arguments`: the order of its symbols; `name`: of the kernel.
+    - `passes` reduce the number of operations; each can be switched off: `passes=Passes(reassociation=False)`.
 
     >>> import sympy as sp
     >>> x, y = sp.symbols("x y")

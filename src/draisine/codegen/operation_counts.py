@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from draisine.codegen.jit.ssa import SSA, live_values
 from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
@@ -16,6 +16,7 @@ from draisine.program import opcodes as op
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.results.base import Result
 
 _TRIGONOMETRIC = frozenset({op.SIN, op.COS})
 
@@ -33,7 +34,7 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OperationCounts:
+class OperationCounts(Result):
     """Operations of a program without passes, and with one pass after the other switched on. The solution of linear systems is
     not counted.
 
@@ -56,6 +57,9 @@ class OperationCounts:
     def final(self) -> Count:
         """With all passes."""
         return self.rows[-1]
+
+    def _table(self) -> Mapping[str, Any]:
+        return {name: [row[k] for row in self.rows] for k, name in enumerate(Count._fields)}
 
     def __str__(self) -> str:
         width = max(26, len(self.program) + 15)

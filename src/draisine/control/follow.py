@@ -2,7 +2,7 @@
 
     >>> import draisine as dr
     >>> cart = dr.gallery.cart_pole()
-    >>> run = follow(cart, {"pole": "pole = pi - 0.3*cos(2*t)"}, ["push"], until=1.0)
+    >>> run = follow(cart, 1.0, {"pole": "pole = pi - 0.3*cos(2*t)"}, ["push"])
     >>> bool(abs(run["pole_residual"]).max() < 1e-9)
     True
 
@@ -66,9 +66,9 @@ class Forward:
 
 def follow(
     model: Model | System | Equations,
+    until: float,
     path: Mapping[str, Amount],
     controls: Sequence[str],
-    until: float,
     *,
     start: Mapping[str, Target] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -79,12 +79,14 @@ def follow(
 ) -> Trajectory:
     """The motion along a prescribed path, with the required controls among its inputs.
 
+    - `until`: duration in seconds.
     - `path`: constraints by name, texts "left = right" (or expressions that vanish) in time, states, velocities, outputs of
       motion and parameters; as many as controls.
     - `controls`: names of the inputs to find.
     - `start`: targets as in `simulate`; the rest and the controls follow from the path and its derivatives. For a control that
       enters nonlinearly `InitialGuess(…)` selects one of several solutions.
     - `inputs`: the other inputs, numbers or laws.
+    - `parameters`, `method`, `samples`: as in `simulate`.
     - `solution`: `Bounded()` or `Forward()`; by default the bounded motion where deviations would grow a hundredfold.
 
     The status of the result describes the solution and, where the path cannot be followed, the time and the control that lost
@@ -92,7 +94,7 @@ def follow(
     """
     if not (math.isfinite(until) and until > 0):
         raise ArgumentError(f"until: the duration in seconds must be positive, got {until!r}")
-    problem = on_path(model, path, controls, start=start, parameters=parameters, inputs=inputs, until=until)
+    problem = on_path(model, path, controls, start=start, parameters=parameters, inputs=inputs, horizon=until)
     times = _times(samples, until)
     zero_dynamics = ZeroDynamics(problem.equations, problem.inputs, problem.p)
     if solution is None:

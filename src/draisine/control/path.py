@@ -77,9 +77,12 @@ def on_path(
     start: Mapping[str, Target] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-    until: float = 1.0,
+    horizon: float = 1.0,
 ) -> OnPath:
     """Make inputs unknowns that enforce a path: determine the index, reduce it, and find a start on the path.
+
+    - `path`, `controls`, `start`, `parameters`, `inputs`: as in `follow`.
+    - `horizon`: seconds of the path over which the index is determined.
 
     >>> import sympy as sp
     >>> from draisine.symbolic.first_order import first_order
@@ -98,8 +101,8 @@ def on_path(
     targets = dict(start or {})
     guesses = {name: _number(targets.pop(name)) for name in controls if name in targets}
     u = numbers("input", equations.inputs, constants | guesses)
-    begin = consistent_start(StartProblem(equations, compiled=False), targets, parameters, inputs=constants)
-    samples = _around(Sample(0.0, begin.x, u, p), plant, until)
+    begin = consistent_start(StartProblem(equations, compiled=False), targets, parameters=parameters, inputs=constants)
+    samples = _around(Sample(0.0, begin.x, u, p), plant, horizon)
     found = Differentiation(plant, rows, samples).degrees()
     for times in range(found.index):  # first the path, then its rates, so that the velocity is known when they are used
         samples = moved(plant, stacked([plant.residuals, *(r.residual for r in found.conditions if r.times <= times)]), samples)
@@ -108,7 +111,7 @@ def on_path(
     if not followed.linear:
         reference += [float(samples[0].inputs[i]) for i, q in enumerate(equations.inputs) if q.name in controls]
     reduced = followed.equations(reference)
-    at = consistent_start(StartProblem(reduced, compiled=False), targets, parameters, inputs=constants)
+    at = consistent_start(StartProblem(reduced, compiled=False), targets, parameters=parameters, inputs=constants)
     problem = OnPath(equations, reduced, found, controls, at.x, u, p, str(at.report))
     _check_start(problem)
     return problem
@@ -137,14 +140,14 @@ def _spread(u: Reals, plant: Plant) -> Reals:
     return np.where(idle & (u == 0.0), 0.01, u)
 
 
-def _around(start: Sample, plant: Plant, until: float) -> list[Sample]:
+def _around(start: Sample, plant: Plant, horizon: float) -> list[Sample]:
     """The start, and points near it at several times."""
     rng = np.random.default_rng(7)
     found = [Sample(start.t, start.x, _spread(start.inputs, plant), start.p)]
     for k in range(POINTS):
         x = start.x + 0.02 * rng.uniform(-1.0, 1.0, len(start.x)) * np.maximum(1.0, np.abs(start.x))
         u = _spread(start.inputs, plant) * rng.uniform(0.8, 1.2, len(start.inputs))
-        found.append(Sample(0.02 * until * k / POINTS, x, u, start.p))
+        found.append(Sample(0.02 * horizon * k / POINTS, x, u, start.p))
     return found
 
 

@@ -39,11 +39,11 @@ _OPEN = 1e-7  # component of a velocity that the common names do not determine
 def certify(
     model: Model | System | Equations,
     against: Model | System | Equations | None = None,
-    states: int = 12,
     *,
+    count: int = 12,
     names: Mapping[str, str] | None = None,
 ) -> Certificate:
-    """Derive a description by independent methods and compare them at random admissible states.
+    """Derive a description by independent methods and compare them at `count` random admissible states.
 
     With `against`, another description of the same mechanism, the two are compared in the quantities that both name: only this
     can detect an error in a description itself. `names` maps names of the first to names of the second where they differ; a
@@ -53,9 +53,9 @@ def certify(
     if against is None:
         if names:
             raise ArgumentError("names relates two descriptions; give the second one: against=…")
-        return certify_single_derivation(model, states) if isinstance(model, Equations) else certify_derivations(model, states)
+        return certify_single_derivation(model, count) if isinstance(model, Equations) else certify_derivations(model, count)
     first, second = (m if isinstance(m, Equations) else derive(m) for m in (model, against))
-    return compare_descriptions(first, second, states, names=names)
+    return compare_descriptions(first, second, count, names=names)
 
 
 def compare_descriptions(

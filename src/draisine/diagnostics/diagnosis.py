@@ -135,6 +135,7 @@ def diagnose(
       parts are computed.
     - `at`: targets for the state, as in `simulate`; ranks and brackets are also computed at generic states near it. For
       differential-algebraic systems, values of unknowns.
+    - `parameters`: values by name; the others have their defaults.
 
     >>> import draisine as dr
     >>> cart = dr.diagnose(dr.gallery.cart_pole())

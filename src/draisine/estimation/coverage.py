@@ -73,6 +73,9 @@ def coverage(
 ) -> Coverage:
     """Call `fit` with a random generator per data set: it simulates data with the true parameters and estimates them.
 
+    - `truth`: true values by name; `sets`: number of data sets, whose random generators follow from `seed`.
+    - `level`: of the confidence intervals; `progress`: called with the data set that is done.
+
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
     >>> decay = dr.first_order("decay", {x: -k * x}, parameters={k: 1.0}, start={x: 1.0})

@@ -63,6 +63,8 @@ def estimate(
       sensitive to their start.
     - `starts`: `MultiStart(count)` for several local minima; `on`: where to run these fits, as in `ensemble`: a
       `distributed.Client`, or an executor of processes.
+    - `parameters`: values of known parameters by name; the others have their defaults.
+    - `progress`: called with a line of text after every step.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
@@ -98,8 +100,8 @@ def identifiability(
 ) -> Identifiability:
     """Identifiability of the unknowns at the guess, before a fit or even before a measurement.
 
-    Arguments are those of `estimate`. With given noise and single shooting, only times, inputs and the missing samples of the
-    data matter; a simulated run is enough.
+    `data`, `unknown`, `measured`, `method` and all that is `given` by keyword are the arguments of `estimate`. With given noise
+    and single shooting, only times, inputs and the missing samples of the data matter; a simulated run is enough.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, a, b = sp.symbols("x a b")

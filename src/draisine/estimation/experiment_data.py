@@ -163,6 +163,6 @@ def start_problem(equations: Equations) -> StartProblem:
 def initial_state(problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
     """The consistent start for targets, the equations with suitable velocity coordinates, and their state."""
     e = problem.equations
-    begin = consistent_start(problem, targets, p, inputs=u)
+    begin = consistent_start(problem, targets, parameters=p, inputs=u)
     extra = begin.x[len(begin.x) - len(e.extra_states) :]
     return begin, *best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))

@@ -43,13 +43,13 @@ LOCAL = 3  # number of best trials for local search
 
 def design_experiment(
     model: Model | System | Equations,
+    until: float,
     unknown: Sequence[str],
     measured: Mapping[str, float | str],
     choose: Mapping[str, tuple[float, float]] | None = None,
     *,
-    until: float,
     samples: int | ArrayLike | SamplingTimes = 50,
-    about: str | None = None,
+    parameter: str | None = None,
     criterion: Criterion | None = None,
     start: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -63,26 +63,29 @@ def design_experiment(
 ) -> Design:
     """Design experiments that minimize the uncertainty of unknown parameters.
 
+    - `until`: duration of an experiment in seconds.
     - `unknown`: names of parameters; "start.lean" is a target of the start that is unknown in each experiment.
     - `measured`: quantity → standard deviation of its noise.
     - `choose`: name → (low, high): a target of the start, a constant input, a parameter of the model, or of a law in `inputs`:
       inputs={"steer_torque": "amplitude*sin(rate*t)"} with choose={"amplitude": (0, 2), "rate": (1, 9)}.
-    - `until`, `samples`: duration, and number of samples, their times, or `Instants(count)` to optimize the times too.
-    - `about`: the one parameter whose variance to minimize; else `criterion`: `Variance(name)`, `Determinant()` (default) or
-      `WorstCombination()`.
+    - `samples`: number of samples, their times, or `SamplingTimes(count)` to optimize the times too.
+    - `parameter`: the one whose variance to minimize; else `criterion`: `Variance(name)`, `DOptimal()` (default) or
+      `EOptimal()`.
     - `priors`: prior standard deviations. `experiments`: number of experiments, each with its own choices.
     - `trials`: quasi-random designs over the ranges (reproducible by `seed`), the best of which start a local search.
+    - `start`, `parameters`, `inputs`: as in `simulate`; `method`: `SingleShooting(integration=…)`; `progress`: called with the
+      share that is done.
 
     >>> import sympy as sp, draisine as dr
     >>> x, k, load = sp.symbols("x k load")
     >>> spring = dr.first_order("spring", {x: load - k * x}, inputs=[load], parameters={k: 2.0})
-    >>> plan = dr.estimation.design_experiment(spring, ["k"], {"x": 0.01}, {"load": (0.0, 3.0)}, until=20.0, samples=[20.0])
+    >>> plan = dr.estimation.design_experiment(spring, 20.0, ["k"], {"x": 0.01}, {"load": (0.0, 3.0)}, samples=[20.0])
     >>> plan.chosen[0]["load"], round(plan.deviation("k"), 6)  # x = load/k in the end: σ k²/load
     (3.0, 0.013333)
     """
     request = _Request(unknown, choose or {}, until, samples, priors or {}, experiments)
     problem = _build_problem(model, measured, request, start or {}, parameters or {}, inputs or {})
-    wanted = criterion or (Variance(about) if about is not None else DOptimal())
+    wanted = criterion or (Variance(parameter) if parameter is not None else DOptimal())
     aim = getattr(wanted, "of", None)
     if aim is not None and aim not in problem.names:
         raise ArgumentError(f"the criterion is about {aim!r}, which is not among the unknowns {', '.join(problem.names)}")

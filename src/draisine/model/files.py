@@ -42,12 +42,12 @@ _ZERO = Number(0.0)
 
 
 def read_model(path: str | Path) -> Model:
-    """Read and validate a model from a TOML file. Any error is a `ModelError` with file and line."""
+    """Read and validate a model from the TOML file `path`. Any error is a `ModelError` with file and line."""
     return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent)
 
 
 def write_model(model: Model | System, path: str | Path) -> None:
-    """Write a TOML file that `read_model` reads back as the same system."""
+    """Write a model to the TOML file `path`, which `read_model` reads back as the same system."""
     target = Path(path)
     target.write_text(text_of(_described(model), target.parent), encoding="utf-8")
 

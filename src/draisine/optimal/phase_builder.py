@@ -152,7 +152,7 @@ class PhaseBuilder:
             )
         if self.previous is not None and self.previous.equations is self.equations:
             return self.previous.start
-        begin = consistent_start(_starts(self.equations), targets, self.p, inputs=self.inputs)
+        begin = consistent_start(_starts(self.equations), targets, parameters=self.p, inputs=self.inputs)
         return begin.x
 
     @cached_property

@@ -32,7 +32,10 @@ MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
 
 
 def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajectory:
-    """Read a trajectory written by `save`; at most `limit` numbers, so that a forged file cannot exhaust the memory."""
+    """Read a trajectory from the file `path`, written by `Trajectory.save`.
+
+    At most `limit` numbers are read, so that a forged file cannot exhaust the memory.
+    """
     source = Path(path)
     form = format_of(source)
     if not source.is_file():

@@ -131,9 +131,11 @@ def compare_drift(
 ) -> DriftTable:
     """Run a model under each drift control and report the largest errors.
 
+    - `until`, `start`, `parameters`: duration and initial state of the runs, as in `simulate`.
     - `step`: RK4 with this step; without it DOP853 with steps controlled to `tolerance`. Symplectic methods use the given step,
       or the mean step of the run without control.
     - `invariants`: outputs or expressions that should be constant, besides the energy.
+    - `progress`: called with the name of each drift control before its run.
     """
     method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=1e-2 * tolerance)
     described = model.freeze() if isinstance(model, Model) else model

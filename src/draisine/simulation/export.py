@@ -32,6 +32,7 @@ def export(
       that CasADi loads; fmu for a functional mock-up unit (FMI 3.0, model exchange) of the whole model.
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
+    - `out`: the folder of the files; it is made if it does not exist.
     - `start`: targets for the initial state of a functional mock-up unit, as in `simulate`.
     """
     langs = [lang] if isinstance(lang, str) else list(lang)

@@ -64,6 +64,7 @@ def simulate(
     - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
+    - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
     - `samples`: output times, or their number; 100 per second by default.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
     - `drift`: stabilization of constraints and invariants: `Projection()`, `Baumgarte()`, `Minimal()`, `Rattle(step)`, …; see
@@ -71,6 +72,7 @@ def simulate(
     - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; by default it is chosen by structure and size.
     - `sensitivity`: names of parameters, constant inputs or start targets ("start.lean") by which every channel is differentiated
       exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
+    - `progress`: called with the share of the run that is done.
 
     The `status` of the result says how the run ended; everything computed up to then is returned.
     """
@@ -171,7 +173,7 @@ def compute(
     targets = plain(equations, start or {})
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
-    begin = consistent_start(starts, targets, values, inputs=constants)
+    begin = consistent_start(starts, targets, parameters=values, inputs=constants)
     u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))

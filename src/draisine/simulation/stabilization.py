@@ -79,7 +79,7 @@ def targets_under(
     if not isinstance(drift, GGL):
         return dict(targets)
     augmented = equations_under(model, {}, (), False, NoControl(), None).equations
-    begin = consistent_start(prepared(augmented).starts, dict(targets), parameters, inputs=inputs)
+    begin = consistent_start(prepared(augmented).starts, dict(targets), parameters=parameters, inputs=inputs)
     q, v, count = begin.q, begin.v, len(augmented.coordinates)
     if not isinstance(model, Equations):  # described by energies where possible, with Euler angles instead of quaternions
         system = model.freeze() if isinstance(model, Model) else model

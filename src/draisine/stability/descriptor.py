@@ -105,6 +105,8 @@ def descriptor(
 ) -> Descriptor:
     """The exact linear model of a system in the form 0 = F(t, x, ẋ, u), about the motion with the targets `at`.
 
+    - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
+
     Implicit equations are used as they are; mechanisms are formulated with their multipliers at index 1.
 
     >>> import draisine as dr
@@ -119,7 +121,7 @@ def descriptor(
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
     u, p = numbers("input", equations.inputs, inputs), numbers("parameter", equations.parameters, parameters)
-    x = consistent_start(equations, dict(at or {}), parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
+    x = consistent_start(equations, dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
     x, rates = _consistent_rates(dynamics, x, u, p)
     e, a, b = _jacobians(dynamics)(0.0, x, rates, u, p)
     names = tuple(q.name for q in equations.coordinates)

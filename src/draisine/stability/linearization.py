@@ -69,7 +69,7 @@ def motion_at(
             require_real(equations.name, kind, name, value)
     p = numbers("parameter", equations.parameters, parameters)
     u = numbers("input", equations.inputs, inputs)
-    x = consistent_start(_start_problem(equations), dict(at or {}), parameters, inputs=dict(inputs or {})).x
+    x = consistent_start(_start_problem(equations), dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)
 
 
@@ -95,6 +95,7 @@ def linearize(
     - `at`: targets for the motion, as in `simulate`; the rest is solved for, so that no constraint is violated.
     - `states`: states or outputs used as the first states of the linear model; the others are chosen. Heading, lean and pitch
       of a free body replace its quaternion.
+    - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
     All derivatives are exact. Outputs are outputs of motion; forces are not included.
     """

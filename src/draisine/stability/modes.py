@@ -133,8 +133,8 @@ def modes(
 ) -> Modes:
     """Modes of the steady motions over values of one quantity, e.g. `modes(bike, speed=np.linspace(0, 10, 200))`.
 
-    - the swept quantity is a parameter, an input, a state or an output of motion; write `over={"name": values}` where the name
-      is not a Python identifier;
+    - `sweep`: the swept quantity, a parameter, an input, a state or an output of motion, with its values; write
+      `over={"name": values}` where the name is not a Python identifier;
     - `fixed`, `free`, `near`, `parameters`: which steady motion, as in `steady`;
     - `states`: states of the mode shapes, as in `linearize`.
     """

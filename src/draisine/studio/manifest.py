@@ -179,7 +179,7 @@ class Manifest:
         """Footage of a system with other default parameters at a consistent start."""
         own = {p.name for p in self.equations.parameters}
         values = {p.name: p.default for p in system.parameters if p.name in own}
-        return self._appearance_of(system, consistent_start(self.programs.starts, self.targets, values)).footage
+        return self._appearance_of(system, consistent_start(self.programs.starts, self.targets, parameters=values)).footage
 
     def _reaches(self) -> dict[str, tuple[float, float]]:
         limits = {p.name: ranges.parameter_range(p) for p in self.equations.parameters}

@@ -8,7 +8,7 @@
     >>> bob.set_vel(ground, u * ground.x)
     >>> method = KanesMethod(ground, [q], [u], kd_eqs=[q.diff() - u])
     >>> _ = method.kanes_equations([Particle("bob", bob, mass)], [(bob, -k * q * ground.x)])
-    >>> e = from_sympy(method, {mass: 2.0, k: 8.0})
+    >>> e = from_sympy(method, parameters={mass: 2.0, k: 8.0})
     >>> [s.name for s in e.states], e.dynamics([0.0], [0.5, 1.0, 0.0], [], [2.0, 8.0])[0].tolist()
     (['q', 'u', 'work'], [1.0, -2.0, -4.0])
 
@@ -43,9 +43,9 @@ MULTIPLIER = "_multiplier"  # ends the names of reactions
 
 
 def from_sympy(
-    method: Any,
-    parameters: Mapping[Any, float] | None = None,
+    source: Any,
     *,
+    parameters: Mapping[Any, float] | None = None,
     inputs: Sequence[Any] = (),
     outputs: Mapping[str, Any] | None = None,
     start: Mapping[Any, float] | None = None,
@@ -57,12 +57,13 @@ def from_sympy(
 ) -> Equations:
     """Equations of motion of a `KanesMethod`, a `LagrangesMethod` or a `System` of `sympy.physics.mechanics`.
 
+    - `source`: the method or system, with bodies, loads and constraints.
     - `parameters`: constant (symbol or name) → default value; `inputs`: functions of time or symbols.
     - `outputs`: name → expression of coordinates, their derivatives, speeds, time and constants.
     - `start`: coordinate or speed → default value; with constraints, a configuration that nearly satisfies them.
     - `units`: symbol or name (also of a multiplier) → its SI unit, for tables and figures; nothing is converted.
     - `work`: add the work of the loads as a state, for the energy balance; by default if loads do work that is not in the bodies'
-      potential energies.
+      potential energies; `stabilization`: `Baumgarte(…)` for the constraints.
 
     States have SymPy's names; a derivative that is a speed is `q_rate`. Constraints are named f1, f2, … (configuration,
     holonomic) and g1, g2, … (velocity, nonholonomic) in the order given, or by `names`: {"f1": "ground"}. Multipliers λ
@@ -72,18 +73,18 @@ def from_sympy(
 
     if not name.isidentifier():
         raise ModelError(f"name={name!r}: use letters, digits and underscores, beginning with a letter")
-    formed = method.eom_method if isinstance(method, System) else method
+    formed = source.eom_method if isinstance(source, System) else source
     of_reactions = {n: unit for n, unit in _by_name(units).items() if n.endswith(MULTIPLIER)}
     of_others = {n: unit for n, unit in _by_name(units).items() if n not in of_reactions}
     if isinstance(formed, LagrangesMethod):
         given = _Given(name, dict(parameters or {}), inputs, dict(outputs or {}), start or {}, of_others, names or {})
         return _with_units(_from_lagrange(formed, given, stabilization, bool(work)), of_reactions)
-    if isinstance(method, System):
-        mechanics = _from_system(method)
-    elif isinstance(method, KanesMethod):
-        mechanics = _from_kane(method, name)
+    if isinstance(source, System):
+        mechanics = _from_system(source)
+    elif isinstance(source, KanesMethod):
+        mechanics = _from_kane(source, name)
     else:
-        raise ArgumentError(f"from_sympy takes a KanesMethod, a LagrangesMethod or a System, got {type(method).__name__}")
+        raise ArgumentError(f"from_sympy takes a KanesMethod, a LagrangesMethod or a System, got {type(source).__name__}")
     mechanics = replace(
         mechanics,
         configuration=_renamed(name, mechanics.configuration, names, [*mechanics.configuration, *mechanics.motion]),

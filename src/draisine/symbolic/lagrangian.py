@@ -66,11 +66,13 @@ def lagrangian(
     """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalized forces.
 
     - `coordinates`: functions of time made by `dynamicsymbols`; velocities are their derivatives.
+    - `lagrangian`: L; or `kinetic` and `potential` energy.
     - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
     - `forces`: coordinate → generalized force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
     - `units`: coordinate, symbol, or name of an output or constraint → its SI unit, for tables and figures; nothing is converted.
     - `work`: add the work of forces and rheonomic constraints as a state; `solver`: of the linear system, at run time.
+    - `stabilization`: `Baumgarte(…)` for the constraints.
 
     Do not substitute the constraints into L: their reactions would be lost.
     """

@@ -40,6 +40,7 @@ def draw(
     """A drawing of a model in one or two parallel projections, as a Matplotlib figure with `save`.
 
     - `at`: targets for the configuration, by name of coordinates or outputs; the rest is solved for ("wheels on the ground").
+    - `parameters`: values by name; the others have their defaults.
     - `views`: one or more of side, front, top, three-quarter; by default the straight view that shows most, and three-quarter.
     - `labels`: names beside bodies and points.
 
@@ -89,7 +90,7 @@ def scene_and_poses(
     program = body_poses(system)
 
     def poses(targets: Mapping[str, float]) -> dict[str, Pose]:
-        q = consistent_start(problem, dict(targets), parameters).q
+        q = consistent_start(problem, dict(targets), parameters=parameters).q
         found = {"ground": Pose(np.zeros(3), np.eye(3))}
         for slot, matrix in zip(program.outputs, program([0.0], q, p), strict=True):
             found[slot.name] = Pose(matrix[:, 3], matrix[:, :3])

@@ -33,7 +33,7 @@ def write_equations(
 ) -> list[Path]:
     """Write a model's equations as a document; return the files written.
 
-    The suffix (.md, .tex, .html, .pdf, .py for SymPy) or `format` (md, latex, html, pdf, sympy) selects the format. The
+    The suffix of `out` (.md, .tex, .html, .pdf, .py for SymPy) or `format` (md, latex, html, pdf, sympy) selects the format. The
     document contains the model's picture (with `at` as in `draw`), its tree, parameters, constraints, matrices where they are
     short, and the listing of named formulas. Markdown and LaTeX refer to the picture in a separate file, HTML contains it; PDF
     needs LaTeX.

@@ -33,7 +33,7 @@ FRAMES = 24  # of a film, over one period
 
 
 def mode_shapes(found: Modes, at: float, names: Sequence[str] = ()) -> Figure:
-    """Phasors of every mode (or the named ones) at a value of the swept quantity: amplitudes and phases of the states.
+    """Phasors of every mode (or those in `names`) at a value of the swept quantity: amplitudes and phases of the states.
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
@@ -51,6 +51,8 @@ def mode_shapes(found: Modes, at: float, names: Sequence[str] = ()) -> Figure:
 
 def root_locus(found: Modes, window: tuple[float, float] | None = None) -> Figure:
     """Eigenvalues in the complex plane, colored by the swept quantity, with the critical ones marked.
+
+    - `window`: range of the real axis; by default that of the eigenvalues.
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
@@ -75,7 +77,11 @@ def animate_mode(
     view: str = "three-quarter",
     parameters: Mapping[str, float] | None = None,
 ) -> None:
-    """Write an animation (.gif) of the model along a mode over one period; `amplitude` is that of its largest coordinate.
+    """Write an animation (.gif) of the model along a mode over one period.
+
+    - `found`: the modes, `name`: one of them, `at`: value of the swept quantity; `path`: the file.
+    - `amplitude`: of its largest coordinate; `frames`: their number; `view`: side, front, top or three-quarter.
+    - `parameters`: values by name; the others have their defaults.
 
     Growth and decay are left out, so that the animation repeats; a mode that does not oscillate gets a period of two seconds.
     The constraints hold in every frame: coordinates outside the mode are solved for (wheels stay on the ground).

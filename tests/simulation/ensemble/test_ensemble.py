@@ -34,9 +34,7 @@ def bicycle() -> dr.Model:
 @pytest.fixture(scope="module")
 def knocked(bicycle: dr.Model) -> Ensemble:
     keep = [dr.reductions.Final(), dr.reductions.Snapshots(0.5, 2.0), dr.reductions.Extremes(20), dr.reductions.EventCounts()]
-    return dr.ensemble(
-        bicycle, samples=KNOCKS, runs=60, seed=3, until=2.0, outputs=["lean", "steer"], method=TOLERANCE, keep=keep
-    )
+    return dr.ensemble(bicycle, 2.0, cases=KNOCKS, runs=60, seed=3, outputs=["lean", "steer"], method=TOLERANCE, keep=keep)
 
 
 # ------------------------------------------------------------------------------------------------------ closed forms
@@ -45,7 +43,7 @@ def knocked(bicycle: dr.Model) -> Ensemble:
 def test_oscillators_over_parameters_inputs_and_starts(oscillator: dr.Equations) -> None:
     over = {"k": (1.0, 9.0, 5), "f": [0.0, 0.7], "start.x": [1.0, -2.0, 0.5]}
     keep = [dr.reductions.Final(), dr.reductions.Snapshots(1.0)]
-    found = dr.ensemble(oscillator, over, until=3.0, outputs=["x", "v"], tolerance=1e-10, keep=keep)
+    found = dr.ensemble(oscillator, 3.0, over, outputs=["x", "v"], tolerance=1e-10, keep=keep)
     k, f, x0 = (found[name] for name in over)
     assert found.shape == (5, 2, 3) and len(found) == 30 and found.complete
     assert found.grid("k")[3, 0, 0] == 7.0 and found.grid("start.x")[0, 1, 2] == 0.5
@@ -58,7 +56,7 @@ def test_oscillators_over_parameters_inputs_and_starts(oscillator: dr.Equations)
 def test_laws_of_inputs_have_parameters_that_runs_differ_in(oscillator: dr.Equations) -> None:
     """x″ = −x + a(k) with the law f = k − 1 + x (1 − k) … so that x″ = −(2k − 1) x + k − 1."""
     found = dr.ensemble(
-        oscillator, {"k": [1.0, 2.0, 3.0]}, until=1.5, inputs={"f": "k - 1 + x*(1 - k)"}, outputs=["x"], tolerance=1e-10
+        oscillator, 1.5, {"k": [1.0, 2.0, 3.0]}, inputs={"f": "k - 1 + x*(1 - k)"}, outputs=["x"], tolerance=1e-10
     )
     square, push = 2 * found["k"] - 1, found["k"] - 1
     np.testing.assert_allclose(found["x.end"], push / square + (1 - push / square) * np.cos(np.sqrt(square) * 1.5), atol=1e-9)
@@ -66,7 +64,7 @@ def test_laws_of_inputs_have_parameters_that_runs_differ_in(oscillator: dr.Equat
 
 def test_extremes_and_statistics(oscillator: dr.Equations) -> None:
     found = dr.ensemble(
-        oscillator, {"k": [4.0, 1.0]}, until=np.pi, outputs=["x"], tolerance=1e-10, keep=[dr.reductions.Extremes(64)], chunk=1
+        oscillator, np.pi, {"k": [4.0, 1.0]}, outputs=["x"], tolerance=1e-10, keep=[dr.reductions.Extremes(64)], chunk=1
     )
     np.testing.assert_allclose(found["x.min"], [-1.0, -1.0], atol=1e-8)
     np.testing.assert_allclose(found["x.max"], [1.0, 1.0], atol=1e-8)
@@ -103,9 +101,7 @@ def test_starts_with_leaning_bicycles_and_other_geometry(bicycle: dr.Model) -> N
     """Positions solved for lane by lane: wheels on the ground at any lean, steer and trail."""
     samples = {"lean": [-0.4, 0.1, 0.5], "steer": [0.2, -0.3, 0.0], "trail": [0.05, 0.08, 0.11], "start.speed": [5.0, 6.0, 4.0]}
     outputs = ["lean", "steer", "speed", "pitch", "front_wheel_contact_z"]
-    found = dr.ensemble(
-        bicycle, samples=samples, until=0.2, outputs=outputs, keep=[dr.reductions.Snapshots(0.0), dr.reductions.Final()]
-    )
+    found = dr.ensemble(bicycle, 0.2, cases=samples, outputs=outputs, keep=[dr.reductions.Snapshots(0.0), dr.reductions.Final()])
     for run in range(3):
         targets = {name.removeprefix("start."): column[run] for name, column in samples.items() if name != "trail"}
         single = dr.simulate(bicycle, 0.2, start=targets, parameters={"trail": samples["trail"][run]})
@@ -119,8 +115,8 @@ def test_starts_with_leaning_bicycles_and_other_geometry(bicycle: dr.Model) -> N
 def test_implicit_methods_run_lane_by_lane(oscillator: dr.Equations) -> None:
     found = dr.ensemble(
         oscillator,
+        1.0,
         {"k": [1.0, 4.0]},
-        until=1.0,
         outputs=["x"],
         method=dr.methods.Radau(rtol=1e-9, atol=1e-11),
         keep=[dr.reductions.Final(), dr.reductions.Snapshots(0.5)],
@@ -139,8 +135,8 @@ def test_a_failing_lane_is_recorded_and_never_fatal() -> None:
     pole = dr.first_order("pole", {x: -sp.sqrt(1 - b * t)}, parameters={b: 0.0}, start={x: 1.0})
     found = dr.ensemble(
         pole,
+        1.0,
         {"b": [0.0, 2.0, 0.5, -1.0]},
-        until=1.0,
         outputs=["x"],
         tolerance=1e-8,
         keep=[dr.reductions.Final(), dr.reductions.Snapshots(1.0)],
@@ -173,12 +169,12 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
         samples[name][run] = value
     samples["m_frame"][6] = 80.0
     problem = {"until": 0.5, "outputs": ["lean", "steer"], "method": TOLERANCE, "start": {"roll_rate": 0.3}}
-    found = dr.ensemble(bicycle, samples=samples, **problem)
+    found = dr.ensemble(bicycle, cases=samples, **problem)
     assert found["status"].tolist() == ["FINISHED", *["BAD_VALUES"] * 5, "FINISHED"]
     assert found["reason"].tolist() == ["", *(reason for _, reason, _ in WRONG.values()), ""]
     assert np.isnan(found["lean.end"][1:6]).all() and not found["ended"][1:6].any() and not found["steps"][1:6].any()
     assert re.match(WRONG["m_frame"][2], found.complaint) and found.complaint in str(found)
-    good = dr.ensemble(bicycle, samples={name: column[[0, 6]] for name, column in samples.items()}, **problem)
+    good = dr.ensemble(bicycle, cases={name: column[[0, 6]] for name, column in samples.items()}, **problem)
     assert good.complaint == ""
     for column in ("lean.end", "steer.end", "steps"):
         np.testing.assert_array_equal(good[column], found[column][[0, 6]])
@@ -188,20 +184,20 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
         with pytest.raises(
             dr.errors.ArgumentError, match=f"values of all 1 runs are invalid; {reported.replace(f'run {run}', 'run 0')}"
         ):
-            dr.ensemble(bicycle, samples={name: column[[run]] for name, column in samples.items()}, **problem)
+            dr.ensemble(bicycle, cases={name: column[[run]] for name, column in samples.items()}, **problem)
 
 
 def test_only_what_runs_cannot_mend_is_refused(bicycle: dr.Model) -> None:
     """A moment that breaks the triangle inequality beside the defaults of others, which the runs replace."""
     over = {"ixx_rear_wheel": [0.0603, 3.0]}
-    found = dr.ensemble(bicycle, over, parameters={"iyy_rear_wheel": 5.0}, start={"speed": 5.0}, until=0.01)
+    found = dr.ensemble(bicycle, 0.01, over, parameters={"iyy_rear_wheel": 5.0}, start={"speed": 5.0})
     assert found["status"].tolist() == ["BAD_VALUES", "FINISHED"]
 
 
 def test_a_start_that_cannot_be_is_recorded(bicycle: dr.Model) -> None:
     """A wheel that stands on the ground touches it at no other height."""
     samples = {"rear_wheel_contact_z": [0.0, 3.0]}
-    found = dr.ensemble(bicycle, samples=samples, until=0.1, outputs=["lean"], start={"speed": 5.0})
+    found = dr.ensemble(bicycle, 0.1, cases=samples, outputs=["lean"], start={"speed": 5.0})
     assert found["status"].tolist() == ["FINISHED", "NO_START"]
     assert np.isnan(found["lean.end"][1]) and found["ended"][1] == 0.0
 
@@ -214,9 +210,7 @@ def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: Ensemble) -> 
     order = np.random.default_rng(5).permutation(60)
     samples = {name: knocked[name][order] for name in KNOCKS}
     keep = [dr.reductions.Final(), dr.reductions.Extremes(20)]
-    again = dr.ensemble(
-        bicycle, samples=samples, until=2.0, outputs=["lean", "steer"], method=TOLERANCE, keep=keep, threads=1, chunk=7
-    )
+    again = dr.ensemble(bicycle, 2.0, cases=samples, outputs=["lean", "steer"], method=TOLERANCE, keep=keep, threads=1, chunk=7)
     for column in ("lean.end", "steer.end", "lean.min", "steer.max", "ended", "steps"):
         np.testing.assert_array_equal(again[column], knocked[column][order])
 
@@ -224,7 +218,7 @@ def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: Ensemble) -> 
 def test_draws_depend_on_seed_and_name_alone(oscillator: dr.Equations) -> None:
     def drawn(seed: int, chunk: int, **more: dr.distributions.Uniform) -> np.ndarray:
         samples = {"k": dr.distributions.Normal(4.0, 0.1), **more}
-        return dr.ensemble(oscillator, samples=samples, runs=1500, seed=seed, until=0.01, tolerance=1e-4, chunk=chunk)["k"]
+        return dr.ensemble(oscillator, 0.01, cases=samples, runs=1500, seed=seed, tolerance=1e-4, chunk=chunk)["k"]
 
     first = drawn(1, 4096)
     np.testing.assert_array_equal(first, drawn(1, 400, f=dr.distributions.Uniform(0.0, 1.0)))
@@ -235,7 +229,7 @@ def test_draws_depend_on_seed_and_name_alone(oscillator: dr.Equations) -> None:
 @pytest.mark.parametrize("form", ["", ".zarr"])
 def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
     problem = {
-        "samples": {"k": dr.distributions.Uniform(1.0, 9.0)},
+        "cases": {"k": dr.distributions.Uniform(1.0, 9.0)},
         "runs": 50,
         "seed": 4,
         "until": 1.0,
@@ -267,18 +261,18 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
 def test_a_folder_of_another_problem_is_refused(
     oscillator: dr.Equations, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
+    dr.ensemble(oscillator, 0.1, {"k": [1.0]}, outputs=["x"], out=tmp_path / f"a{form}")
     with pytest.raises(ValueError, match=r"another problem \(they differ in until\)"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=0.2, outputs=["x"], out=tmp_path / f"a{form}")
+        dr.ensemble(oscillator, 0.2, {"k": [1.0]}, outputs=["x"], out=tmp_path / f"a{form}")
     with pytest.raises(ValueError, match="another problem"):
-        dr.ensemble(oscillator, {"k": [2.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
+        dr.ensemble(oscillator, 0.1, {"k": [2.0]}, outputs=["x"], out=tmp_path / f"a{form}")
     monkeypatch.setattr("draisine.simulation.ensemble.storage.FORMAT", 99)
     with pytest.raises(ValueError, match="an ensemble of another version"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
+        dr.ensemble(oscillator, 0.1, {"k": [1.0]}, outputs=["x"], out=tmp_path / f"a{form}")
     (tmp_path / f"b{form}").mkdir()
     (tmp_path / f"b{form}" / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match=r"no ensemble \(it contains letter.txt\)"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, out=tmp_path / f"b{form}")
+        dr.ensemble(oscillator, 0.1, {"k": [1.0]}, out=tmp_path / f"b{form}")
 
 
 @pytest.mark.parametrize("form", ["", ".zarr"])
@@ -298,15 +292,7 @@ def test_memory_stays_bounded(oscillator: dr.Equations) -> None:
         samples = {"k": dr.distributions.Uniform(1.0, 2.0)}
         keep = [dr.reductions.Extremes(500)]
         dr.ensemble(
-            oscillator,
-            samples=samples,
-            runs=runs,
-            until=1.0,
-            outputs=["x", "v"],
-            tolerance=1e-3,
-            keep=keep,
-            rows=False,
-            chunk=256,
+            oscillator, 1.0, cases=samples, runs=runs, outputs=["x", "v"], tolerance=1e-3, keep=keep, rows=False, chunk=256
         )
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -321,18 +307,18 @@ def test_memory_stays_bounded(oscillator: dr.Equations) -> None:
 
 def test_mistakes_are_named(oscillator: dr.Equations) -> None:
     with pytest.raises(KeyError, match="no parameter, input or start target of oscillator is called 'kk'"):
-        dr.ensemble(oscillator, {"kk": [1.0]}, until=1.0)
+        dr.ensemble(oscillator, 1.0, {"kk": [1.0]})
     with pytest.raises(KeyError, match="no output of oscillator is called 'y'"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, outputs=["y"])
+        dr.ensemble(oscillator, 1.0, {"k": [1.0]}, outputs=["y"])
     with pytest.raises(ValueError, match="'k' is given both for all runs and for each run"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, parameters={"k": 2.0})
-    with pytest.raises(ValueError, match=r"over=.* or samples="):
-        dr.ensemble(oscillator, until=1.0)
+        dr.ensemble(oscillator, 1.0, {"k": [1.0]}, parameters={"k": 2.0})
+    with pytest.raises(ValueError, match=r"over=.* or cases="):
+        dr.ensemble(oscillator, 1.0)
     with pytest.raises(ValueError, match="number of draws is missing"):
-        dr.ensemble(oscillator, samples={"k": dr.distributions.Normal(1, 1)}, until=1.0)
+        dr.ensemble(oscillator, 1.0, cases={"k": dr.distributions.Normal(1, 1)})
     with pytest.raises(ValueError, match="t = 3 does not lie between 0 and until = 1"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, keep=[dr.reductions.Snapshots(3.0)])
+        dr.ensemble(oscillator, 1.0, {"k": [1.0]}, keep=[dr.reductions.Snapshots(3.0)])
     with pytest.raises(ValueError, match="increase"):
         dr.reductions.Snapshots(2.0, 1.0)
     with pytest.raises(dr.errors.ModelError, match="mass of body 'frame' is -1"):
-        dr.ensemble(dr.gallery.bicycle(), {"speed": [5.0]}, parameters={"m_frame": -1.0}, until=1.0)
+        dr.ensemble(dr.gallery.bicycle(), 1.0, {"speed": [5.0]}, parameters={"m_frame": -1.0})

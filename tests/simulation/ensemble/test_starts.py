@@ -43,7 +43,7 @@ def test_starts_are_those_of_single_runs(bicycle: StartProblem, targets: dict[st
     begun = consistent_starts(bicycle, requested)
     assert begun.solved.all()
     for member in range(COUNT):
-        single = consistent_start(bicycle, requested.of(member), requested.parameters[member])
+        single = consistent_start(bicycle, requested.of(member), parameters=requested.parameters[member])
         np.testing.assert_array_equal(begun.q[member], single.q)
         np.testing.assert_array_equal(begun.v[member], single.v)
         values, _ = bicycle.evaluation((0.0, requested.inputs[member], requested.parameters[member]))(single.q, single.v, "v")
@@ -77,6 +77,6 @@ def test_members_without_a_start_leave_the_others_alone(bicycle: StartProblem) -
     np.testing.assert_array_equal(broken.q[good], whole.q[good])
     np.testing.assert_array_equal(broken.v[good], whole.v[good])
     with pytest.raises(StartError) as caught:
-        consistent_start(bicycle, requested.of(2), requested.parameters[2])
+        consistent_start(bicycle, requested.of(2), parameters=requested.parameters[2])
     assert str(refusal(bicycle, requested, 2)) == str(caught.value)
     assert "it is 0, not 3" in str(caught.value)

@@ -124,7 +124,7 @@ def test_disc_in_circles():
     """r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g, over lean at a given turn rate."""
     disk = dr.gallery.rolling_disk()
     start = {"lean": 0.3, "heading_rate": -2.0, "spin": 4.0}
-    circles = dr.stability.continuation(disk, "lean", fix={"heading_rate": -2.0}, start=start, between=(0.05, 1.2))
+    circles = dr.stability.continuation(disk, "lean", fixed={"heading_rate": -2.0}, start=start, between=(0.05, 1.2))
     np.testing.assert_allclose(circles["spin"], [steady_spin(lean, -2.0) for lean in circles["lean"]], rtol=1e-12)
     np.testing.assert_allclose(circles["disk_normal_force"], 9.81, rtol=1e-10)
     # the point of contact goes round at the radius of the center's circle less r sin θ towards the inside
@@ -156,7 +156,7 @@ def test_isolated_motion_cannot_vary():
     ("options", "reported"),
     [
         ({"over": "mue"}, r"no parameter, input, state or output of motion 'mue'; did you mean 'mu'"),
-        ({"over": "mu", "fix": {"mu": 1.0}}, r"'mu' is the continuation quantity"),
+        ({"over": "mu", "fixed": {"mu": 1.0}}, r"'mu' is the continuation quantity"),
         ({"over": "mu", "between": (2.0, 0.0)}, r"'mu' must be between 2 and 0; give the lower number first"),
         ({"over": "mu", "between": (2.0, 3.0)}, r"starts outside its bounds, at mu = 1; mu must be between 2 and 3"),
         ({"over": "mu", "bounds": {"z": (0.0, 1.0)}}, r"sink has no 'z' to bound"),

@@ -110,14 +110,14 @@ def test_every_branch_has_one_neutral_direction(families):
 
 def test_leaning_against_a_push(bike):
     """A side push makes the heading matter, which otherwise runs on: straight running is left, F h = Σ m g z tan(lean)."""
-    pushed = {"fix": {"speed": 5.0, "heading": 0.0}, "free": ("steer_torque", "pedal_torque"), "start": {"speed": 5.0}}
+    pushed = {"fixed": {"speed": 5.0, "heading": 0.0}, "free": ("steer_torque", "pedal_torque"), "start": {"speed": 5.0}}
     branch = dr.stability.continuation(bike, "push", between=(-50.0, 50.0), **pushed)
     moment = 9.81 * (85 * 0.9 + 4 * 0.7 + 3 * 0.35 + 2 * 0.3)
     np.testing.assert_allclose(np.tan(branch["lean"]) * moment, branch["push"] * 0.9, atol=1e-9)
     np.testing.assert_allclose(branch["yaw_rate"], 0.0, atol=1e-12)
     assert "frame_heading" not in branch.motions[0].ignorable
     with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary independently .*push.*fix 1 more"):
-        dr.stability.continuation(bike, "push", between=(-50.0, 50.0), **{**pushed, "fix": {"speed": 5.0}})
+        dr.stability.continuation(bike, "push", between=(-50.0, 50.0), **{**pushed, "fixed": {"speed": 5.0}})
 
 
 def test_a_turn_that_lies_flat_is_singular(bike):
@@ -176,7 +176,7 @@ def test_atlas_ends_where_the_turn_ends(bike, atlas):
     held = dr.stability.continuation(
         bike,
         "lean",
-        fix={"speed": 2.0},
+        fixed={"speed": 2.0},
         free=("steer_torque", "pedal_torque"),
         start={"lean": 0.0},
         between=(0.0, 0.8),

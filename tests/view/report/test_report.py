@@ -25,7 +25,7 @@ CHAPTERS = ["Model", "Parameters", "Equations", "Certificate", "Constraints", "S
 @pytest.fixture(scope="module")
 def bike():
     said = []
-    made = dr.report(dr.gallery.bicycle(), until=1.0, called="bicycle", progress=lambda what, share: said.append((what, share)))
+    made = dr.report(dr.gallery.bicycle(), 1.0, title="bicycle", progress=lambda what, share: said.append((what, share)))
     assert [what for what, _ in said] == [*CHAPTERS, "Listing of formulas", "Model file", ""]
     assert [share for _, share in said] == sorted(share for _, share in said) and said[-1][1] == 1.0
     return made
@@ -106,7 +106,7 @@ def test_the_page_in_a_browser(page):
     ],
 )
 def test_every_kind_of_model_has_a_report(name, chapter, said):
-    found = dr.report(dr.gallery.model(name), until=0.5, film=False, called=name)
+    found = dr.report(dr.gallery.model(name), 0.5, film=False, title=name)
     assert found.failed == {} and found.troubles == {}
     assert [c.title for c in found.chapters] == CHAPTERS
     assert said in text_of(found, chapter)
@@ -153,7 +153,7 @@ def test_names_from_files_are_text(tmp_path):
         'description = "<b>x</b>"\n'
         '[joints.slide]\nkind = "prismatic"\nparent = "ground"\nchild = "block"\n'
     )
-    page = dr.report(dr.read_model(path), until=0.2, film=False).html()
+    page = dr.report(dr.read_model(path), 0.2, film=False).html()
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page and "<b>x</b>" not in page
 
 
@@ -187,13 +187,13 @@ def test_without_a_browser_it_says_what_to_install(monkeypatch, tmp_path, capsys
 
 def test_wrong_targets_are_refused(capsys, tmp_path):
     with pytest.raises(ValueError, match=r"\.docx"):
-        dr.report(dr.gallery.damped_pendulum(), until=0.1).save(tmp_path / "x.docx")
+        dr.report(dr.gallery.damped_pendulum(), 0.1).save(tmp_path / "x.docx")
     with pytest.raises(KeyError, match="offset"):
         dr.report(dr.gallery.chaplygin_sleigh(), parameters={"offset": 0.3})
     with pytest.raises(KeyError, match="turn_rate"):
         dr.report(dr.gallery.chaplygin_sleigh(), start={"turning_rate": 0.3})
     with pytest.raises(ValueError, match="until"):
-        dr.report(dr.gallery.damped_pendulum(), until=-1.0)
+        dr.report(dr.gallery.damped_pendulum(), -1.0)
     assert main(["report", "damped_pendulum", "--out", "nowhere/x.html"]) == 2
     assert "no folder 'nowhere'" in capsys.readouterr().err
 

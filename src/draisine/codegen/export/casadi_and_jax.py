@@ -41,7 +41,7 @@ def as_casadi(program: Program | LinearSolveProgram) -> ca.Function:
 
 
 def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
-    """A function for JAX, which can be compiled (`jax.jit`), differentiated (`jax.jacfwd`, `jax.grad`) and mapped (`jax.vmap`).
+    """The `program` as a function for JAX: `jax.jit`, `jax.jacfwd`, `jax.grad` and `jax.vmap` compile, differentiate and map it.
 
     It takes one array per slot (a number if the slot is one) and returns a tuple of arrays.
     """

@@ -118,7 +118,7 @@ class LinearizingFeedback:
 
 def feedback_linearization(
     model: Model | System | Equations,
-    outputs: Mapping[str, Amount],
+    reference: Mapping[str, Amount],
     *,
     controls: Sequence[str],
     poles: Poles,
@@ -128,9 +128,10 @@ def feedback_linearization(
 ) -> LinearizingFeedback:
     """A law by which outputs follow references; deviations of any size decay with the chosen poles.
 
-    - `outputs`: states or outputs of motion with their references, numbers or expressions of t, one for each control.
+    - `reference`: states or outputs of motion with their references, numbers or expressions of t, one for each control.
     - `poles`: as many as the output's relative degree, for all or by output; a number is repeated.
-    - `at`: targets for the design motion, as in `simulate`.
+    - `at`: targets for the design motion, as in `simulate`; `controls`: names of the inputs that the law sets.
+    - `parameters`: values by name; `inputs`: the other inputs, numbers or laws.
 
     >>> import sympy as sp
     >>> import draisine as dr
@@ -142,8 +143,8 @@ def feedback_linearization(
       no zero dynamics: the outputs determine the motion
     """
     controls = (controls,) if isinstance(controls, str) else tuple(controls)
-    wanted = {name: amount_in(value, None, f"reference of {name!r}") for name, value in outputs.items()}
-    path: dict[str, Amount] = {name: Name(name) - reference for name, reference in wanted.items()}
+    wanted = {name: amount_in(value, None, f"reference of {name!r}") for name, value in reference.items()}
+    path: dict[str, Amount] = {name: Name(name) - value for name, value in wanted.items()}
     problem = on_path(model, path, controls, start=dict(at or {}), parameters=parameters, inputs=inputs)
     if problem.found.combined:
         raise ArgumentError(
@@ -172,7 +173,9 @@ def computed_torque(
 ) -> LinearizingFeedback:
     """Computed torque: a fully actuated mechanism follows coordinates in time; deviations decay with two poles each.
 
-    `controls` are all inputs unless some are named.
+    - `reference`: coordinates with their motion, numbers or expressions of t.
+    - `controls`: names of the inputs that the law sets; by default all.
+    - `poles`, `parameters`, `inputs`: as in `feedback_linearization`.
     """
     plain = with_expressions(model, input_laws(inputs))
     names = tuple(controls) if controls is not None else tuple(q.name for q in plain.inputs if q.name not in (inputs or {}))

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 def gain_schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
     """One law from several: gains, references and feedforward as natural cubic splines of a quantity, constant beyond its ends.
 
+    - `design`: a function that returns the law for one value; `over`: the quantity with its values, the nodes.
+
     At the nodes it equals the law designed there. The quantity may be any state, output or parameter of the model.
 
     >>> import draisine as dr

@@ -106,6 +106,7 @@ def kalman(
 ) -> Observer:
     """The stationary Kalman filter of a motion.
 
+    - `model`, `at`, `states`, `parameters`, `inputs`: as in `lqr`.
     - `measured`: measured outputs or states, each with the spectral density of its noise, unit²·s.
     - `noise`: disturbed inputs, or rates of states, each with the spectral density of the disturbance.
     - `period`: sampling period in seconds of a sampled filter; `measured` then has the variance of a sample's noise, unit².

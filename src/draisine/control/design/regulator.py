@@ -47,6 +47,7 @@ def lqr(
     - `model`, `at`: a model and targets for its steady motion, a motion from `steady`, or a linear model.
     - `weights`: w by name of states or outputs; `input_weights`: r by name of the inputs that the law sets.
     - `states`: names of the states of the design model; by default those with weights.
+    - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
     - `reference`: values of states that move, as expressions of t; `limits`: largest magnitudes of inputs, or pairs.
     - `period`: sampling period of a sampled law, which minimizes the same integral with zero-order hold;
       `simulate(…, control=law.sampled())` uses it.
@@ -99,7 +100,9 @@ def pole_placement(
 ) -> Feedback:
     """The law that gives the closed loop these poles, one for each controllable direction.
 
-    `keep` names states or outputs to regulate although nothing else depends on them, such as the heading.
+    - `model`, `at`, `states`, `parameters`, `inputs`, `reference`, `limits`: as in `lqr`.
+    - `poles`: eigenvalues of the closed loop in 1/s; `controls`: names of the inputs that the law sets.
+    - `keep`: states or outputs to regulate although nothing else depends on them, such as the heading.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(keep))
     part = essential_part(linear, tuple(keep))

@@ -26,10 +26,10 @@ from draisine.program.linear_solve import Slots
 from draisine.program.program import Program
 
 
-def as_dae(system: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
+def as_dae(model: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
     """A mechanism as a DAE 0 = F(t, x, ẋ) with x = (q, v, λ) of the requested index; with `ggl` the stabilized form of index 2.
 
-    `system` is a `SecondOrder`, equations built from one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described
+    `model` is a `SecondOrder`, equations built from one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described
     model, which is derived from energies, with Euler angles for quaternions.
 
     >>> import sympy as sp
@@ -46,7 +46,7 @@ def as_dae(system: SecondOrder | Equations | Model | System, index: int = 3, ggl
         raise ArgumentError(f"a mechanism can be written as a DAE of index 1, 2 or 3, not {index!r}")
     if ggl and index == 1:
         raise ArgumentError("the stabilized form of Gear, Gupta & Leimkuhler has index 2: omit index or ggl")
-    mechanics, repeated = second_order(system)
+    mechanics, repeated = second_order(model)
     found = _DaeForm(mechanics, 2 if ggl else index, ggl).equations()
     if not repeated:
         return found

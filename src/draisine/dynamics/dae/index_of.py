@@ -57,7 +57,7 @@ MOST_LIGHT = 30  # unknowns of a mechanism with singular mass matrix up to which
 
 
 def index_of(
-    system: Equations | SecondOrder | Model | System,
+    model: Equations | SecondOrder | Model | System,
     at: Mapping[str, float] | ArrayLike | None = None,
     *,
     parameters: Mapping[str, float] | None = None,
@@ -68,17 +68,18 @@ def index_of(
     """The index of a differential-algebraic system, or of a mechanism with multipliers.
 
     - `at`: fixed unknowns, all of them or some by name; the nearest consistent point is used.
+    - `parameters`, `inputs`: values by name; the others have their defaults. `time`: of the point.
     - `elsewhere`: number of further consistent points at which the index is computed, to see whether it changes; by default a few
       for small systems and none for large ones.
 
     For mechanisms whose masses and constraints determine the accelerations the index follows from that, at the point and a few
     near it (`mechanical_index`); derivative arrays are used for others, and where multipliers are fixed or `elsewhere` is given.
-    `index_of(as_dae(system))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
+    `index_of(as_dae(model))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
     first."""
-    settled = _settled(system, at, parameters, inputs, time) if not elsewhere else None
+    settled = _settled(model, at, parameters, inputs, time) if not elsewhere else None
     if settled is not None:
         return settled
-    equations = _as_posed(system)
+    equations = _as_posed(model)
     dynamics = equations.dynamics
     if not isinstance(dynamics, DaeResidual):
         return _explicit(equations)

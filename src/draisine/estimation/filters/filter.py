@@ -58,9 +58,10 @@ def filter(
       a standard deviation of σ√t after the time t.
     - `start`: targets for the initial state; `spread`: standard deviations of named states or outputs at the start.
       Quantities not in `spread` are known exactly.
-    - `inputs`: constants, columns (linear between samples, or `Smooth(column)`), or laws, "-3*steer_rate + sin(2*t)".
-    - `method`: `Extended()` or `Unscented()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
+    - `inputs`: constants, columns (linear between samples, or `CubicInput(column)`), or laws, "-3*steer_rate + sin(2*t)".
+    - `method`: `ExtendedKalmanFilter()` or `UnscentedKalmanFilter()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
     - `integration`: the integration method; chosen if not given.
+    - `parameters`: values by name; the others have their defaults. `progress`: called with the share of samples that are done.
 
     Explicit equations and 0 = F(t, x, ẋ) are supported. Errors are tangent to the constraints; every estimate satisfies the
     constraints to rounding.

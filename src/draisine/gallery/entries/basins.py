@@ -33,7 +33,7 @@ def basins(points: int = 41, until: float = 10.0) -> Study:
     bike = bicycle()
     over = {"speed": (2.5, 8.0, points), "roll_rate": (-HARDEST, HARDEST, points | 1)}
     found = dr.ensemble(
-        bike, over, until=until, outputs=["lean"], tolerance=1e-8, keep=[dr.reductions.Final(), dr.reductions.Extremes(200)]
+        bike, until, over, outputs=["lean"], tolerance=1e-8, keep=[dr.reductions.Final(), dr.reductions.Extremes(200)]
     )
 
     ended, lean = found.grid("ended"), found.grid("lean.end")

@@ -42,9 +42,9 @@ STATE = ("frame_x", "frame_y", "heading", "lean", "steer", "frame_wx", "steer_ra
 def bicycle_changes_lane(until: float = 10.0) -> Study:
     """A bicycle follows a given curve: the torques that keep it there, and the resulting lean."""
     bike = bicycle()
-    posed = dr.control.on_path(bike, PATH, CONTROLS, until=until)
-    run = dr.control.follow(bike, PATH, CONTROLS, until)
-    forward = dr.control.follow(bike, PATH, CONTROLS, 2.0, start={"lean": 1e-3}, solution=dr.control.Forward())
+    posed = dr.control.on_path(bike, PATH, CONTROLS, horizon=until)
+    run = dr.control.follow(bike, until, PATH, CONTROLS)
+    forward = dr.control.follow(bike, 2.0, PATH, CONTROLS, start={"lean": 1e-3}, solution=dr.control.Forward())
     ridden = _ridden(bike, run)
     growth = math.log(forward["lean"][150] / forward["lean"][100]) / 0.5
     off = float(np.max(np.hypot(*(ridden[n] - run[n] for n in ("rear_wheel_contact_x", "rear_wheel_contact_y")))))

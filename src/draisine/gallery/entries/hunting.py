@@ -35,14 +35,14 @@ def free_hunting(model: dr.Equations) -> dr.stability.Cycle:
     """The cycle between the flanges, without suspension, at 20 m/s."""
     parameters = {"speed": 20.0, "conicity": 0.05, "suspension": 0.0}
     start = {**centerd(20.0, 0.05), "lateral": 0.008}
-    return dr.stability.limit_cycle(model, start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
+    return dr.stability.limit_cycle(model, start=start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
 def suspended_hunting(model: dr.Equations, speed: float = 90.0) -> dr.stability.Cycle:
     """The cycle of the wheelset with suspension."""
     parameters = {"speed": speed, "conicity": CONICITY, "suspension": SPRINGS}
     start = {**centerd(speed, CONICITY), "lateral": 0.003}
-    return dr.stability.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
+    return dr.stability.limit_cycle(model, start=start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
 @entry(level="Advanced")

@@ -92,7 +92,7 @@ def rattleback() -> dr.Equations:
     system.add_nonholonomic_constraints(contact.dot(ground.x), contact.dot(ground.y))
     return dr.from_sympy(
         system,
-        DEFAULTS,
+        parameters=DEFAULTS,
         start={z: DEFAULTS["depth"] - DEFAULTS["mass_below"]},
         outputs={
             "spin": sum(w * n for w, n in zip(rate, up, strict=True)),

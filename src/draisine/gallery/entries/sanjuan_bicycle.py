@@ -158,7 +158,7 @@ def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
         "lean_and_steer": channel_figure(run, "lean", "steer", "speed"),
         "normal_forces": normal_force_figure(run),
     }
-    certificate = dr.certify(bike, states=6)
+    certificate = dr.certify(bike, count=6)
     assert certificate.passed, str(certificate)
     findings = (
         f"leans {math.degrees(abs(run['lean']).max()):.1f}° at most, {math.degrees(abs(run['lean'][-1])):.2f}° at the end; "

@@ -255,14 +255,14 @@ def shuttle_returns() -> Study:
     reduced = dr.dae.reduce_index(shuttle())
     runs = {
         "followed": dr.control.follow(
-            free_shuttle(), PATH, list(CONTROLS), LAST, start=guess | open_states, method=tight, samples=601
+            free_shuttle(), LAST, PATH, list(CONTROLS), start=guess | open_states, method=tight, samples=601
         ),
         "index_2": dr.simulate(reduced, LAST, start=beginning(), method=tight, samples=601),
         "index_1": dr.simulate(
             dr.dae.reduce_index(shuttle_with_path_put_in()), LAST, start=open_states, method=tight, samples=601
         ),
         "index_3": dr.control.follow(
-            free_shuttle(), DESCENT, list(CONTROLS), LAST, start=guess | at_altitude, method=tight, samples=601
+            free_shuttle(), LAST, DESCENT, list(CONTROLS), start=guess | at_altitude, method=tight, samples=601
         ),
         "altitude_reduced": dr.simulate(
             dr.dae.reduce_index(shuttle_at_altitude()), LAST, start=at_altitude, method=tight, samples=601

@@ -84,7 +84,7 @@ def sphere_on_turntable() -> dr.Equations:
     kinetic = m * (vx**2 + vy**2) / 2 + about * sum(w**2 for w in spins) / 2
     return dr.from_sympy(
         method,
-        DEFAULTS,
+        parameters=DEFAULTS,
         outputs={"moving_energy": kinetic - omega * (m * (x * vy - y * vx) + about * wz)},
         start={x: 0.2},
         units=UNITS,

@@ -41,7 +41,9 @@ def weave_cycles(leans: Sequence[float]) -> list[dr.stability.Cycle]:
     begin: Any = {**dict(zip(linear.states, (leans[0] * shape).tolist(), strict=True)), "speed": WEAVE_SPEED}
     period, found = 2 * math.pi / float(values.imag[k]), []
     for lean in leans:
-        cycle = dr.stability.limit_cycle(bike, begin, period, fix={"lean": lean, "frame_wx": 0.0}, states=STATES, nodes=2)
+        cycle = dr.stability.limit_cycle(
+            bike, start=begin, period=period, fixed={"lean": lean, "frame_wx": 0.0}, states=STATES, nodes=2
+        )
         begin, period = cycle.start, cycle.period
         found.append(cycle)
     return found

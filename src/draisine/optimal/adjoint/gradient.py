@@ -123,7 +123,7 @@ class _Prepared:
         targets: dict[str, float | InitialGuess] = dict(self.builder.problem.targets)
         directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in targets]
         problem = StartProblem(e)
-        begin = consistent_start(problem, targets, self.builder.p, inputs=inputs)
+        begin = consistent_start(problem, targets, parameters=self.builder.p, inputs=inputs)
         return initial_jacobian(problem, targets, begin, e, directions)
 
 

@@ -241,7 +241,7 @@ class Worker:
         e, u, p = s.equations, requested.inputs[lane], requested.parameters[lane]
         into.values[lane] = np.nan
         try:
-            begin = consistent_start(s.starts, requested.of(lane), p, inputs=u)
+            begin = consistent_start(s.starts, requested.of(lane), parameters=p, inputs=u)
         except StartError:
             into.status[lane], into.ended[lane] = NO_START, 0.0
             return

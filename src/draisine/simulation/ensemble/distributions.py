@@ -107,12 +107,12 @@ class Drawn:
     seed: int
 
     @staticmethod
-    def of(samples: Any, runs: int | None, seed: int) -> Drawn:
+    def of(cases: Any, runs: int | None, seed: int) -> Drawn:
         """From a table (a mapping of columns, or a DataFrame) of arrays and distributions."""
         columns: dict[str, Reals] = {}
         drawn: dict[str, Distribution] = {}
-        for name in list(samples):
-            given = samples[name]
+        for name in list(cases):
+            given = cases[name]
             if hasattr(given, "draw"):
                 drawn[str(name)] = given
             else:
@@ -120,12 +120,12 @@ class Drawn:
         lengths = {name: len(column) for name, column in columns.items()}
         if len({*lengths.values(), *([runs] if runs is not None else [])}) > 1:
             listed = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
-            raise ArgumentError(f"samples: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
+            raise ArgumentError(f"cases: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
         if not lengths and runs is None:
-            raise ArgumentError("samples: the number of draws is missing, e.g. runs=1000")
+            raise ArgumentError("cases: the number of draws is missing, e.g. runs=1000")
         count = next(iter(lengths.values())) if lengths else int(runs or 0)
         if count < 1:
-            raise ArgumentError(f"samples: at least one run is needed, got {count}")
+            raise ArgumentError(f"cases: at least one run is needed, got {count}")
         return Drawn(count, columns, drawn, seed)
 
     @property

@@ -63,10 +63,10 @@ CHUNK = 4096  # runs per chunk
 
 def ensemble(
     model: Model | System | Equations,
+    until: float,
     over: Mapping[str, ArrayLike | tuple[float, float, int]] | None = None,
     *,
-    until: float,
-    samples: Any = None,
+    cases: Any = None,
     runs: int | None = None,
     outputs: Sequence[str] = (),
     keep: Sequence[Keep] = (Final(), EventCounts()),
@@ -86,24 +86,26 @@ def ensemble(
 ) -> Ensemble:
     """Run a model many times with different parameters, inputs and starts.
 
+    - `until`: duration of each run in seconds.
     - `over`: names and values, whose combinations are all run: lists, or (first, last, count).
-    - `samples`: instead of `over`, a table with one row per run: a mapping of columns or a DataFrame; columns may be
+    - `cases`: instead of `over`, a table with one row per run: a mapping of columns or a DataFrame; columns may be
       distributions (`Uniform`, `Normal`), from which `runs` numbers are drawn with `seed`.
     - Names are those of parameters, inputs or start targets; "start.lean" where a name is ambiguous.
     - `outputs`: names of outputs, and `keep`: what is kept of them: `Final()`, `Snapshots(1.0, 2.0)`, `Extremes()`,
-      `Happenings()`.
+      `EventCounts()`.
     - `start`, `parameters`, `inputs`, `events`, `method` apply to all runs, as in `simulate`; `tolerance` stands for DOP853 with
       this relative and absolute tolerance.
     - `out`: a folder for chunks of `chunk` runs, stored as Parquet files or, if its name ends with `.zarr`, as one Zarr group;
       after an interruption the same call resumes from the stored chunks. `rows=False` keeps only the statistics.
     - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
+    - `progress`: called with a `Progress` (runs done, in total, rate) after every chunk.
 
     A failed run is a row with its status. Results do not depend on the number of threads or workers.
 
     >>> import draisine as dr
     >>> from sympy.abc import k, v, x
     >>> oscillator = dr.first_order("oscillator", {x: v, v: -k * x}, parameters={k: 1.0}, start={x: 1.0})
-    >>> found = ensemble(oscillator, {"k": [1.0, 4.0]}, until=1.0, outputs=["x"])
+    >>> found = ensemble(oscillator, 1.0, {"k": [1.0, 4.0]}, outputs=["x"])
     >>> found["x.end"].round(6).tolist()
     [0.540302, -0.416147]
     """
@@ -115,7 +117,7 @@ def ensemble(
         raise ArgumentError(f"chunk: at least one run, got {chunk}")
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
-    lanes = _lanes(over, samples, runs, seed)
+    lanes = _lanes(over, cases, runs, seed)
     problem = ensemble_problem(model, lanes, start or {}, parameters or {}, inputs or {}, tuple(events))
     task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
@@ -125,16 +127,16 @@ def ensemble(
     return _EnsembleRun(task, folder, executor, progress).run()
 
 
-def _lanes(over: Mapping[str, Any] | None, samples: Any, runs: int | None, seed: int) -> LaneValues:
-    if (over is None) == (samples is None):
+def _lanes(over: Mapping[str, Any] | None, cases: Any, runs: int | None, seed: int) -> LaneValues:
+    if (over is None) == (cases is None):
         raise ArgumentError(
-            "the values that differ are missing: give over={name: values} for all combinations, or samples={name: column}"
+            "the values that differ are missing: give over={name: values} for all combinations, or cases={name: column}"
         )
     if over is not None:
         if runs is not None:
-            raise ArgumentError("runs is the number of draws of samples=…; with over=… it is the number of combinations")
+            raise ArgumentError("runs is the number of draws of cases=…; with over=… it is the number of combinations")
         return Grid.of(over)
-    return Drawn.of(samples, runs, seed)
+    return Drawn.of(cases, runs, seed)
 
 
 class _EnsembleRun:

@@ -83,7 +83,7 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
 def refusal(problem: StartProblem, requested: BatchTargets, member: int) -> StartError:
     """The error that explains why a refused member has no start."""
     try:
-        consistent_start(problem, requested.of(member), requested.parameters[member], inputs=requested.inputs[member])
+        consistent_start(problem, requested.of(member), parameters=requested.parameters[member], inputs=requested.inputs[member])
     except StartError as why:
         return why
     raise ArgumentError(f"member {member} has a start")

@@ -29,17 +29,18 @@ NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of th
 
 def consistent_start(
     equations: Equations | StartProblem,
-    targets: Mapping[str, float | InitialGuess] | None = None,
-    parameters: Mapping[str, float] | ArrayLike | None = None,
+    start: Mapping[str, float | InitialGuess] | None = None,
     *,
+    parameters: Mapping[str, float] | ArrayLike | None = None,
     inputs: Mapping[str, float] | ArrayLike | None = None,
     time: float = 0.0,
 ) -> Start:
     """Solve for a start from partial targets.
 
-    - Coordinates, velocities and further states with a target have exactly the given value.
-    - Targets of outputs are equations, solved to rounding error.
-    - All other unknowns change as little as possible from their defaults, or from the `InitialGuess(value)` given for them.
+    - `start`: targets by name, as in `simulate`. Coordinates, velocities and further states with a target have exactly the given
+      value; targets of outputs are equations, solved to rounding error. All other unknowns change as little as possible from
+      their defaults, or from the `InitialGuess(value)` given for them.
+    - `parameters`, `inputs`: values by name, the others have their defaults; `time`: of the start.
 
     If there is no start, `draisine.errors.StartError` names the conflicting targets, the constraints involved and feasible
     values. For many starts, pass a `StartProblem` instead of the equations: its programs are compiled once.
@@ -54,7 +55,7 @@ def consistent_start(
     problem = equations if isinstance(equations, StartProblem) else StartProblem(equations, compiled=False)
     e = problem.equations
     given = float(time), numbers("input", e.inputs, inputs), numbers("parameter", e.parameters, parameters)
-    return _Solver(problem, sorted_targets(e, problem.kinds, targets or {}), given).solve()
+    return _Solver(problem, sorted_targets(e, problem.kinds, start or {}), given).solve()
 
 
 @dataclass(frozen=True, eq=False)

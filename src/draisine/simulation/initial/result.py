@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.results.base import Result
 from draisine.simulation.compiled_equations import best_choice_for
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.problem import Given
@@ -89,7 +91,7 @@ class StartReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class Start(Result):
     """A consistent start: coordinates, all velocities, and the state `x` of the equations; everything else by name.
 
     Other quantities are computed at first use; accelerations and multipliers from the report of the best-conditioned choice of
@@ -107,6 +109,18 @@ class Start:
     def report(self) -> StartReport:
         """Targets, moved unknowns, and residuals of the constraints."""
         return self.describe()
+
+    def summary(self) -> str:
+        """Targets, moved unknowns, and the largest residual."""
+        return str(self.report)
+
+    def _table(self) -> Mapping[str, Any]:
+        e = self.equations
+        shown = [*zip(e.coordinates, self.q, strict=True), *zip(e.velocities, self.v, strict=True)]
+        return {"name": [s.name for s, _ in shown], "unit": [s.unit for s, _ in shown], "value": [float(x) for _, x in shown]}
+
+    def __reduce__(self) -> tuple[Any, ...]:  # the description would take the solver and its compiled programs along
+        return Start, (self.q, self.v, self.x, self.equations, self.given, partial(_as_it_is, self.report))
 
     @cached_property
     def coordinates(self) -> dict[str, float]:
@@ -154,6 +168,10 @@ class Start:
         else:
             found = _evaluated(e.dynamics, [t], self.x, u, p)[0]
         return dict(zip(names, np.ravel(found).tolist(), strict=True))
+
+
+def _as_it_is(report: StartReport) -> StartReport:
+    return report
 
 
 def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> tuple[Reals, ...]:

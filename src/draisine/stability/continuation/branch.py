@@ -154,7 +154,7 @@ def continuation(
     model: Model | System | Equations,
     over: str,
     *,
-    fix: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float] | None = None,
     free: Sequence[str] = (),
     start: Mapping[str, float] | Motion | None = None,
     between: Range | None = None,
@@ -165,8 +165,8 @@ def continuation(
 ) -> Branch:
     """Steady motions as a branch over a parameter, an input, a state or an output of motion, followed in both directions.
 
-    - `fix`: quantities with fixed values, as in `steady`; `free`: inputs or parameters that are solved for. All others keep their
-      values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
+    - `fixed`: quantities with fixed values, as in `steady`; `free`: inputs or parameters that are solved for. All others keep
+      their values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
     - `start`: targets for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
       quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
     - `steps`: step lengths; `progress`: called with the number of points so far.
@@ -174,7 +174,7 @@ def continuation(
     Folds, branch points, Hopf points and zero crossings are solved exactly; `Branch.switch` follows the crossing branch.
     """
     problem = ContinuationProblem(
-        equations_of(model), over, dict(fix or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
+        equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
     )
     begin = problem.begin(start)
     return _BranchFollower(problem, begin, dict(bounds or {}), steps or Steps(), progress).branch()

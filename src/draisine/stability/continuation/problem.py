@@ -157,7 +157,7 @@ class SteadyCurve:
             moving = [n for n, share in zip(self._names(), np.linalg.norm(null, axis=0), strict=True) if share > 0.05]
             raise ArgumentError(
                 f"{e.name}: {left} quantities can vary independently ({', '.join(moving)} with them), so that steady motions "
-                f"are not a single branch; fix {left - 1} more (fix={{…}}) or leave fewer free"
+                f"are not a single branch; fix {left - 1} more (fixed={{…}}) or leave fewer free"
             )
 
     def _names(self) -> list[str]:

@@ -89,7 +89,7 @@ class CycleBranch(Result):
 def follow_cycle(
     cycle: Cycle, parameter: str, to: float, *, first: float = 0.02, largest: float = 0.2, most: int = 60, least: float = 0.02
 ) -> CycleBranch:
-    """Follow a periodic motion over a parameter until this reaches `to`, or the motion shrinks to `least` of its size.
+    """Follow the periodic motion `cycle` over a parameter until this reaches `to`, or the motion shrinks to `least` of its size.
 
     `first` and `largest` are step lengths along the branch, relative to the size of the motion and to the change of the
     parameter; `most` is the largest number of steps. Folds are passed, and `to` may be reached after turning back.

@@ -3,7 +3,7 @@
 >>> import sympy as sp, draisine as dr
 >>> x, v = sp.symbols("x v")
 >>> oscillator = dr.first_order("van_der_pol", {x: v, v: (1 - x**2) * v - x})
->>> cycle = dr.stability.limit_cycle(oscillator, {"x": 2.0}, 6.6)
+>>> cycle = dr.stability.limit_cycle(oscillator, start={"x": 2.0}, period=6.6)
 >>> round(cycle.period, 8), cycle.stable
 (6.66328686, True)
 """
@@ -167,10 +167,10 @@ class Cycle(Result):
 
 def limit_cycle(
     model: Model | System | Equations,
+    *,
     start: Mapping[str, float] | Motion | None = None,
     period: float | None = None,
-    *,
-    fix: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float] | None = None,
     forced: bool | None = None,
     nodes: int = 1,
     settle: float = 0.0,
@@ -188,12 +188,14 @@ def limit_cycle(
       attracting cycle.
     - `period`: a guess; without it the period is estimated after settling. Equations that depend on time are forced (`forced`
       overrides this): their period must be given and is constant.
-    - `fix`: initial values, or the "period", that select one motion of a family, e.g. {"angle": 1.0}, or the phase at which the
+    - `fixed`: initial values, or the "period", that select one motion of a family, e.g. {"angle": 1.0}, or the phase at which the
       motion begins, e.g. {"lateral": 0.0}.
     - `nodes`: number of nodes of multiple shooting; unstable and long motions need several.
     - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
       (position on the track, angles of rotors) are detected and need not be periodic.
     - `states`: names of deviations, as in `linearize`.
+    - `parameters`, `inputs`, `method`: as in `simulate`.
+    - `accuracy`: of the closed orbit, relative to the size of the motion; `rounds`: largest number of Newton steps.
     """
     motion = start if isinstance(start, Motion) else motion_at(model, start, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p
@@ -207,7 +209,7 @@ def limit_cycle(
         period = found if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
-    fixed = dict(fix or {})
+    fixed = dict(fixed or {})
     preferred = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
     guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
     flow, ignorable = _flow(e, guess, u, p, preferred, method)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ from draisine.model.model import Model
 from draisine.numerics.newton import Newton
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
+from draisine.results.base import Result
 from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
@@ -202,7 +204,7 @@ def _by_parameter(
 
 
 @dataclass(frozen=True, eq=False)
-class Transition:
+class Transition(Result):
     """The state transition matrix ∂ζ(T)/∂ζ(0) of named deviations from a motion."""
 
     model: str
@@ -221,6 +223,16 @@ class Transition:
             indices.append(self.names.index(name))
         return float(self.matrix[indices[0], indices[1]])
 
+    def _table(self) -> Mapping[str, Any]:
+        return {"deviation": self.names, **{f"by {name}": self.matrix[:, k] for k, name in enumerate(self.names)}}
+
+    def __str__(self) -> str:
+        lines = [f"{self.model}: deviations after {self.time:g} s by those at the start, {', '.join(self.names)}"]
+        width = max(map(len, self.names), default=0)
+        for name, row in zip(self.names, self.matrix, strict=True):
+            lines.append(f"  {name:<{width}}" + "".join(f" {value:>12.6g}" for value in row))
+        return "\n".join(lines)
+
 
 def state_transition(
     model: Model | System | Equations,
@@ -234,7 +246,8 @@ def state_transition(
 ) -> Transition:
     """The exact state transition matrix: small deviations after `until` seconds by those at the start, by name.
 
-    `states` are states or outputs that name deviations; the others are chosen as in `linearize`.
+    - `start`, `parameters`, `inputs`, `method`: as in `simulate`.
+    - `states`: states or outputs that name deviations; the others are chosen as in `linearize`.
 
     >>> import sympy as sp, draisine as dr
     >>> x, v = sp.symbols("x v")

@@ -112,7 +112,7 @@ def animate(
     - `model`: the description, for runs read from a file, which do not contain it.
     - `shapes`: solids in place of the generated ones, by name of the body: `{"frame": dr.view.read_mesh("frame.stl", "frame")}`.
     - `layers`: layers shown initially besides tracks: forces, masses, axes.
-    - `rate`: samples per second.
+    - `title`: of the page; `rate`: samples per second.
     - `show`: open it in a browser; by default outside notebooks.
 
     >>> import draisine as dr

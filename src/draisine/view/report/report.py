@@ -94,13 +94,13 @@ class Report:
 
 def report(
     model: Model | System | Equations,
-    *,
-    parameters: Mapping[str, float] | None = None,
-    start: Mapping[str, float] | None = None,
     until: float = SECONDS,
     over: Mapping[str, ArrayLike] | None = None,
+    *,
+    start: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     film: bool = True,
-    called: str = "",
+    title: str = "",
     progress: Progress | None = None,
 ) -> Report:
     """A report on a model in one document: picture, tables, parameters, equations, certificate, diagnosis of constraints,
@@ -110,7 +110,8 @@ def report(
         - `start`, `until`: of the sample run, as in `simulate`; without a start one is chosen for which the model moves.
         - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
         - `film`: whether the page contains an animation of the sample run (about 700 kB).
-        - `called`: name of the model on the command line, for the commands that reproduce the report.
+        - `title`: name of the model on the command line, for the commands that reproduce the report.
+        - `progress`: called with the chapter being written and the share that is done.
 
         A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
 
@@ -121,7 +122,7 @@ def report(
     swept = {name: sweep_values(name, values) for name, values in (over or {}).items()}
     if len(swept) > 1:
         raise ArgumentError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
-    subject = Subject.of(model, parameters, ReportOptions(dict(start or {}), float(until), swept, film, called))
+    subject = Subject.of(model, parameters, ReportOptions(dict(start or {}), float(until), swept, film, title))
     return _Writer(subject, f"draisine {version('draisine')}", progress).report()
 
 

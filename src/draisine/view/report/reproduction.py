@@ -16,7 +16,7 @@ from draisine.view.report.subject import SECONDS, Subject
 
 
 def reproduction(subject: Subject, analysis: StabilityAnalysis, sample: SampleRun) -> Content:
-    called = subject.options.called or (f"{subject.equations.name}.toml" if subject.system is not None else "")
+    called = subject.options.title or (f"{subject.equations.name}.toml" if subject.system is not None else "")
     lines = table(
         ("", ""),
         [

@@ -30,14 +30,14 @@ class ReportOptions:
     - `start`, `until`: of the sample run; without a start one is chosen for which the model moves.
     - `over`: the quantity of the stability analysis with its values; by default the speed, if there is one.
     - `film`: whether the page contains an animation of the run.
-    - `called`: name of the model on the command line: of the gallery, or a file.
+    - `title`: name of the model on the command line: of the gallery, or a file.
     """
 
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = SECONDS
     over: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     film: bool = True
-    called: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, eq=False)

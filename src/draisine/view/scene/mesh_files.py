@@ -37,7 +37,7 @@ def read_mesh(
     """A shape for a body from a file: `run.save("ride.html", shapes={"frame": read_mesh("frame.stl", "frame", scale=1e-3)})`.
 
     In the body's axes its points are `at + rotation · scale · point`: many files are in millimeters (`scale=1e-3`), and glTF
-    has y up.
+    has y up. `path` is an STL, OBJ or glTF file; `color`: of the solid.
     """
     source = Path(path)
     reader = _READERS.get(source.suffix.lower())

@@ -1,0 +1,262 @@
+"""The same argument has the same name, position and meaning in every verb, and every verb explains its arguments.
+
+One table holds the arguments that several verbs share: where each stands, what it is, and what its annotation says. A verb that
+deviates fails here, and so does an argument of several verbs that the table does not hold.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import draisine as dr
+
+KEYWORD = -1  # stands for: by keyword only
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Where an argument stands, its meaning, and a pattern of its annotation."""
+
+    at: int | tuple[int, ...]
+    meaning: str
+    annotation: str = ""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.at if isinstance(self.at, tuple) else (self.at,)
+
+
+# in every verb that takes a model, equations or a result
+SHARED = {
+    "model": Argument(0, "what is studied: a description, or equations", r"Model|Subject|Described"),
+    "until": Argument(1, "duration in seconds", r"^float$"),
+    "start": Argument(KEYWORD, "targets by name for the initial state", r"^Mapping\[str, .*\| None$"),
+    "parameters": Argument(KEYWORD, "values by name; the others have their defaults", r"^Mapping\[str, .*\| None$"),
+    "inputs": Argument(KEYWORD, "constants or laws by name", r"^Mapping\[str, .*\| None$"),
+    "outputs": Argument(KEYWORD, "names of the outputs that are kept", r"^Sequence\[str\]$"),
+    "samples": Argument(KEYWORD, "output times, or their number", r"ArrayLike.*int|int.*ArrayLike"),
+    "method": Argument(
+        KEYWORD, "the numerical method, an object with its settings", r"Method|Shooting|Filter|Adjoint|Collocation"
+    ),
+    "seed": Argument(KEYWORD, "of the random numbers", r"^int$"),
+    "progress": Argument(KEYWORD, "called with what is done so far", r"(Callable|Progress).*\| None$"),
+    "on": Argument(KEYWORD, "where to run: a client of a cluster, or an executor of processes", r"^Any$"),
+    "events": Argument((KEYWORD, 2), "in addition to those of the model", r"^Sequence\[Event\]$|Event"),
+    "runs": Argument(KEYWORD, "number of runs that are drawn at random", r"^int"),
+    "cases": Argument(KEYWORD, "a table with one row per run", r"^Any$"),
+    "fixed": Argument(
+        (1, KEYWORD), "quantities of a steady or periodic motion with given values", r"^Mapping\[str, float\] \| None$"
+    ),
+    "free": Argument(KEYWORD, "inputs or parameters that are solved for", r"^Sequence\[str\]$"),
+    "near": Argument(KEYWORD, "a guess of the motion", r"^Mapping\[str, float\] .*None$"),
+    "states": Argument(KEYWORD, "names of the states of a linear model", r"^Sequence\[str\]$"),
+    "over": Argument((1, 2), "the quantities that are varied, after model and until", r"Mapping|^str$"),
+    "at": Argument(
+        (1, KEYWORD), "targets by name for the motion that is studied, or a value of the swept quantity", r"Mapping|^float$"
+    ),
+    "data": Argument(1, "a table, a file, a trajectory, or several", r"^Any$"),
+    "unknown": Argument(2, "names of the parameters that are estimated", r"^Sequence\[str\]"),
+    "measured": Argument((3, KEYWORD), "columns or quantities with their noise", r"^Mapping\[str, "),
+    "priors": Argument(KEYWORD, "prior knowledge by name", r"^Mapping\[str, .*\| None$"),
+    "weights": Argument(KEYWORD, "of deviations, by name", r"^Mapping\[str, float\]"),
+    "input_weights": Argument(KEYWORD, "of inputs, by name", r"^Mapping\[str, float\]"),
+    "controls": Argument(
+        (KEYWORD, 1, 2, 3), "names of the inputs that are solved for or set by a law", r"Sequence\[str\]|Mapping"
+    ),
+    "poles": Argument(KEYWORD, "eigenvalues of the closed loop", r"Poles|complex"),
+    "reference": Argument((1, KEYWORD), "quantities with the motion that they follow", r"^Mapping\[str, Amount\]"),
+    "limits": Argument(KEYWORD, "largest magnitudes of inputs, or pairs", r"Limits"),
+    "period": Argument(KEYWORD, "seconds: of a periodic motion, or between samples", r"^float \| None$"),
+    "horizon": Argument(KEYWORD, "seconds ahead that are considered", r"^float$"),
+    "time": Argument(KEYWORD, "of the point or start, in seconds", r"^float$"),
+    "steps": Argument(KEYWORD, "step lengths of a continuation", r"^Steps \| None$"),
+    "chunk": Argument(KEYWORD, "number of runs computed together", r"^int$"),
+    "tolerance": Argument(KEYWORD, "relative and absolute, of the integration", r"^float"),
+    "title": Argument(KEYWORD, "name shown or printed for the subject of a document", r"^str"),
+    "path": Argument((0, 1, 2, 4), "a file; in prescribed motions, constraints by name", r"str \| (Path|os\.PathLike)|Mapping"),
+    "out": Argument((1, 3, KEYWORD), "a file or folder that is written", r"str \| Path"),
+    "keep": Argument(KEYWORD, "what is retained", r"^Sequence\["),
+    "found": Argument((0, 1), "a result that is shown", r"^Modes$"),
+    "program": Argument(0, "a program of equations", r"Program"),
+    "lean": Argument(KEYWORD, "name of the lean angle", r"^str$"),
+    "steer": Argument(KEYWORD, "name of the steer angle", r"^str$"),
+    "speed": Argument(KEYWORD, "name of the speed, or its range", r"^str$|tuple"),
+    "gravity": Argument(KEYWORD, "name of the parameter of gravity", r"^str$"),
+}
+
+# in every verb that makes equations from formulas: definitions instead of values
+BUILDERS = {"first_order", "from_sympy", "implicit", "lagrangian", "semi_explicit"}
+DEFINED = {
+    "name": Argument((0, KEYWORD), "of the system", r"^str$"),
+    "parameters": Argument(KEYWORD, "symbol and default value", r"^Mapping\[Any, float\] \| None$"),
+    "inputs": Argument(KEYWORD, "symbols", r"^Sequence\[Any\]$"),
+    "outputs": Argument(KEYWORD, "name and expression", r"^Mapping\[str, Any\] \| None$"),
+    "start": Argument(KEYWORD, "symbol and default initial value", r"^Mapping\[Any, .*\| None$"),
+    "units": Argument(KEYWORD, "symbol or name and its SI unit", r"^Mapping\[Any, str\] \| None$"),
+    "stabilization": Argument(KEYWORD, "of the constraints", r"^Baumgarte \| None$"),
+}
+
+EXCEPTIONS = {  # verb and argument: the reason
+    ("consistent_start", "start"): "the start is what it solves for, so that it follows the equations without a keyword",
+    ("reduce_index", "inputs"): "laws that are substituted: expressions of SymPy or of the model",
+    ("consistent_start", "parameters"): "an array too, for many starts of one problem",
+    ("consistent_start", "inputs"): "an array too, for many starts of one problem",
+    ("estimate", "start"): "one mapping for all experiments, or one for each",
+    ("animate", "model"): "a description for a run read from a file, which is the subject",
+    ("animate_mode", "at"): "follows the name of the mode that it locates",
+    ("read_mesh", "at"): "a point of the body, as in the builders of a model",
+}
+
+RETIRED = {  # names that meant what another name means in all other verbs
+    "fix": "fixed",
+    "targets": "start",
+    "about": "parameter",
+    "called": "title",
+    "system": "model",
+}
+
+
+def namespaces() -> dict[str, ModuleType]:
+    """The package and its namespaces, except the gallery (its functions have their own physical arguments) and the errors."""
+    found = {"dr": dr}
+    for name in dr.__all__:
+        value = getattr(dr, name)
+        if isinstance(value, ModuleType) and name not in ("gallery", "errors"):
+            found[f"dr.{name}"] = value
+    return found
+
+
+def verbs() -> dict[str, Callable[..., Any]]:
+    """Public functions, each once: those in lists of names; namespaces without a list hold classes."""
+    found: dict[str, Callable[..., Any]] = {}
+    for place, module in namespaces().items():
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isfunction(value) and value not in found.values():
+                found[f"{place}.{name}"] = value
+    return found
+
+
+def deviations(functions: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """What differs from the tables, in words."""
+    found = []
+    for verb, function in functions.items():
+        short = verb.rpartition(".")[2]
+        table = DEFINED if short in BUILDERS else SHARED
+        for index, given in enumerate(inspect.signature(function).parameters.values()):
+            if given.name in RETIRED:
+                found.append(f"{verb}: {given.name!r} is {RETIRED[given.name]!r} in all other verbs")
+            expected = table.get(given.name)
+            if expected is None or (short, given.name) in EXCEPTIONS or given.kind is given.VAR_KEYWORD:
+                continue
+            place = KEYWORD if given.kind is given.KEYWORD_ONLY else index
+            if place not in expected.places:
+                found.append(f"{verb}: {given.name!r} stands at {place}, not at {expected.at}")
+            if not re.search(expected.annotation, str(given.annotation)):
+                found.append(f"{verb}: {given.name!r} ({expected.meaning}) is {given.annotation}, not {expected.annotation}")
+    return found
+
+
+def unexplained(functions: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """Arguments that the text of help() does not mention; the model is what every text is about."""
+    found = []
+    for verb, function in functions.items():
+        text = inspect.getdoc(function) or ""
+        names = [name for name in inspect.signature(function).parameters if not re.search(rf"\b{name}\b", text)]
+        found += [f"{verb}: {name}" for name in names if name != "model"]
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------------- verbs
+
+
+def test_all_verbs_are_inspected() -> None:
+    names = {verb.partition(".")[2] for verb in verbs()}
+    assert {"simulate", "ensemble", "control.follow", "dae.index_of", "estimation.design_experiment", "view.animate"} <= names
+    assert len(names) > 60
+
+
+def test_arguments_have_one_place_and_one_meaning() -> None:
+    assert not deviations(verbs())
+
+
+def test_arguments_of_several_verbs_are_in_the_table() -> None:
+    users = defaultdict(set)
+    for verb, function in verbs().items():
+        if verb.rpartition(".")[2] not in BUILDERS:
+            for name in inspect.signature(function).parameters:
+                users[name].add(function)
+    missing = {name: len(found) for name, found in users.items() if len(found) > 2 and name not in SHARED}
+    assert not missing, f"add them to SHARED with their meaning: {missing}"
+
+
+def test_exceptions_and_tables_are_in_use() -> None:
+    used = {(verb.rpartition(".")[2], name) for verb, f in verbs().items() for name in inspect.signature(f).parameters}
+    assert set(EXCEPTIONS) <= used
+    assert set(SHARED) | set(DEFINED) <= {name for _, name in used}
+
+
+def test_help_explains_every_argument() -> None:
+    assert not unexplained(verbs())
+
+
+# ------------------------------------------------------------------------------------------------------------------- planted
+
+
+def until_by_keyword(model: dr.Model, *, until: float) -> None:
+    """`until`."""
+
+
+def until_last(model: dr.Model, path: Mapping[str, float], until: float) -> None:
+    """`path` and `until`."""
+
+
+def parameters_by_place(model: dr.Model, parameters: Mapping[str, float] | None = None) -> None:
+    """`parameters`."""
+
+
+def samples_of_runs(model: dr.Model, *, samples: Mapping[str, float] | None = None) -> None:
+    """`samples`: a table of runs."""
+
+
+def fix_for_fixed(model: dr.Model, *, fix: Mapping[str, float] | None = None) -> None:
+    """`fix`."""
+
+
+def seed_as_text(model: dr.Model, *, seed: str = "") -> None:
+    """`seed`."""
+
+
+def model_second(until: float, model: dr.Model) -> None:
+    """`until` first."""
+
+
+@pytest.mark.parametrize(
+    ("planted", "count"),
+    [
+        (until_by_keyword, 1),
+        (until_last, 1),
+        (parameters_by_place, 1),
+        (samples_of_runs, 1),
+        (fix_for_fixed, 1),
+        (seed_as_text, 1),
+        (model_second, 2),
+    ],
+)
+def test_a_planted_deviation_is_found(planted: Callable[..., Any], count: int) -> None:
+    assert len(deviations({f"dr.{planted.__name__}": planted})) == count
+
+
+def test_a_planted_silence_is_found() -> None:
+    def silent(model: dr.Model, *, gain: float) -> None:
+        """Computes something."""
+
+    assert unexplained({"dr.silent": silent}) == ["dr.silent: gain"]
