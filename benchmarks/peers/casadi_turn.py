@@ -48,7 +48,9 @@ def solve(
     known = ca.substitute(ca.vertcat(*[v.rates[i] for i in phase.kept_indices]), rest, ca.DM(numbers))
     rates = ca.Function("rates", [phase.y, v.plant.u], [known])
     last = ca.Function("last", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.ends]), rest, ca.DM(numbers))])
-    watched = ca.Function("watched", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.path]), rest, ca.DM(numbers))])
+    constrained = ca.Function(
+        "constrained", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.path]), rest, ca.DM(numbers))]
+    )
     n, d = len(scheme.grid.breaks) - 1, scheme.degree
     slope = lagrange_slope(np.concatenate([[0.0], radau_points(d)]), radau_points(d))
     duration = ca.MX.sym("T")
@@ -80,7 +82,7 @@ def solve(
             moved = sum(slope[j, i] * point for i, point in enumerate(points))
             row(moved - duration / n * rates(points[j + 1], u), zero, zero)
             if phase.path:
-                row(watched(points[j + 1]), [c.low for c in phase.path], [c.high for c in phase.path])
+                row(constrained(points[j + 1]), [c.low for c in phase.path], [c.high for c in phase.path])
         y = points[-1]
     row(last(y), [c.low for c in phase.ends], [c.high for c in phase.ends])
     problem = {"x": ca.vertcat(*unknowns), "f": duration, "g": ca.vertcat(*rows)}
