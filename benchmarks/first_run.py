@@ -27,7 +27,8 @@ SLOW = frozenset({"symbrim", "pydy"})  # started once: they take most of the tim
 OURS = """
 import json
 import draisine as dr
-run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=dr.methods.DOP853(rtol=1e-8, atol=1e-8))
+method = dr.methods.DOP853(rtol=1e-8, atol=1e-8)
+run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5}, method=method)
 from peers.first_runs import memory
 print(json.dumps({"end": [abs(float(run[name][-1])) for name in ("lean", "steer")], "memory": memory()}))
 """

@@ -206,7 +206,7 @@ def test_the_command_gives_deviations(capsys: pytest.CaptureFixture[str], tmp_pa
     assert main(["uncertainty", str(BROWSER), "--over", "speed=0:10:41", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["critical"][-1]["deviation"] == pytest.approx(0.0915, abs=1e-4)
     assert main(["uncertainty", str(BROWSER), "--over", "trail=0:1:10"]) == 2
-    assert "what is swept here is speed" in capsys.readouterr().err
+    assert "this command sweeps the speed" in capsys.readouterr().err
 
 
 @given(st.text(alphabet="wcrRmIx =+-/±.0123456789e,#()\n\t", max_size=200), st.integers(0, 40))

@@ -29,3 +29,21 @@ def test_importing_the_package_loads_no_part_of_it():
     code = "import sys, draisine\nprint(*sorted(m for m in sys.modules if m.startswith('draisine') or m == 'numpy'))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert loaded == ["draisine"]
+
+
+def test_no_name_of_a_namespace_is_hidden_by_a_module_of_that_name():
+    """Importing `draisine.estimation.coverage` binds the module to the package: the function of that name must stay in front."""
+    code = """
+import pkgutil, importlib, inspect, sys
+import draisine as dr
+for name in dr.__all__:
+    part = getattr(dr, name)
+    if inspect.ismodule(part) and hasattr(part, "__path__") and part.__name__ != "draisine.gallery":
+        for found in pkgutil.iter_modules(part.__path__):
+            importlib.import_module(f"{part.__name__}.{found.name}")
+        known = {name for name in part.__all__ if not inspect.ismodule(getattr(part, name))}
+        print(name, len(known), *(n for n in part.__all__ if inspect.ismodule(getattr(part, n))))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    modules = {line.split()[0]: line.split()[2:] for line in said}
+    assert {name: hidden for name, hidden in modules.items() if hidden} == {"estimation": ["losses"], "optimal": ["guess"]}

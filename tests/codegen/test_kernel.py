@@ -188,7 +188,7 @@ import sys
 import casadi as ca
 from draisine.codegen.jit.kernel import compile
 from draisine.program.program import Program
-from draisine.program.program import Recipe
+from draisine.program.program import LazyProgram
 x = ca.SX.sym("x", 2)
 kernel = compile(Program.build("shared", {"x": x}, {"y": ca.sin(x[0]) * x[1]}))
 assert abs(float(kernel([0.5, 2.0])[0][0]) - 0.958851077208406) < 1e-15

@@ -157,7 +157,7 @@ def test_control_without_effect():
 
 def test_a_path_that_says_one_thing_twice():
     pushed = dr.first_order("pushed", {x: v, v: f, w: u + f}, inputs=[f, u])
-    with pytest.raises(dr.errors.ModelError, match="never appear in the derivatives of the path 'q'"):
+    with pytest.raises(dr.errors.ArgumentError, match="never appear in the derivatives of the path 'q'"):
         dr.control.on_path(pushed, {"p": "x + w = t", "q": "2*x + 2*w = 2*t"}, ["f", "u"])
 
 

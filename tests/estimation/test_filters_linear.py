@@ -273,7 +273,7 @@ DATA = {"time": [0.0, 1.0, 2.0], "x": [0.0, 1.0, 2.0]}
         ({"measured": ["x"], "spread": {"x": 1.0}}, "the noise of column 'x' is missing"),
         ({"measured": {"y": R}, "spread": {"x": 1.0}}, "has no quantity 'y'"),
         ({"measured": {"y": ("x", R)}, "spread": {"x": 1.0}}, "no column 'y'"),
-        ({"measured": {"x": R}, "spread": {"z": 1.0}}, "'z' to deviate"),
+        ({"measured": {"x": R}, "spread": {"z": 1.0}}, "no state or output of motion 'z'"),
         ({"measured": {"x": R}, "spread": {"x": -1.0}}, "spread: the standard deviation of 'x'"),
         ({"measured": {"x": R}, "process": {"vv": 1.0}}, "no input or state 'vv'"),
         ({"measured": {"x": R}, "process": {"v": np.nan}}, "noise on 'v'"),

@@ -204,7 +204,10 @@ def test_a_sign_in_the_forces_of_the_23_coordinates_is_seen():
     """The steer force as printed does work u₁ sin ξ₂ δ̇: a graph with the torque about its axis differs in the inputs' power."""
     graph = dr.gallery.delebecque_graph().freeze()
     weak = replace(
-        graph, efforts=tuple(replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces)
+        graph,
+        generalized_forces=tuple(
+            replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces
+        ),
     )
     certificate = dr.certify(weak, against=delebecque_bicycle(), states=3, names=CONTACTS)
     failing = {line.what.partition(" (")[0] for line in certificate.lines if not line.holds}

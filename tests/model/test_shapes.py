@@ -22,7 +22,8 @@ child = "block"
 TRIANGLE = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid s\n"
 
 EVERY = [
-    '{ kind = "box", size = [1, "20 cm", "r"], at = [0, 0, "r"], orientation = [{ z = "30 deg" }, { x = 0.1 }], color = "#0072B2" }',
+    '{ kind = "box", size = [1, "20 cm", "r"], at = [0, 0, "r"], '
+    'orientation = [{ z = "30 deg" }, { x = 0.1 }], color = "#0072B2" }',
     '{ kind = "sphere", radius = "r" }',
     '{ kind = "cylinder", radius = 0.1, length = "3*r", axis = "z" }',
     '{ kind = "tube", path = [[0, 0, 0], [0, 0, "r"], [1, 0, 1]], radius = 0.02 }',

@@ -124,7 +124,7 @@ def test_rubbing_in_proportion_slows_it_down_in_every_form() -> None:
 
 
 def test_a_path_through_iterated_forces_is_refused_with_a_cure() -> None:
-    with pytest.raises(dr.errors.ModelError, match=r"not linear .* leave the bound of the law out"):
+    with pytest.raises(dr.errors.ModelError, match=r"depend nonlinearly .* remove the bound of the law"):
         dr.control.follow(slider(), {"ride": "along = 0.1*t^2"}, ["push"], 1.0)
 
 

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_named(swept: Modes, tmp_path: Path) -> None:
         dr.view.animate_mode(bike, swept, "wobble", 5.0, tmp_path / "w.gif")
     with pytest.raises(dr.errors.ArgumentError, match="speed = 12 is outside the sweep, from 0 to 10"):
         dr.view.mode_shapes(swept, at=12.0)
-    with pytest.raises(ValueError, match=r"unknown kind of film 'w\.mp4'"):
+    with pytest.raises(ValueError, match=r"unknown film format 'w\.mp4'"):
         dr.view.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.mp4", frames=2)
     with pytest.raises(dr.errors.ArgumentError, match="amplitude=-1"):
         dr.view.animate_mode(bike, swept, "weave", 5.0, tmp_path / "w.gif", amplitude=-1.0)

@@ -1,4 +1,4 @@
-"""Machine code of programs (`compile`) and operation counts (`operation_counts`)."""
+"""Machine code of programs and of SymPy expressions (`compile`)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
-from draisine.codegen.operation_counts import OperationCounts, count_operations
 from draisine.codegen.passes import ALL, Passes
-from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
-from draisine.model.items import System
-from draisine.model.model import Model
-from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -45,16 +40,3 @@ def compile(
     if arguments is None:
         raise ArgumentError("compile: the order of the arguments is missing, e.g. compile(matrix, [x, y])")
     return compile_symbolic(what, arguments, name=name, passes=passes)
-
-
-def operation_counts(model: Model | System | Equations | Program | LinearSolveProgram) -> OperationCounts:
-    """Operation counts of one evaluation of a model's dynamics, or of a program, and the savings of each pass.
-
-    >>> from draisine import gallery
-    >>> counts = operation_counts(gallery.chaplygin_sleigh())
-    >>> counts.final.per_evaluation < counts.rows[0].per_evaluation
-    True
-    """
-    if isinstance(model, Model | System):
-        model = derive(model)
-    return count_operations(model.explicit if isinstance(model, Equations) else model)

@@ -9,7 +9,11 @@ from typing import NamedTuple
 from draisine.codegen.jit.ssa import SSA, live_values
 from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
 from draisine.codegen.passes.pipeline import hoisted_parts, linear_solve_parts
+from draisine.dynamics.derive import derive
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.program import opcodes as op
+from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -105,3 +109,16 @@ def _counted(ssa: SSA) -> list[int]:
 def _sines_and_cosines(ssa: SSA, sincos: bool) -> int:
     angles: Iterable[int] = [ssa.values[v].operands[0] for v in live_values(ssa) if ssa.values[v].kind in _TRIGONOMETRIC]
     return len(set(angles)) if sincos else len(list(angles))
+
+
+def operation_counts(model: Model | System | Equations | Program | LinearSolveProgram) -> OperationCounts:
+    """Operation counts of one evaluation of a model's dynamics, or of a program, and the savings of each pass.
+
+    >>> from draisine import gallery
+    >>> counts = operation_counts(gallery.chaplygin_sleigh())
+    >>> counts.final.per_evaluation < counts.rows[0].per_evaluation
+    True
+    """
+    if isinstance(model, Model | System):
+        model = derive(model)
+    return count_operations(model.explicit if isinstance(model, Equations) else model)

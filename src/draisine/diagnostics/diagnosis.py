@@ -6,7 +6,7 @@
 (3, 2, (2, 3), 2)
 >>> for line in found.sections["freedoms"]:
 ...     print(line)
-3 freedoms of position, 2 of velocity: 1 velocity constraint forbids no position
+3 freedoms of position, 2 of velocity: 1 velocity constraint is nonholonomic
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.estimation.identifiability import Identifiability
+from draisine.estimation.fisher_information import Identifiability
 from draisine.results.base import Result
 
 Reals = NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.fit import Fit, Trial
-from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_starts

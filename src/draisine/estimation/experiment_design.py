@@ -20,7 +20,7 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.data import Experiment
 from draisine.estimation.design_criteria import Criterion, Design, DOptimal, SamplingTimes, Variance
 from draisine.estimation.experiment_data import Recording
-from draisine.estimation.identifiability import Identifiability
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
-from draisine.estimation.identifiability import Identifiability
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
 from draisine.estimation.problem import EstimationProblem

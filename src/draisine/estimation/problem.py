@@ -267,7 +267,8 @@ def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recor
     for r in recordings:
         if target not in r.targets:
             raise ArgumentError(
-                f"unknown {name!r}: the start of {r.name} does not contain {target!r}; give an initial guess, start={{{target!r}: …}}"
+                f"unknown {name!r}: the start of {r.name} does not contain {target!r}; "
+                f"give an initial guess, start={{{target!r}: …}}"
             )
         if not low <= _value(r.targets[target]) <= high:
             raise ArgumentError(

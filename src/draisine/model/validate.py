@@ -266,7 +266,8 @@ def _check_constraints(system: System) -> None:
     for constraint in system.constraints:
         if constraint.level not in LEVELS:
             raise ModelError(
-                f"constraint {constraint.name!r}: its level must be 'position' or 'velocity', got {constraint.level!r}{did_you_mean(constraint.level, LEVELS)}"
+                f"constraint {constraint.name!r}: its level must be 'position' or 'velocity', got {constraint.level!r}"
+                f"{did_you_mean(constraint.level, LEVELS)}"
             )
         if not constraint.residuals:
             raise ModelError(f"constraint {constraint.name!r} has no residual; give an expression that must stay zero")
@@ -290,7 +291,8 @@ def _check_frames(system: System, constraint: ResidualConstraint, residual: Expr
         body = body_of[a]
         which = f"both belong to {'the ground' if body == GROUND else f'body {body!r}'}"
         raise ModelError(
-            f"constraint {constraint.name!r}: {a!r} and {b!r} {which} and cannot move relative to each other; use a point of another body"
+            f"constraint {constraint.name!r}: {a!r} and {b!r} {which} and cannot move relative to each other; "
+            "use a point of another body"
         )
 
 

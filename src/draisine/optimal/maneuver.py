@@ -197,8 +197,9 @@ class OptimalControlProblem:
     ) -> Solution:
         """Find the optimal control.
 
-        - `method`: `Collocation(…)` or `Shooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
-        - `guess`: `LinearGuess(…)`, `ConstantGuess(…)`, `PerturbedGuess(…)`, a `Trajectory`, an earlier `Solution`; one for all phases, or for each.
+        - `method`: `Collocation(…)` or `MultipleShooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
+        - `guess`: `LinearGuess(…)`, `ConstantGuess(…)`, `PerturbedGuess(…)`, a `Trajectory`, an earlier `Solution`; one for all
+          phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
         - `progress`: called with (iteration, objective, infeasibility).

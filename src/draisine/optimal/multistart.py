@@ -5,7 +5,8 @@
 >>> place, push = sp.symbols("place push")
 >>> hills = dr.first_order("hills", {place: push}, inputs=[push])
 >>> down = dr.maneuver(hills).start(place=0).bounds(push=(-2, 2)).duration(1).minimize(final="cos(3*place) + 0.1*place")
->>> found = multistart(down, [dr.guess.ConstantGuess(inputs={"push": p}) for p in (-1.0, 1.0)], method=dr.optimal.Adjoint(pieces=2))
+>>> guesses = [dr.guess.ConstantGuess(inputs={"push": p}) for p in (-1.0, 1.0)]
+>>> found = multistart(down, guesses, method=dr.optimal.Adjoint(pieces=2))
 >>> [round(a.objective, 3) for a in found.minima]
 [-1.105, -0.896]
 """

@@ -4,8 +4,8 @@ parameters.
 All kinds of dynamics take the semi-explicit form ẏ = f, 0 = g in (t, y, z, u, p):
 
 - explicit ẋ = f(t, x, u, p): y = x, no z;
-- `LinearSolveProgram`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a small z can be
-  `eliminated` where ẏ = f is needed;
+- `LinearSolveProgram`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and
+  g = K z − r; a small z can be `eliminated` where ẏ = f is needed;
 - `DaeResidual`, 0 = F(t, x, ẋ, u, p): y are the unknowns with a derivative in F, z = (ẏ, all others), f = ẏ, g = F.
 """
 

@@ -4,7 +4,8 @@ Every pair of values has its steady motion and its exact linear model. Stability
 (`routh`); eigenvalues are computed only where it does not decide, or where the growth rate is requested.
 
 >>> import draisine as dr
->>> m = dr.stability.stability_map(dr.gallery.bicycle(), {"speed": (0, 10, 41), "trail": (0.02, 0.14, 25)}, states=("lean", "steer"))
+>>> over = {"speed": (0, 10, 41), "trail": (0.02, 0.14, 25)}
+>>> m = dr.stability.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"))
 >>> m.at(speed=5.0, trail=0.08), m.at(speed=3.0, trail=0.08), m.at(speed=8.0, trail=0.08)
 ('stable', 'weave', 'capsize')
 """

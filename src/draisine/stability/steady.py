@@ -282,8 +282,7 @@ def _not_found(
 ) -> SolverError:
     """The error for a steady motion that does not exist; `nearest` is (x, u, p) of the last iterate."""
     what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that satisfies its constraints was found"
-    best = f"smallest residual {residual:.2g}"
-    best = best if np.isfinite(residual) else singular or "singular configuration"
+    best = singular or (f"smallest residual {residual:.2g}" if np.isfinite(residual) else "singular configuration")
     cure = "fix fewer quantities, leave an input free to maintain the motion, or start closer to it"
     return SolverError(f"{model}: {what} ({best})", nearest=nearest, residual=residual, cure=cure, others=others)
 
@@ -317,14 +316,21 @@ def steady(
     for name, value in targets.items():
         require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}
-    if isinstance(near, Motion):
-        motion = near
-    else:
-        begin = dict(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
-        given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
-        motion = motion_at(equations, begin, parameters, given)
-    naming = _naming_at(motion)
-    ignorable = ignorable_names(equations, motion, naming.rows)
+    begin = (
+        near
+        if isinstance(near, Motion)
+        else dict(near)
+        if near is not None
+        else {n: v for n, v in targets.items() if n not in known}
+    )
+    given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
+    try:
+        motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
+        naming = _naming_at(motion)
+        ignorable = ignorable_names(equations, motion, naming.rows)
+    except SolverError as failure:
+        cause = what_is_singular(Motion(equations, *failure.nearest))
+        raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
     names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:

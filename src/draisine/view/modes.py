@@ -189,7 +189,7 @@ def write_mode_gif(
     """Write the frames as a repeating .gif of the given duration; complete or not at all."""
     target = Path(path)
     if target.suffix.lower() != ".gif":
-        raise ArgumentError(f"unknown kind of film {target.name!r}: the suffix must be .gif")
+        raise ArgumentError(f"unknown film format {target.name!r}: the suffix must be .gif")
     if not frames:
         raise ArgumentError("a film needs at least one frame")
     all_points = np.concatenate([scene.points(poses) for poses in frames])

@@ -40,7 +40,7 @@ def test_description(fmu):
         "initial": "exact",
         "start": "0.08",
         "unit": "m",
-        "description": "front contact behind the steer axis's trace",
+        "description": "front contact behind the intersection of steer axis and ground",
     }
     assert variables["steer_torque"].get("causality") == "input"
     assert variables["lean"].get("causality") == "output"

@@ -230,7 +230,7 @@ def test_atlas_as_data_and_text(atlas):
         ({"lean": [0.1, 0.0], "speed": [5.0, 6.0]}, "values of 'lean' must be a sequence of finite, increasing"),
         (
             {"lean": [0.0, 0.1], "speed": [5.0, 6.0], "hold": ("steer_torqe",)},
-            "no input 'steer_torqe' to hold a turn; did you mean",
+            "no input 'steer_torqe' to solve for; did you mean",
         ),
         ({"lien": [0.0, 0.1], "speed": [5.0, 6.0]}, "output of motion 'lien'; did you mean 'lean'"),
     ],

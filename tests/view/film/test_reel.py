@@ -75,7 +75,7 @@ def test_one_instant_for_papers(tmp_path):
 
 
 def test_unknown_kinds_are_refused(run, tmp_path):
-    with pytest.raises(ValueError, match=r"unknown kind of film 'a\.avi': the suffix must be one of \.html"):
+    with pytest.raises(ValueError, match=r"unknown film format 'a\.avi': the suffix must be one of \.html"):
         run.animate(show=False).save(tmp_path / "a.avi")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         run.save(tmp_path / "nowhere" / "a.html")
@@ -100,6 +100,6 @@ def test_from_the_command_line(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["film"] == str(film)
     assert '"label":"pole [rad]"' in film.read_text(encoding="utf-8")
     assert cli.main(["simulate", "cart_pole_graph", "--save", str(tmp_path / "swing.avi")]) == 2
-    assert "unknown kind of film 'swing.avi'" in capsys.readouterr().err
+    assert "unknown film format 'swing.avi'" in capsys.readouterr().err
     assert cli.main(["simulate", "cart_pole_graph", "--charts", "pole"]) == 2
     assert "--charts draws beside a film; name its file: --save ride.html" in capsys.readouterr().err

@@ -27,7 +27,7 @@ def zero_order_hold(a: Array, b: Array, period: float) -> tuple[Array, Array]:
     """Φ and Γ of a sampling period.
 
     >>> import numpy as np
-    >>> [m.tolist() for m in held(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), 0.5)]  # h²/2, h
+    >>> [m.tolist() for m in zero_order_hold(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), 0.5)]  # h²/2, h
     [[[1.0, 0.5], [0.0, 1.0]], [[0.125], [0.5]]]
     """
     both = exponential_integral(_square(a, b), np.zeros((len(a) + b.shape[1],) * 2), period)[0]

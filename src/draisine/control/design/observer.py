@@ -287,7 +287,8 @@ def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
     >>> law = dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
-    >>> seen = dr.control.with_observer(law, dr.control.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0}))
+    >>> filter = dr.control.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0})
+    >>> seen = dr.control.with_observer(law, filter)
     >>> [q.name for q in seen.own_states]
     ['lean_estimate', 'steer_estimate', 'frame_wx_estimate', 'steer_rate_estimate']
     """

@@ -1,7 +1,8 @@
 """Linear regulators about a steady motion: LQR and pole placement.
 
 >>> import draisine as dr
->>> law = dr.lqr(dr.gallery.bicycle(), at={"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
+>>> bike = dr.gallery.bicycle()
+>>> law = dr.lqr(bike, at={"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
 >>> law.states
 ('lean', 'steer', 'frame_wx', 'steer_rate')
 >>> bool(law.closed.stable), bool(law.linear.stable)

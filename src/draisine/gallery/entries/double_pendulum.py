@@ -96,7 +96,8 @@ def double_pendulum_twice(until: float = 30.0) -> Study:
         "angles": channel_figure(run, "upper", "lower"),
     }
     findings = (
-        f"tips of both descriptions: {derivations[early].max():.1e} m apart at most in the first 5 s, {derivations.max():.1e} m in all",
+        f"tips of both descriptions: {derivations[early].max():.1e} m apart at most in the first 5 s, "
+        f"{derivations.max():.1e} m in all",
         f"two starts 1e-6 rad apart: 1 cm apart after {_first(run.time, starts, 0.01)}",
         f"normal modes: largest difference from a cosine {max(modes):.1e} of the amplitude",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import StartError
+from draisine.errors import ArgumentError, StartError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
@@ -86,7 +86,7 @@ def refusal(problem: StartProblem, requested: BatchTargets, member: int) -> Star
         consistent_start(problem, requested.of(member), requested.parameters[member], inputs=requested.inputs[member])
     except StartError as why:
         return why
-    raise ValueError(f"member {member} has a start")
+    raise ArgumentError(f"member {member} has a start")
 
 
 def _positions(problem: StartProblem, requested: BatchTargets) -> tuple[Reals, Bools]:

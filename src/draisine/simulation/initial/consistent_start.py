@@ -24,7 +24,7 @@ from draisine.simulation.initial.solver import Level, Solution, Way, position_le
 from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
-ROUNDING = 1e-12  # relative changes of an unknown below this are rounding errors
+NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
 
 def consistent_start(
@@ -39,7 +39,7 @@ def consistent_start(
 
     - Coordinates, velocities and further states with a target have exactly the given value.
     - Targets of outputs are equations, solved to rounding error.
-    - All other unknowns change as little as possible from their defaults, or from the `Near(value)` given for them.
+    - All other unknowns change as little as possible from their defaults, or from the `InitialGuess(value)` given for them.
 
     If there is no start, `draisine.errors.StartError` names the conflicting targets, the constraints involved and feasible
     values. For many starts, pass a `StartProblem` instead of the equations: its programs are compiled once.
@@ -221,7 +221,7 @@ class _Solver:
         e = self._problem.equations
         reference = one.level.reference
         quantities = e.coordinates if one.level.name == "position" else e.velocities
-        changed = np.abs(one.point.y - reference) > ROUNDING * np.maximum(np.abs(one.point.y), least)
+        changed = np.abs(one.point.y - reference) > NOTICEABLE * np.maximum(np.abs(one.point.y), least)
         return [
             Moved(c.name, before, after, c.unit)
             for c, before, after, moved in zip(

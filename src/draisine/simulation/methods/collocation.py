@@ -46,6 +46,14 @@ def _eigensystem(inverse: Array) -> tuple[Array, Complex]:
     """(λ, left, right) for the real eigenvalue, if there is one, and for one of each complex pair."""
     values, right = np.linalg.eig(inverse.astype(complex))
     left = np.linalg.inv(right)
+    # A step of Newton's method in extended precision: the matrices are far from normal, and five stages lose three digits.
+    right, left = right.astype(np.clongdouble), left.astype(np.clongdouble)
+    left = (2.0 * np.eye(len(values)) - left @ right) @ left
+    rest = left @ inverse.astype(np.clongdouble) @ right
+    apart = values[None, :] - values[:, None] + np.eye(len(values))
+    right = (right + right @ (np.where(np.eye(len(values)) > 0, 0.0, rest) / apart)).astype(complex)
+    values = np.diag(rest).astype(complex)
+    left = np.linalg.inv(right)
     tilt = np.abs(values.imag) / np.abs(values)
     real = [np.concatenate([[values[k]], *_real_pair(left[k], right[:, k])]).real for k in np.flatnonzero(tilt < 1e-10)]
     pairs = [np.concatenate([[values[k]], left[k], right[:, k]]) for k in np.flatnonzero((tilt >= 1e-10) & (values.imag > 0.0))]

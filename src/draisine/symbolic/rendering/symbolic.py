@@ -54,7 +54,7 @@ def symbolic_equations(model: Model | System, limit: int | None = LIMIT) -> Symb
     A matrix with more than `limit` operations when expanded raises ModelError (None: no limit); for such systems use the listing
     of `draisine equations`.
 
-    >>> from draisine.model import Model
+    >>> from draisine.model.model import Model
     >>> m = Model("pendulum")
     >>> mass, length = m.parameter("m", 1.0, "kg"), m.parameter("l", 1.0, "m")
     >>> bob = m.body("bob", mass=mass, center_of_mass=(0, 0, -length))
