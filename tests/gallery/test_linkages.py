@@ -1,4 +1,4 @@
-"""Closed linkages of the gallery by other roads: loop equations, balances of single bodies, other descriptions."""
+"""Closed linkages of the gallery by other derivations: loop equations, balances of single bodies, other descriptions."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_bicycle_designed_for_self_stability():
     assert design.stable_range(trail - 0.005, tilt).width < after.width
 
 
-def test_slopes_of_the_range_by_differences():
+def test_gradient_of_the_range_by_differences():
     trail, tilt = design.BENCHMARK
     found, step = design.stable_range(trail, tilt), 1e-5
     by_trail = (design.stable_range(trail + step, tilt).width - design.stable_range(trail - step, tilt).width) / (2 * step)

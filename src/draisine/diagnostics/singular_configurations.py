@@ -100,14 +100,14 @@ class Measures:
 
     def at(self, q: Array, t: float = 0.0) -> Array:
         """Values at a configuration."""
-        return np.concatenate([[self._least(q, t)], self._meanings(q, t)])
+        return np.concatenate([[self._least(q, t)], self._cause_measures(q, t)])
 
     def _least(self, q: Array, t: float) -> float:
         """Smallest singular value of the independent rows."""
         rows = self.mechanism.rows_at(q, t)
         return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size and np.isfinite(rows).all() else 0.0
 
-    def _meanings(self, q: Array, t: float) -> Array:
+    def _cause_measures(self, q: Array, t: float) -> Array:
         """Measures of contacts and of the chosen velocities: 1/√ of the causes, which grow without bound."""
         e, motion = self.mechanism.equations, self.mechanism.motion
         if e.causes is None:

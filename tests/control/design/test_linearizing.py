@@ -1,4 +1,4 @@
-"""Feedback linearization and computed torque: exact tracking, decay by the poles, zero dynamics by two roads."""
+"""Feedback linearization and computed torque: exact tracking, decay by the poles, zero dynamics by two derivations."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
         f"multiplier {abs(free.multipliers[0]):.3g}; the multiplier that must be 1 is so to {free.floquet.digits:.0f} digits",
         f"with springs and a conicity of {CONICITY:g}: cycles from {speeds[0]:.3f} m/s on (critical speed {critical:.3f} m/s), "
         "stable and above it only: supercritical",
-        f"amplitude {1e3 * suspended.amplitude('lateral'):.3f} mm at 90 m/s, largest multiplier {abs(suspended.multipliers[0]):.4f}",
+        f"amplitude {1e3 * suspended.amplitude('lateral'):.3f} mm at 90 m/s, "
+        f"largest multiplier {abs(suspended.multipliers[0]):.4f}",
     ]
     if math.isfinite(lost):
         findings.append(f"a multiplier passes +1 at {lost:.0f} m/s: the symmetric cycle is unstable beyond")

@@ -137,7 +137,7 @@ class _Node:
 class Formulas:
     """Formulas of `wanted` expressions; intermediate quantities among `annotations` get their names.
 
-    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `annotations` are selected by index.
+    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `annotations` are found by index.
     """
 
     def __init__(
