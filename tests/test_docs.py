@@ -146,6 +146,57 @@ def test_all_models_and_studies_have_a_line_about_them() -> None:
         assert description and len(description) < 120
 
 
+# ---------------------------------------------------------------- developer pages
+
+PACKAGE = ROOT / "src" / "draisine"
+PLACES = (ROOT, PACKAGE)  # paths on these pages begin at one of them
+SUFFIXES = (".py", ".pyi", ".md", ".js", ".json", ".toml", ".html", ".css")
+
+
+def named_code(page: Path) -> set[str]:
+    """What a page names in backticks: words of code, calls without their arguments, paths; not what a recipe calls yours."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = {re.sub(r"\(.*\)$", "", code) for code in re.findall(r"`([^`\n]+)`", text)}
+    return {
+        code
+        for code in found
+        if "yours" not in code.lower() and re.fullmatch(r"[\w./*-]+", code) and not code.startswith((".", "-"))
+    }
+
+
+def exists(path: str) -> bool:
+    return any(any(place.glob(path.rstrip("/"))) for place in PLACES)
+
+
+@pytest.mark.parametrize("name", ["docs/design.md", "CONTRIBUTING.md"])
+def test_paths_and_modules_of_developer_pages_exist(name: str) -> None:
+    code = named_code(ROOT / name)
+    paths = {word for word in code if "/" in word or word.endswith(SUFFIXES)}
+    modules = {word for word in code - paths if re.fullmatch(r"draisine(\.[a-z]\w*)+", word)}
+    assert len(paths) > 30
+    assert sorted(path for path in paths if not exists(path)) == []
+    assert sorted(word for word in modules if not exists(f"{word.replace('.', '/').partition('/')[2]}*")) == []
+
+
+@pytest.mark.parametrize("name", ["docs/design.md", "CONTRIBUTING.md"])
+def test_names_of_developer_pages_exist(name: str) -> None:
+    """Functions, classes and constants that a page names are written somewhere in the sources."""
+    named = {word for word in named_code(ROOT / name) if re.fullmatch(r"[A-Za-z_][\w.]*", word) and not word.endswith(SUFFIXES)}
+    sources = [
+        path for place in ("src", "tests", "docs", "tools") for path in (ROOT / place).rglob("*.py*") if path.suffix != ".pyc"
+    ]
+    texts = [path.read_text("utf-8") for path in (*sources, ROOT / "pyproject.toml", ROOT / "Makefile")]
+    known = {word for text in texts for word in re.findall(r"\w+", text)}
+    assert sorted(word for word in named if word.rpartition(".")[2] not in known) == []
+
+
+def test_a_path_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("See `kernels/passes/`, `model/model.py`, `cli/yours.py` and `Model.freeze()`; run `make test`.\n")
+    assert named_code(page) == {"kernels/passes/", "model/model.py", "Model.freeze"}
+    assert exists("model/model.py") and exists("tests/reference/*.json") and not exists("kernels/passes/")
+
+
 # ---------------------------------------------------------------- validation
 
 

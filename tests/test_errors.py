@@ -61,8 +61,8 @@ def test_what_a_solver_knows_travels_with_its_error():
 def test_there_are_no_others():
     """No class of exceptions elsewhere, but for signals that never leave their file; no bare standard error is raised.
 
-    The translator of restricted Python raises Python's own SyntaxError and TypeError, as a compiler does: they are about source code
-    of the package, and no user meets them.
+    The translator of restricted Python raises Python's own SyntaxError and TypeError, as a compiler does: they are about source
+    code of the package, and no user meets them.
     """
     allowed = {kind.__name__ for kind in OSError.__subclasses__()}  # of files: FileNotFoundError, PermissionError, …
     allowed |= {"AttributeError", "AssertionError", "NotImplementedError", "ArithmeticError"}

@@ -104,3 +104,46 @@ def test_a_first_order_system_loads_no_mechanics():
     reported = subprocess.run([sys.executable, "-c", SYSTEM_BY_HAND], capture_output=True, text=True, check=True).stdout.split()
     mechanics = ("kinematics", "contact", "constraints", "reduced", "recursive", "augmented", "lagrangian", "mechanism", "derive")
     assert [name for name in reported if name.startswith(tuple(f"draisine.dynamics.{part}" for part in mechanics))] == []
+
+
+# ---------------------------------------------------------------- the map: docs/design.md
+
+DESIGN = (ROOT / "docs" / "design.md").read_text("utf-8")
+
+
+def test_the_map_shows_every_folder():
+    folders, path = set(), ["", ""]
+    for indent, name in re.findall(r"^((?:│ )?)[├└] (\w+)/ {2,}\S", DESIGN, flags=re.MULTILINE):
+        path = [path[0], name] if indent else [name, ""]
+        folders.add("/".join(part for part in path if part))
+    there = {path.relative_to(house.PACKAGE).as_posix() for path in house.PACKAGE.glob("**/") if path != house.PACKAGE}
+    assert folders == {name for name in there if name.count("/") < 2 and "__pycache__" not in name}
+
+
+def test_the_map_lists_layers_from_bottom_to_top():
+    listed = re.findall(r"^[├└] (\w+)(?:/|\.py) ", DESIGN, flags=re.MULTILINE)
+    assert listed == [name for row in reversed(LAYERS) for name in row]
+
+
+def test_imports_inside_functions_are_those_that_the_map_lists():
+    """At most 15; each with its reason. One that is not listed stands at the top of its module."""
+    listed = set(re.findall(r"^\| `([\w/]+\.py)` \| `([\w/]+\.py)` \| \S.*\|$", DESIGN, flags=re.MULTILINE))
+    found = house.imports_inside_functions()
+    assert set(found) == listed
+    assert sum(found.values()) <= 15
+
+
+def test_imports_by_name_are_those_that_the_map_lists():
+    listed = re.findall(r"^\| `([\w/]+\.py)` \| (?!`[\w/]+\.py`)\S.*\| \S.*\|$", DESIGN, flags=re.MULTILINE)
+    assert house.imports_by_name() == sorted(listed)
+
+
+@pytest.mark.long
+def test_every_file_that_a_bicycle_enters_is_on_the_map(tmp_path):
+    """Cold and warm, to the film; what runs when names are loaded is left out."""
+    entered = {name for _ in range(2) for files in house.entered(tmp_path).values() for name in files} - {
+        "__init__.py",
+        "errors.py",
+    }
+    assert len(entered) > 50
+    assert {name for name in entered if f"`{name}`" not in DESIGN} == set()

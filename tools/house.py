@@ -1,10 +1,12 @@
 """The house in numbers: files, lines, public names, imports inside functions, import cycles, and the files that a run enters.
 
-    python tools/house.py            # counts, and the files entered by a run of the bicycle, cold and warm
+    python tools/house.py            # counts, and the files entered by a run of the bicycle, cold and warm, and by its film
     python tools/house.py --no-run   # counts alone
 
-A file is *entered* when one of its functions runs between the call of `simulate` and its result. `tests/reference/house.json`
-holds the counts that a test compares; a change that raises one changes that file and says why.
+A file is *entered* when code inside it runs between the call of `simulate` and its result: functions, and the bodies of classes,
+which run when the file is loaded. Files of which only class bodies run are marked `(classes)`. Of the film those files are listed
+that the warm run did not enter. `docs/design.md` follows this way and lists the imports inside functions and by name.
+`tests/reference/house.json` holds the counts that a test compares; a change that raises one changes that file and says why.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -27,15 +29,22 @@ PACKAGE = Path(__file__).parents[1] / "src" / "draisine"
 RUN = """
 import json, sys
 import draisine as dr
-root, entered = sys.argv[1], set()
+root, film, entered, called = sys.argv[1], sys.argv[2], set(), set()
+FUNCTION = 1  # the flag CO_OPTIMIZED, which functions have and class bodies have not
 def notice(frame, event, argument):
     code = frame.f_code
     if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(root):
         entered.add(code.co_filename)
+        if code.co_flags & FUNCTION:
+            called.add(code.co_filename)
 sys.setprofile(notice)
-dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5})
+run = dr.simulate(dr.gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5})
 sys.setprofile(None)
-print(json.dumps(sorted(entered)))
+files = {"run": {name: name in called for name in sorted(entered)}}
+sys.setprofile(notice)
+run.save(film, charts=["lean"])
+sys.setprofile(None)
+print(json.dumps(files | {"film": {name: name in called for name in sorted(entered.difference(files["run"]))}}))
 """
 
 
@@ -79,6 +88,29 @@ def _imports_of(importer: str, tree: ast.AST, known: dict[str, Path], in_functio
             yield from (Import(importer, a.name, in_function, node.lineno) for a in node.names if a.name in known)
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         yield from _imports_of(importer, node, known, in_function or function)
+
+
+def imports_inside_functions(package: Path = PACKAGE) -> dict[tuple[str, str], int]:
+    """Import statements inside functions: (importing file, imported file) → how many."""
+    known = modules(package)
+    file_of = {name: path.relative_to(package).as_posix() for name, path in known.items()}
+    statements = {(f.importer, f.imported, f.line) for f in imports(package) if f.in_function}
+    return dict(Counter((file_of[importer], file_of[imported]) for importer, imported, _ in statements))
+
+
+def imports_by_name(package: Path = PACKAGE) -> list[str]:
+    """Files that call `import_module` with a name that is computed: what they import, a reader of imports does not see."""
+    found = []
+    for path in modules(package).values():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            if (
+                isinstance(node, ast.Call)
+                and called in ("import_module", "__import__")
+                and not isinstance(node.args[0], ast.Constant)
+            ):
+                found.append(path.relative_to(package).as_posix())
+    return sorted(set(found))
 
 
 def cycles(package: Path = PACKAGE) -> list[list[str]]:
@@ -143,18 +175,25 @@ def counts() -> dict[str, int]:
         "lines": sum(len(path.read_text("utf-8").splitlines()) for path in files.values()),
         "public names": len(public_names()),
         "imports inside functions": len({(found.importer, found.line) for found in imports() if found.in_function}),
+        "files that import by name": len(imports_by_name()),
         "import cycles": len(cycles()),
         "lines of the longest function": longest_function()[1],
     }
 
 
-def entered(cache: Path) -> list[str]:
-    """The files entered by a run of the bicycle in a new process whose compiled code is kept in a folder."""
+def entered(cache: Path) -> dict[str, dict[str, bool]]:
+    """Files entered by a run of the bicycle, and those that its film adds, in a new process with its cache in a folder.
+
+    Each says whether one of its functions was called, or classes were defined only.
+    """
     source = str(PACKAGE.parent)
     environment = {**os.environ, "DRAISINE_CACHE_DIR": str(cache), "PYTHONPATH": source}
-    command = [sys.executable, "-c", RUN, str(PACKAGE)]
+    command = [sys.executable, "-c", RUN, str(PACKAGE), str(cache / "bicycle.html")]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    return [str(Path(path).relative_to(PACKAGE)) for path in json.loads(answer)]
+    return {
+        part: {Path(path).relative_to(PACKAGE).as_posix(): called for path, called in files.items()}
+        for part, files in json.loads(answer).items()
+    }
 
 
 def main() -> None:
@@ -169,11 +208,15 @@ def main() -> None:
     if given.no_run:
         return
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("cold", "warm"):
-            files = entered(Path(folder))
-            print(f"\n{len(files):>8}  files entered by a {kind} run of the bicycle:\n")
-            for name in files:
-                print(f"          {name}")
+        cold, warm = entered(Path(folder)), entered(Path(folder))
+    for what, files in {
+        "files entered by a cold run of the bicycle": cold["run"],
+        "files entered by a warm run of the bicycle": warm["run"],
+        "files that a film of the warm run enters besides": warm["film"],
+    }.items():
+        print(f"\n{len(files):>8}  {what}, {sum(files.values())} of them to call a function:\n")
+        for name, called in files.items():
+            print(f"          {name}{'' if called else ' (classes)'}")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def studio(tab):
           if (document.documentElement.dataset.theme === "dark") document.getElementById("theme").click();
           document.getElementById("notices").replaceChildren();
           document.getElementById("defaults").click();
-          document.getElementById("unwish").click();
+          document.getElementById("default-start").click();
           document.getElementById("pause").click();
           document.querySelector("[data-camera=follow]").click();
           document.getElementById("panel").scrollTo(0, 0);

@@ -219,8 +219,8 @@ class PhaseValues:
 
 
 def algebraic_guess(v: SymbolicModel, t: Reals, x: Reals, inputs: Reals, p: Reals) -> Reals:
-    """z at states x: the solution of `LinearSolveProgram` dynamics; otherwise rates by finite differences, and the algebraic states
-    of x."""
+    """z at states x: the solution of `LinearSolveProgram` dynamics; otherwise rates by finite differences, and the algebraic
+    states of x."""
     dynamics = v.equations.dynamics
     if not v.z.numel():
         return np.zeros((len(t), 0))

@@ -149,7 +149,8 @@ def test_a_chapter_that_cannot_be_written_takes_no_other_down(monkeypatch, tmp_p
 def test_names_from_files_are_text(tmp_path):
     path = tmp_path / "block.toml"
     path.write_text(
-        'name = "block"\ndescription = "<script>alert(1)</script>"\n[bodies.block]\nmass = 2\ninertia = [1, 1, 1]\ndescription = "<b>x</b>"\n'
+        'name = "block"\ndescription = "<script>alert(1)</script>"\n[bodies.block]\nmass = 2\ninertia = [1, 1, 1]\n'
+        'description = "<b>x</b>"\n'
         '[joints.slide]\nkind = "prismatic"\nparent = "ground"\nchild = "block"\n'
     )
     page = dr.report(dr.read_model(path), until=0.2, film=False).html()

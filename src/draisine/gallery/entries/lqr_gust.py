@@ -1,8 +1,8 @@
 """A bicycle stabilized by LQR at 2 m/s, where it is unstable, under a gust: a linear law in the nonlinear equations.
 
 What it shows: from a description to a law in one line, `lqr(bike, {"speed": 2.0}, weights=…, input_weights=…)`, and from
-the law to the nonlinear run in one more, `inputs=law`: the gains are compiled in. Heading and lateral position have weights too, so that
-the bicycle returns to its line; the forward speed, which steering does not control, is not fed back.
+the law to the nonlinear run in one more, `inputs=law`: the gains are compiled in. Heading and lateral position have weights
+too, so that the bicycle returns to its line; the forward speed, which steering does not control, is not fed back.
 
 What you should see: a gust of up to 60 N from the right pushes the frame to the left for a second. Under control it leans to
 the left by 1° only: it steers 14° to the left, into the fall, and deviates 0.4 m from its line; then it leans 3.5° to the

@@ -144,7 +144,7 @@
       for (const button of document.querySelectorAll("[data-camera]")) button.addEventListener("click", () => this.look(button.dataset.camera));
       $("pace").addEventListener("change", () => this.quicken(0));
       $("begin").addEventListener("click", again);
-      $("unwish").addEventListener("click", () => { this.start = { ...this.manifest.start }; again(); });
+      $("default-start").addEventListener("click", () => { this.start = { ...this.manifest.start }; again(); });
       $("arrows").addEventListener("change", () => { if (this.theatre) this.theatre.layers.forces = $("arrows").checked; });
       $("release").addEventListener("click", () => this.levers.forEach((row) => row.ask(0)));
       const stir = (event) => { if (event.type !== "pointermove" || event.buttons) this.wake(); };
