@@ -72,7 +72,7 @@ def long_run() -> Iterator[Figure]:
     """A minute of free run at 1e-10."""
     run = dr.simulate(dr.gallery.model("bicycle"), 60.0, start=FREE_RUN, method=dr.methods.DOP853(rtol=1e-10, atol=1e-10))
     drift = run.energy_drift
-    assert drift is not None, "the bicycle's report tells its energies"
+    assert drift is not None, "the bicycle's report has its energies"
     yield Figure("60 s of free run at 1e-10: energy drift", drift, "", AtMost(1e-9))
     yield Figure("60 s of free run at 1e-10: contact height error", run.constraint_residual["holonomic"], "m", AtMost(1e-9))
 

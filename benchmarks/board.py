@@ -117,7 +117,7 @@ def kept(stem: Path, machine: Mapping[str, str]) -> Board:
         return Board(machine)
     found = Board.of_data(json.loads(file.read_text(encoding="utf-8")))
     names = dict.fromkeys((*found.machine, *machine))
-    apart = [f"{n}: {found.machine.get(n, 'not told')}, now {machine.get(n, 'not told')}" for n in names]
+    apart = [f"{n}: {found.machine.get(n, 'unknown')}, now {machine.get(n, 'unknown')}" for n in names]
     apart = [text for n, text in zip(names, apart, strict=True) if found.machine.get(n) != machine.get(n)]
     if apart:
         raise OtherMachine(
@@ -148,7 +148,7 @@ def machine(draisine: str, peers: bool) -> dict[str, str]:
 
 
 def load() -> float:
-    """How many processes wanted to run in the last minute; 0 where the system does not tell."""
+    """How many processes wanted to run in the last minute; 0 where the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
@@ -163,7 +163,7 @@ def source(folders: Iterable[Path]) -> str:
 
 
 def _processor() -> str:
-    """The model's name where the system tells it."""
+    """The model's name where the system reports it."""
     listed = Path("/proc/cpuinfo")
     names = (
         [line.partition(":")[2].strip() for line in listed.read_text().splitlines() if "model name" in line]

@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.codegen.jit.kernel import compile
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
-from equal_accuracy import TOLERANCES, Road, compared
+from equal_accuracy import TOLERANCES, SolverSettings, compared
 from figure import AtMost, Figure
 from peers import rigid_engines
 from peers.rigid_engines import GRAVITY, LENGTH, MASS, MOMENT, Accelerations, Vector
@@ -56,14 +56,16 @@ def _fall(links: int, there: set[str]) -> Iterator[Figure]:
         method = dr.methods.DOP853(rtol=tolerance, atol=tolerance)
         return lambda: integrate(choices, begin, FALL, method=method, samples=np.array([0.0, FALL])).states[-1, :links]
 
-    derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
+    solvers = [[SolverSettings("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
     if "Pinocchio" in there:
         fall = partial(rigid_engines.pinocchio_fall, links, start, FALL)
-        derivations.append([Road("Pinocchio, SciPy's DOP853", TOLERANCES, "tolerance {:.0e}", fall)])
+        solvers.append([SolverSettings("Pinocchio, SciPy's DOP853", TOLERANCES, "tolerance {:.0e}", fall)])
     if "MuJoCo" in there:
-        derivations.append([Road("MuJoCo RK4", STEPS, "{:,} steps", partial(rigid_engines.mujoco_fall, links, start, FALL))])
+        solvers.append(
+            [SolverSettings("MuJoCo RK4", STEPS, "{:,} steps", partial(rigid_engines.mujoco_fall, links, start, FALL))]
+        )
     exact = np.diff(rods_exact(links, FALL), prepend=0.0)
-    yield from compared(f"fall of {links} rods, {FALL:g} s to {TO:.0e} rad", "rad", derivations, exact, TO, None)
+    yield from compared(f"fall of {links} rods, {FALL:g} s to {TO:.0e} rad", "rad", solvers, exact, TO, None)
 
 
 def rods_exact(links: int, until: float) -> Vector:

@@ -1,4 +1,4 @@
-"""Solvers compared at equal accuracy: for each the cheapest setting that reaches it, told beside its cost."""
+"""Solvers compared at equal accuracy: for each the cheapest setting that reaches it, reported beside its cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Unreached(Exception):
 
 
 @dataclass(frozen=True)
-class Road:
+class SolverSettings:
     """One way of a solver to a solution, with its settings from cheap to dear.
 
     `ready` does all that is done once and gives the call that is timed. Where getting ready for the quickest call takes too long
@@ -59,38 +59,38 @@ class Choice:
     solve: Solve
 
 
-def cheapest(derivations: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
-    """Among all roads and settings, by the clock.
+def cheapest(candidates: Sequence[SolverSettings], exact: Vector, accuracy: float) -> Choice:
+    """Among all solvers and settings, by the clock.
 
     A setting counts when the next finer one reaches the accuracy as well: an error that changes its sign on the way would let a
     coarse setting hit by chance.
     """
     best, least = None, np.inf
-    for road in derivations:
-        found = _first(road, exact, accuracy, patience=1.5 * least)
+    for solver in candidates:
+        found = _first(solver, exact, accuracy, patience=1.5 * least)
         if found is None:
             continue
         setting, error, seconds = found
         if seconds < least:
             least = seconds
-            best = road, setting, error
+            best = solver, setting, error
     if best is None:
-        raise Unreached(f"no setting of {', '.join(road.name for road in derivations)} reaches {accuracy:g}")
-    road, setting, error = best
-    return Choice(f"{road.name}, {road.reported.format(setting)}", error, (road.quickest or road.ready)(setting))
+        raise Unreached(f"no setting of {', '.join(solver.name for solver in candidates)} reaches {accuracy:g}")
+    solver, setting, error = best
+    return Choice(f"{solver.name}, {solver.reported.format(setting)}", error, (solver.quickest or solver.ready)(setting))
 
 
-def _first(road: Road, exact: Vector, accuracy: float, patience: float) -> tuple[float, float, float] | None:
+def _first(solver: SolverSettings, exact: Vector, accuracy: float, patience: float) -> tuple[float, float, float] | None:
     """Setting, error and seconds; None where no setting reaches the accuracy, or at more than a cost known."""
-    settings = list(road.settings)
+    settings = list(solver.settings)
     for k in range(1, len(settings), 2):  # every other one, and then the one before it
-        error, seconds = road.tried(settings[k], exact)
+        error, seconds = solver.tried(settings[k], exact)
         if seconds > patience:
             return None
         if error <= accuracy:
             for i in (k - 1, k):
-                if all(road.tried(s, exact)[0] <= accuracy for s in settings[i : i + 2]):
-                    return settings[i], *road.tried(settings[i], exact)
+                if all(solver.tried(s, exact)[0] <= accuracy for s in settings[i : i + 2]):
+                    return settings[i], *solver.tried(settings[i], exact)
     return None
 
 
@@ -100,18 +100,18 @@ def _first(road: Road, exact: Vector, accuracy: float, patience: float) -> tuple
 def compared(
     name: str,
     unit: str,
-    solvers: Sequence[Sequence[Road]],
+    solvers: Sequence[Sequence[SolverSettings]],
     exact: Vector,
     accuracy: float,
     target: Faster | None,
 ) -> Iterator[Figure]:
-    """Ours is the first of the solvers. A peer none of whose settings reaches the accuracy is told, and not timed."""
+    """Ours is the first of the solvers. A peer none of whose settings reaches the accuracy is reported, and not timed."""
     ours, theirs = cheapest(solvers[0], exact, accuracy), []
-    for derivations in solvers[1:]:
+    for candidates in solvers[1:]:
         try:
-            theirs.append(cheapest(derivations, exact, accuracy))
+            theirs.append(cheapest(candidates, exact, accuracy))
         except Unreached as why:
-            yield Figure(f"{name}: {why}; settings tried", sum(len(road.known) for road in derivations))
+            yield Figure(f"{name}: {why}; settings tried", sum(len(solver.known) for solver in candidates))
     yield Figure(
         f"{name}: farthest of all from the exact solution", max(c.error for c in (ours, *theirs)), unit, AtMost(accuracy)
     )

@@ -45,7 +45,7 @@ BESIDE = ", beside "  # names the peer at the end of a figure's name
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure. Without a target it is told for information. A peer that is not there is None or NaN.
+    """A measured figure. Without a target it is reported for information. A peer that is not there is None or NaN.
 
     Where a name ends in ", beside SOMEBODY", that is the peer. Where both are given, the smaller one wins. A peer that was
     stopped before it was ready needs at least `peer`: `peer_at_least`.
@@ -99,7 +99,7 @@ class Figure:
                 return None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data; `of_json` reads it. What follows from the rest is told for those who read it elsewhere."""
+        """Plain data; `of_json` reads it. What follows from the rest is added for other readers."""
         kind = next((kind for kind, made in KINDS.items() if isinstance(self.target, made)), None)
         return {
             "figure": self.name,

@@ -49,7 +49,7 @@ class Reported:
 
 
 def figures(peers: bool) -> Iterator[Figure]:
-    """Peers and ours take turns. Every process tells where its run ended, and that must be the same place."""
+    """Peers and ours take turns. Every process reports where its run ended, and that must be the same place."""
     equations = dr.derive(dr.gallery.model("bicycle"))
     values = dict(zip((q.name for q in equations.parameters), equations.default_parameters.tolist(), strict=True))
     ways = {name: reported for name, (reported, module) in PEERS.items() if peers and find_spec(module) is not None}

@@ -1,5 +1,5 @@
 """Figures of beginnings, each in processes of their own: how long packages take to import, and how much memory they take; how
-long it takes from the file of a model that nobody has seen before to its first trajectory."""
+long it takes from the file of a model that is new to its first trajectory."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from draisine.gallery.entries.n_pendulum import n_pendulum
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.run import integrate
-from equal_accuracy import TOLERANCES, Road, Solve, Vector, compared
+from equal_accuracy import TOLERANCES, Solve, SolverSettings, Vector, compared
 from figure import Faster, Figure
 from peers import casadi_bicycle, exudyn_objects, idas, planar, pydy_bicycle, radau
 from peers.pydy_bicycle import Peer
@@ -49,18 +49,18 @@ def _bicycle(peers: bool, pydy: Mapping[str, Peer | None]) -> Iterator[Figure]:
         method, ends = dr.methods.DOP853(rtol=tolerance, atol=tolerance), np.array([0.0, BICYCLE_RUN])
         return lambda: _lean_and_steer(equations, integrate(choices, start, BICYCLE_RUN, method=method, samples=ends).states[-1])
 
-    derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
+    solvers = [[SolverSettings("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
     reported = "tolerance {:.0e}"
     if theirs := [
-        Road(f"{n}, odeint", TOLERANCES, reported, partial(_odeint, one)) for n, one in pydy.items() if one is not None
+        SolverSettings(f"{n}, odeint", TOLERANCES, reported, partial(_odeint, one)) for n, one in pydy.items() if one is not None
     ]:
-        derivations.append(theirs)
+        solvers.append(theirs)
     if peers:
         cvodes = partial(casadi_bicycle.cvodes, function, values, RIDE, KNOCK, BICYCLE_RUN)
-        derivations.append([Road("CasADi's interpreter of a plain model, CVODES", TOLERANCES, reported, cvodes)])
+        solvers.append([SolverSettings("CasADi's interpreter of a plain model, CVODES", TOLERANCES, reported, cvodes)])
     exact = casadi_bicycle.exact(function, values, RIDE, KNOCK, BICYCLE_RUN)
     for accuracy in (1e-4, 1e-8):
-        yield from compared(f"bicycle, {BICYCLE_RUN:g} s to {accuracy:.0e} rad", "rad", derivations, exact, accuracy, Faster(1))
+        yield from compared(f"bicycle, {BICYCLE_RUN:g} s to {accuracy:.0e} rad", "rad", solvers, exact, accuracy, Faster(1))
 
 
 def _lean_and_steer(equations: dr.Equations, state: Vector) -> Vector:
@@ -88,8 +88,8 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
     form = ClosedForm.of(dict(zip([p.name for p in equations.parameters], equations.default_parameters, strict=True)))
     start = consistent_start(equations, {"crank_angle": 0.0, "crank_angle_rate": SPEED}).x
     to_angles = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # crank, knee, rocker to angles against the ground
-    ours = _our_road(equations, start, FOUR_BAR_RUN, to_angles)
-    theirs: list[list[Road]] = []
+    ours = _our_solver(equations, start, FOUR_BAR_RUN, to_angles)
+    theirs: list[list[SolverSettings]] = []
     if peers:
         bars = planar.Bars(form.crank, form.coupler, form.rocker, form.ground, form.density)
         at = np.zeros(1)
@@ -97,9 +97,9 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
         v_start = SPEED * np.concatenate([at + 1, *form.jacobian(at)])
         mechanism = planar.four_bar(bars, q_start, v_start)
         theirs = [
-            radau.derivations(mechanism, FOUR_BAR_RUN),
-            idas.derivations(mechanism, FOUR_BAR_RUN),
-            exudyn_objects.four_bar_derivations(bars, q_start, v_start, FOUR_BAR_RUN),
+            radau.solvers(mechanism, FOUR_BAR_RUN),
+            idas.solvers(mechanism, FOUR_BAR_RUN),
+            exudyn_objects.four_bar_solvers(bars, q_start, v_start, FOUR_BAR_RUN),
         ]
     exact = four_bar_exact(form, FOUR_BAR_RUN)
     for accuracy in (1e-3, 1e-6):
@@ -110,14 +110,14 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
 
 def _chain(masses: int, accuracies: Sequence[float], peers: bool) -> Iterator[Figure]:
     equations = n_pendulum(masses)
-    ours = _our_road(equations, np.array([s.default for s in equations.states]), CHAIN_RUN, np.eye(2 * masses))
-    theirs: list[list[Road]] = []
+    ours = _our_solver(equations, np.array([s.default for s in equations.states]), CHAIN_RUN, np.eye(2 * masses))
+    theirs: list[list[SolverSettings]] = []
     if peers:
         mechanism = planar.chain(masses)
         theirs = [
-            radau.derivations(mechanism, CHAIN_RUN),
-            idas.derivations(mechanism, CHAIN_RUN),
-            exudyn_objects.chain_derivations(masses, CHAIN_RUN),
+            radau.solvers(mechanism, CHAIN_RUN),
+            idas.solvers(mechanism, CHAIN_RUN),
+            exudyn_objects.chain_solvers(masses, CHAIN_RUN),
         ]
     exact = chain_exact(masses, CHAIN_RUN)
     for accuracy in accuracies:
@@ -126,7 +126,7 @@ def _chain(masses: int, accuracies: Sequence[float], peers: bool) -> Iterator[Fi
         )
 
 
-def _our_road(equations: dr.Equations, start: Vector, until: float, coordinates: Vector) -> Road:
+def _our_solver(equations: dr.Equations, start: Vector, until: float, coordinates: Vector) -> SolverSettings:
     choices = prepare(equations)
     ends, count = np.array([0.0, until]), len(equations.coordinates)
 
@@ -137,7 +137,7 @@ def _our_road(equations: dr.Equations, start: Vector, until: float, coordinates:
     def ready(tolerance: float) -> Solve:
         return partial(solve, tolerance)
 
-    return Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ready)
+    return SolverSettings("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ready)
 
 
 # ------------------------------------------------------------------------------------------------ solutions by other means

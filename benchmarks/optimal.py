@@ -15,10 +15,10 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import maneuvers
 import numpy as np
 
 import draisine as dr
+import maneuvers
 from draisine.codegen.jit.kernel import compile
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.phase_builder import build_phases
@@ -120,7 +120,7 @@ def _nodes() -> Iterator[Figure]:
     """Kernels at the nodes of the turn: several nodes at a time on vectors, beside one by one, on one thread."""
     (_,), (phase,) = build_phases(maneuvers.turn(dr.gallery.bicycle()), [dr.optimal.Collocation(intervals=60)])
     formula, rng = phase.node, np.random.default_rng(1)
-    for what, program in (("values", formula.value), ("Jacobian", formula.slope), ("Hessian", formula.bend)):
+    for what, program in (("values", formula.value), ("Jacobian", formula.jacobian), ("Hessian", formula.hessian)):
         given = [rng.uniform(0.1, 0.5, (NODES, slot.size)) for slot in program.inputs]
         kernels = compile(program), compile(program, vectorized=True)
         seconds = np.full((ROUNDS, 2), np.inf)

@@ -38,7 +38,7 @@ class Peers:
 
 
 @dataclass(frozen=True)
-class Errand:
+class Part:
     """A part: its heading, what it measures, and the figures, which come one by one."""
 
     title: str
@@ -68,7 +68,7 @@ def _nothing(peers: Peers) -> tuple[object, ...]:
 
 
 PARTS = {
-    "imports": Errand(
+    "imports": Part(
         "Import",
         "Seconds of an import in a new process, and the memory of that process afterwards; medians over processes. draisine "
         "imports its modules when they are first used, most peers at once: what that puts off is counted under “First "
@@ -76,7 +76,7 @@ PARTS = {
         "imports",
         _wanted,
     ),
-    "first_run": Errand(
+    "first_run": Part(
         "First trajectory",
         "A new process from its first line to 5 s of the benchmark bicycle's free run at 1e-8: import, description, derivation, "
         "compilation, start and run, and the most memory that process, or a compiler it started, ever had. Ours in three states "
@@ -85,39 +85,39 @@ PARTS = {
         "first_run",
         _wanted,
     ),
-    "derivation": Errand(
+    "derivation": Part(
         "Derive, compile",
         "The benchmark bicycle with all parameters as symbols, from its description to equations, and from these to machine "
         "code. Libraries are imported beforehand, nothing is kept from before.",
         "derivation",
         _wanted,
     ),
-    "linearize": Errand(
+    "linearize": Part(
         "Linearize",
         "The benchmark bicycle about straight riding, and chains of rods about any state: the matrices of the linear model and "
         "their eigenvalues, checked against those published or against the peer's.",
         "linearize",
         _wanted,
     ),
-    "accuracy": Errand(
+    "accuracy": Part(
         "Correctness",
         "Against published eigenvalues, conserved quantities, other methods, a brute-force solution, and PyDy's free run.",
         "accuracy",
         _pydy,
     ),
-    "speed": Errand(
+    "speed": Part(
         "Evaluate, simulate: the bicycle",
         "State derivatives, called by compiled loops where the tool has one, and 5 s of free run.",
         "speed",
         _both,
     ),
-    "engines": Errand(
+    "engines": Part(
         "Trees: engines for robots",
         "Chains of hinged rods without any constraint, the home ground of Pinocchio and MuJoCo: accelerations, and a fall.",
         "engines",
         _wanted,
     ),
-    "mechanisms": Errand(
+    "mechanisms": Part(
         "Simulate at equal accuracy: constraints",
         "The bicycle, a four-bar linkage and chains of masses in Cartesian coordinates. For each solver the cheapest setting is "
         "sought whose "
@@ -125,37 +125,37 @@ PARTS = {
         "mechanisms",
         lambda peers: (peers.wanted, peers.pydy, peers.quickest),
     ),
-    "chains": Errand(
+    "chains": Part(
         "Chains with constraints: growth",
         "The bicycle of 23 coordinates, and chains of up to 1,000 masses in Cartesian coordinates: cost of a step, and growth.",
         "chains",
         _nothing,
     ),
-    "long_chains": Errand(
+    "long_chains": Part(
         "Long chains body by body: growth",
         "Trees of links, trailers and bodies: derive, compile, evaluate, and how these grow with the number of bodies.",
         "long_chains",
         _wanted,
     ),
-    "ensembles": Errand(
+    "ensembles": Part(
         "Ensembles",
         "Bicycles with random speeds and knocks, 5 s each at 1e-6: runs per second, and memory.",
         "ensembles",
         _both,
     ),
-    "stability": Errand(
+    "stability": Part(
         "Stability",
         "Eigenvalues over speeds, stability maps, gradients of critical speeds.",
         "stability",
         _nothing,
     ),
-    "optimal": Errand(
+    "optimal": Part(
         "Optimal control",
         "Maneuvers from their statement to a verified solution; costs of derivatives at nodes, and of gradients by the adjoint.",
         "optimal",
         _wanted,
     ),
-    "estimation": Errand(
+    "estimation": Part(
         "Estimation",
         "Parameters from data: time, sensitivities, and how often intervals of 95 % hold the truth.",
         "estimation",

@@ -80,7 +80,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def measure(board: Board, names: Sequence[str], peers: Peers, code: str, stem: Path | None, limit: float = LIMIT) -> None:
-    """Part by part. One that fails, or takes too long, is told with what it had found, and the others go on."""
+    """Part by part. One that fails, or takes too long, is reported with what it had found, and the others go on."""
     reported = Console(stderr=True)
     for name in names:
         reported.print(f"[dim]{datetime.now(UTC):%H:%M:%S} measuring {name} …[/dim]")

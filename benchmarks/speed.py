@@ -49,11 +49,11 @@ done:
 }
 """
 
-Clock = Callable[[], float]  # does a piece of work and tells its seconds
+Clock = Callable[[], float]  # does a piece of work and returns its seconds
 
 
 def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
-    """`peer` is PyDy as it comes; `quickest` has its fastest setting that works on this bicycle, told for information."""
+    """`peer` is PyDy as it comes; `quickest` has its fastest setting that works on this bicycle, reported for information."""
     equations = dr.derive(dr.gallery.model("bicycle"))
 
     counts = dr.codegen.operation_counts(equations).final
@@ -158,7 +158,7 @@ def called_from_python(equations: dr.Equations, calls: int = 100) -> Clock:
 
 
 def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
-    """The kernel of a run and that of several lanes, called by compiled loops; beside them CasADi's C, called by a loop in C."""
+    """The kernel of a run and that of several samples, called by compiled loops; beside CasADi's C, called by a loop in C."""
     assert isinstance(equations.dynamics, Program)
     hoisted = compile_hoisted(equations.dynamics)
     x = consistent_start(equations, FREE_RUN).x

@@ -26,8 +26,8 @@ PEERS = (  # name, what it is asked to do here, what it cannot model or leaves t
     ("SymBRiM", "the bicycle from its own parts, on SymPy and PyDy", "bicycles and riders alone; positions drift as with SymPy"),
     ("CasADi", "models written out by hand; its interpreter, its C, IDAS, IPOPT", "knows no mechanics: bodies, joints, wheels"),
     ("opty", "collocation of equations in SymPy", "backward Euler and midpoint only; equations are the user's"),
-    ("scipy_dae", "Radau for 0 = F(t, y, ẏ)", "a solver: equations, slopes and consistent starts are the user's"),
-    ("Exudyn", "its own bodies, joints and chains", "parameters are numbers: no equations, no exact slopes by parameters"),
+    ("scipy_dae", "Radau for 0 = F(t, y, ẏ)", "a solver: equations, Jacobians and consistent starts are the user's"),
+    ("Exudyn", "its own bodies, joints and chains", "parameters are numbers: no equations, no exact derivatives by parameters"),
     (
         "Pinocchio",
         "chains of hinged rods",

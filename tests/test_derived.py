@@ -68,7 +68,7 @@ def test_a_second_process_imports_nothing_heavy():
     second, tale = command(*arguments)
     assert tale == {"code": 0, "heavy": []}
     assert first["final"] == second["final"]
-    # and the road that derives in this process gives the same, to the last bit
+    # and deriving in this process gives the same, to the last bit
     here = simulate(derive(model("bicycle")), 2.0, start={"speed": 4.6, "roll_rate": 0.5})
     assert {name: float(value) for name, value in here.final.items()} == second["final"]
 

@@ -1,4 +1,4 @@
-"""The scoreboard: parts are merged, resumed and told as they are; nothing in a name becomes markup. No time decides a test."""
+"""The scoreboard: parts are merged, resumed and reported unchanged; nothing in a name becomes markup. Times decide no test."""
 
 from __future__ import annotations
 
@@ -175,9 +175,9 @@ def test_a_part_without_end_is_stopped_and_keeps_its_rows(bench: Any, monkeypatc
 
 
 def test_every_part_has_its_module(bench: Any) -> None:
-    for errand in bench.parts.PARTS.values():
-        assert "def figures(" in (FOLDER / f"{errand.module}.py").read_text(encoding="utf-8"), errand.title
-        assert errand.title and errand.about.endswith(".")
+    for one in bench.parts.PARTS.values():
+        assert "def figures(" in (FOLDER / f"{one.module}.py").read_text(encoding="utf-8"), one.title
+        assert one.title and one.about.endswith(".")
 
 
 # ------------------------------------------------------------------------------------------------ the site

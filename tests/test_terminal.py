@@ -177,7 +177,7 @@ def test_exit_codes(capsys, monkeypatch):
     assert "0 = F" in capsys.readouterr().err
     assert (
         main(["simulate", "bicycle", "--speed", "0", "--lean", "0.1", "--until", "9", "--tolerance", "1e-5"]) == 0
-    )  # a fall is told
+    )  # a fall is reported
     with pytest.raises(SystemExit) as wrong:
         main(["simulate"])
     assert wrong.value.code == 2

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 import draisine as dr
-from draisine.numerics.direct_methods import lagrange_slope, radau_points
+from draisine.numerics.runge_kutta import lagrange_derivatives, radau_nodes
 from draisine.optimal.guess import guesses
 from draisine.optimal.phase_builder import build_phases
 
@@ -48,9 +48,11 @@ def solve(
     known = ca.substitute(ca.vertcat(*[v.rates[i] for i in phase.kept_indices]), rest, ca.DM(numbers))
     rates = ca.Function("rates", [phase.y, v.plant.u], [known])
     last = ca.Function("last", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.ends]), rest, ca.DM(numbers))])
-    watched = ca.Function("watched", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.path]), rest, ca.DM(numbers))])
+    constrained = ca.Function(
+        "constrained", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.path]), rest, ca.DM(numbers))]
+    )
     n, d = len(scheme.grid.breaks) - 1, scheme.degree
-    slope = lagrange_slope(np.concatenate([[0.0], radau_points(d)]), radau_points(d))
+    derivatives = lagrange_derivatives(np.concatenate([[0.0], radau_nodes(d)]), radau_nodes(d))
     duration = ca.MX.sym("T")
     unknowns, low, high, first = [duration], [phase.times[0]], [phase.times[1]], [values.duration]
     rows, row_low, row_high = [], [], []
@@ -77,10 +79,10 @@ def solve(
             points.append(unknown(f"y{k}_{j}", phase.kept, values.states[k * d + j + 1]))
         for j in range(d):
             u = unknown(f"u{k}_{j}", phase.controls, values.controls[k * d + j])
-            moved = sum(slope[j, i] * point for i, point in enumerate(points))
+            moved = sum(derivatives[j, i] * point for i, point in enumerate(points))
             row(moved - duration / n * rates(points[j + 1], u), zero, zero)
             if phase.path:
-                row(watched(points[j + 1]), [c.low for c in phase.path], [c.high for c in phase.path])
+                row(constrained(points[j + 1]), [c.low for c in phase.path], [c.high for c in phase.path])
         y = points[-1]
     row(last(y), [c.low for c in phase.ends], [c.high for c in phase.ends])
     problem = {"x": ca.vertcat(*unknowns), "f": duration, "g": ca.vertcat(*rows)}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from equal_accuracy import TOLERANCES, Road, Solve, Vector
+from equal_accuracy import TOLERANCES, Solve, SolverSettings, Vector
 from peers.planar import GRAVITY, Bars
 
 STEPS = tuple(round(100 * 2 ** (k / 2)) for k in range(24))  # in the whole run
@@ -34,15 +34,17 @@ def _exudyn() -> Any:
     return exudyn
 
 
-def four_bar_derivations(bars: Bars, q_start: Vector, v_start: Vector, until: float) -> list[Road]:
+def four_bar_solvers(bars: Bars, q_start: Vector, v_start: Vector, until: float) -> list[SolverSettings]:
     ready = partial(_constrained, _four_bar(bars, q_start, v_start), until, False)
-    return [Road("Exudyn, trapezoidal", STEPS, "{:,} steps", ready)]
+    return [SolverSettings("Exudyn, trapezoidal", STEPS, "{:,} steps", ready)]
 
 
-def chain_derivations(masses: int, until: float) -> list[Road]:
+def chain_solvers(masses: int, until: float) -> list[SolverSettings]:
     return [
-        Road("Exudyn tree, DOPRI5", TOLERANCES, "tolerance {:.0e}", partial(_explicit, _tree(masses), until)),
-        Road("Exudyn, trapezoidal", STEPS, "{:,} steps", partial(_constrained, _chain(masses), until, masses >= SPARSE_FROM)),
+        SolverSettings("Exudyn tree, DOPRI5", TOLERANCES, "tolerance {:.0e}", partial(_explicit, _tree(masses), until)),
+        SolverSettings(
+            "Exudyn, trapezoidal", STEPS, "{:,} steps", partial(_constrained, _chain(masses), until, masses >= SPARSE_FROM)
+        ),
     ]
 
 

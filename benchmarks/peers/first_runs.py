@@ -52,7 +52,7 @@ def _odeint(rhs: Callable[..., Any], begin: Any, constants: Any) -> Any:
 
 
 def memory() -> float:
-    """The peak since this program began, or of a compiler it started; what getrusage tells of ourselves includes the parent's."""
+    """The peak since this program began, or of a compiler it started; what getrusage reports includes the parent's."""
     import resource
 
     status = Path("/proc/self/status")

@@ -18,16 +18,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from equal_accuracy import TOLERANCES, Road, Solve, Vector
+from equal_accuracy import TOLERANCES, Solve, SolverSettings, Vector
 from peers.planar import Mechanism
 
 COMPILED: dict[str, Any] = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3", "-march=native"]}}
 
 
-def derivations(mechanism: Mechanism, until: float) -> list[Road]:
+def solvers(mechanism: Mechanism, until: float) -> list[SolverSettings]:
     """One. CasADi compiles an integrator for every tolerance anew, half a minute for the long chain: the search goes without."""
     ready = partial(_ready, mechanism, until)
-    return [Road("CasADi IDAS", TOLERANCES, "tolerance {:.0e}", partial(ready, {}), partial(ready, COMPILED))]
+    return [SolverSettings("CasADi IDAS", TOLERANCES, "tolerance {:.0e}", partial(ready, {}), partial(ready, COMPILED))]
 
 
 def _ready(m: Mechanism, until: float, options: dict[str, Any], tolerance: float) -> Solve:

@@ -214,7 +214,7 @@ def build(solver: str = "numpy") -> Peer:
 
 
 def consistent(peer: Peer, speed: float = 0.0, **targets: float) -> Vector:
-    """A state with the named wishes; pitch, yaw rate, pitch rate and front spin follow from the constraints."""
+    """A state with the named targets; pitch, yaw rate, pitch rate and front spin follow from the constraints."""
     from scipy.optimize import brentq
 
     names = (*COORDINATES, *SPEEDS)
@@ -306,7 +306,7 @@ def require_correct(peer: Peer) -> None:
 
 
 def evaluation(peer: Peer, states: int = 100) -> Callable[[], float]:
-    """A function that tells the seconds of one right-hand side, each time averaged over states along the free run."""
+    """A function that returns the seconds of one right-hand side, each time averaged over states along the free run."""
     along = list(integrate(peer, points=states))
     rhs, values = peer.rhs, peer.constants
 
@@ -320,7 +320,7 @@ def evaluation(peer: Peer, states: int = 100) -> Callable[[], float]:
 
 
 def integration(peer: Peer) -> Callable[[], float]:
-    """A function that tells the seconds of 5 s of free run at 1e-8; the consistent start is not counted."""
+    """A function that returns the seconds of 5 s of free run at 1e-8; the consistent start is not counted."""
     from scipy.integrate import odeint
 
     begin = consistent(peer, 4.6, lean_rate=0.5)

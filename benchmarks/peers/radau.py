@@ -23,7 +23,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from equal_accuracy import TOLERANCES, Road, Solve, Vector
+from equal_accuracy import TOLERANCES, Solve, SolverSettings, Vector
 from peers.planar import Mechanism
 
 STAGES = (3, 5)  # orders 5 and 9
@@ -31,9 +31,11 @@ DENSE_UP_TO = 100  # unknowns; beyond, SuperLU on sparse matrices is quicker tha
 FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 
 
-def derivations(mechanism: Mechanism, until: float) -> list[Road]:
+def solvers(mechanism: Mechanism, until: float) -> list[SolverSettings]:
     return [
-        Road(f"scipy_dae Radau, {stages} stages, {name}", TOLERANCES, "tolerance {:.0e}", partial(pose.ready, until, stages))
+        SolverSettings(
+            f"scipy_dae Radau, {stages} stages, {name}", TOLERANCES, "tolerance {:.0e}", partial(pose.ready, until, stages)
+        )
         for name, pose in (("velocity level", Posed(mechanism, False)), ("stabilized", Posed(mechanism, True)))
         for stages in STAGES
     ]
@@ -121,9 +123,9 @@ def _bound(compiled: tuple[Any, int, int], sizes: list[int]) -> Callable[[Vector
     room = (ctypes.c_longlong * (integers + 1))(), (ctypes.c_double * (reals + 1))()
 
     def evaluate(*vectors: Vector) -> list[Vector]:
-        held = [np.ascontiguousarray(vector) for vector in vectors]
+        contiguous = [np.ascontiguousarray(vector) for vector in vectors]
         found = [np.empty(size) for size in sizes]
-        arguments[:] = [vector.ctypes.data for vector in held]
+        arguments[:] = [vector.ctypes.data for vector in contiguous]
         results[:] = [vector.ctypes.data for vector in found]
         function(arguments, results, *room, 0)
         return found

@@ -81,7 +81,7 @@ class StartError(DraisineError, ValueError):
     """No state fulfills all constraints and initial conditions.
 
     - `conflict`: its kind; `level`: "position" or "velocity".
-    - `wishes`: a minimal set of initial conditions that contradict each other; `constraints`: the constraints involved.
+    - `targets`: a minimal set of initial conditions that contradict each other; `constraints`: the constraints involved.
     - `nearest`: by initial condition, the nearest value that would be consistent if this condition alone were changed.
     - `leftover`: residuals by name at the last iterate.
     """

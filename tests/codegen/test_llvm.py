@@ -104,7 +104,7 @@ def test_random_programs(program, seed):
     sizes = np.abs(oracle[np.isfinite(oracle) & (oracle != 0.0)])
     assume(np.isfinite(oracle).all() and (sizes > 1e-2).all() and (sizes < 1e2).all())  # no cancellation that magnifies rounding
     assert_allclose(compile(program)(point)[0], oracle, rtol=1e-10, atol=1e-12)
-    assert_allclose(program(point)[0], oracle, rtol=1e-10, atol=1e-12)  # CasADi's own interpreter: the third road
+    assert_allclose(program(point)[0], oracle, rtol=1e-10, atol=1e-12)  # CasADi's own interpreter: the third evaluation
 
 
 # --------------------------------------------------------------------------------------------------- long programs

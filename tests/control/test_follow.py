@@ -166,7 +166,7 @@ def test_a_path_that_says_one_thing_twice():
     [
         ({"p": "x = t"}, ["f", "u"], "1 path constraints .* for 2 controls"),
         ({"p": "x = t"}, ["force"], "the control 'force' is not an input"),
-        ({"p": "y = t"}, ["f"], "nothing is called 'y'"),
+        ({"p": "y = t"}, ["f"], "unknown name 'y'"),
         ({"p": "t - 1"}, ["f"], "contains no state and no output"),
         ({"p": "x + f"}, ["f"], "contains the control 'f'"),
         ({"p": "x = t = 1"}, ["f"], "write one equation"),

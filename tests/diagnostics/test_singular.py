@@ -100,7 +100,7 @@ def test_constraint_that_branches():
     assert found.singular[0].involved == ("cross",)
 
 
-@pytest.mark.parametrize(("steep", "what"), [(0.7, SingularityKind.BEND), (1.0, SingularityKind.END)])
+@pytest.mark.parametrize(("steep", "what"), [(0.7, SingularityKind.KINK), (1.0, SingularityKind.END)])
 def test_constraint_with_an_edge(steep, what):
     """y = s |x| + x²: at the edge a way bends by twice the angle of s; one that would turn square ends."""
     found = dr.diagnose(

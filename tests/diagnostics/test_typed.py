@@ -1,4 +1,4 @@
-"""Equations typed by hand: what applies is told, what does not is said so."""
+"""Equations typed by hand: what applies is reported, what does not is said so."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_eliminated_equations_are_reported_as_far_as_they_go():
 
 
 def test_velocities_without_coordinates():
-    """A ball that looks the same from all sides has no angles: of what it turns nothing can be told."""
+    """A ball that looks the same from all sides has no angles: of what it turns nothing can be reported."""
     found = diagnosed("sphere_on_turntable")
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (2, 3)
     assert "3 of 5 velocities change no coordinate" in found.sections["freedoms"]

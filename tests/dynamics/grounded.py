@@ -15,7 +15,7 @@ from draisine.model.model import Model
 
 
 class Vehicle:
-    """A mechanism with its equations, the augmented system and the plain road."""
+    """A mechanism with its equations, the augmented system and the plain derivation."""
 
     def __init__(self, model: Model) -> None:
         self.brute = Brute(model)

@@ -31,7 +31,7 @@ class FourBar:
     base: float = 0.8
 
     def model(self, axes: str = "xz", gravity: float | None = None, orientation=(), world: bool = False) -> Model:
-        """Closed by a point tie in the axes of the coupler, or (`world`) by three rows in the axes of the world."""
+        """Closed by a point constraint in the axes of the coupler, or (`world`) by three rows in the axes of the world."""
         m = Model("four_bar")
         if gravity is not None:
             m.gravity(gravity)

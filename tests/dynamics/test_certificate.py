@@ -32,7 +32,7 @@ def certified(name):
 
 @pytest.mark.parametrize("name", list(dr.gallery.models()))
 def test_every_model_of_the_gallery_is_certified(name):
-    """Graphs by their roads, equations by what one road can show; `test_descriptions` has the latter against graphs."""
+    """Graphs by all derivations, equations by what one can show; `test_descriptions` has the latter against graphs."""
     model, certificate = certified(name)
     assert certificate.passed, str(certificate)
     allowed = {line.what: line.allowed for line in certificate.lines}
@@ -198,7 +198,7 @@ BOTH = "Newton–Euler (reduced, augmented) and energies (energies, connection)"
 @pytest.mark.parametrize("model", ["bicycle", "rolling_disk"])
 @pytest.mark.parametrize("fault", ["sign of its gradient", "Coriolis twice", "a Christoffel term dropped"])
 def test_a_fault_in_one_family_is_blamed_on_it(model, fault):
-    """Both families tell the same energies, but one of them does not keep their balance."""
+    """Both families have the same energies, but one of them does not keep their balance."""
     certificate = _with_fault(model, fault)
     assert certificate.verdict == (
         "the derivations by energies (energies, connection) disagree with those by Newton–Euler (reduced, augmented), and "
@@ -245,7 +245,7 @@ def bicycle_derivations():
 
 
 def judged(kind):
-    """The bicycle's certificate with roads of this class, on derivations that the tests of faults share."""
+    """The bicycle's certificate with checks of this class, on derivations that the tests of faults share."""
     shared, states = bicycle_derivations()
     derivations = object.__new__(kind)
     derivations.__dict__ |= {
@@ -398,7 +398,7 @@ def test_a_mechanism_that_is_treated_whole():
     assert certificate.passed, str(certificate)
 
 
-# ---------------------------------------------------------------- source B's road
+# ---------------------------------------------------------------- source B's derivation
 
 
 def test_skew_symmetry_and_projectors():

@@ -262,7 +262,7 @@ def _tricycle(apart: bool) -> Model:
 
 
 def test_rows_that_repeat_each_other_are_named_and_left_out():
-    """Where one wheel may slide along the axle the rows are independent; on a rigid axle all roads still agree."""
+    """Where one wheel may slide along the axle the rows are independent; on a rigid axle all derivations still agree."""
     e = derive(_tricycle(apart=False))
     assert len(e.independent) == len(e.velocities) - 8 == 2
     assert len(e.multipliers) == 9

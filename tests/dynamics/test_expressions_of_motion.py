@@ -183,7 +183,7 @@ def test_outputs_of_dependent_velocities_and_events_see_the_reduced_motion():
 
 
 def test_outputs_of_report_and_motion_agree():
-    """What a consistent start is solved on is what is told afterwards; forces are told only."""
+    """What a consistent start is solved on is what is reported afterwards; forces are reported only."""
     c = vehicle("casters")
     e = c.equations
     x, u = c.state(np.random.default_rng(6))

@@ -63,7 +63,7 @@ MASS, RADIUS, GRAVITY = DISC_DEFAULTS.values()
 
 
 def value(equations, what, x, u=()):
-    """Something told by the report, by name."""
+    """An entry of the report, by name."""
     return reported(equations, np.asarray(x, float), np.asarray(u, float), equations.default_parameters)[what]
 
 

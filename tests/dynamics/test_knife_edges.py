@@ -36,7 +36,7 @@ def puck(**ground: object) -> Model:
 
 
 def test_a_plane_is_the_same_ground_for_a_blade_however_it_is_given() -> None:
-    """By slope and bank (rows of its own), as a surface, and as a plane whose matter moves by nothing (ties)."""
+    """By slope and bank (rows of its own), as a surface, and as a plane whose matter moves by nothing (constraints)."""
     grounds = [
         {"slope": 0.2, "bank": -0.1},
         {"height": "x*tan(0.2) - y*tan(0.1)"},

@@ -211,7 +211,7 @@ def test_quantities_are_named_after_their_meaning():
     assert titles.index("Body frame: place and mass") < titles.index("Contact of front_wheel with the ground")
 
 
-def test_meanings_have_the_values_they_claim():
+def test_annotations_have_the_values_they_claim():
     """Names are given to nodes by structure; these are checked against what the words mean, computed by hand."""
     found, bicycle = listing(dr.gallery.bicycle()), dr.gallery.bicycle()
     equations = dr.derive(bicycle, work=False)

@@ -38,7 +38,7 @@ def two_loops() -> Model:
 
 
 def balls() -> Model:
-    """Rods on balls between two nails, and back to the first by a rod: quaternions beside ties, in space."""
+    """Rods on balls between two nails, and back to the first by a rod: quaternions beside constraints, in space."""
     m, bearer = Model("balls"), "ground"
     for k in range(4):
         link = m.body(f"link{k}", 1.0, (0, 0, -0.5), (0.1, 0.12, 0.02))
@@ -121,7 +121,7 @@ def test_operations_of_a_loop_grow_with_the_number_of_links():
     assert large.explicit.operations < 152 * 24
 
 
-def test_ties_on_branches_of_the_ground_do_not_couple():
+def test_constraints_on_branches_of_the_ground_do_not_couple():
     """Twice the loop, twice the operations and a few: no product of the two is formed."""
 
     def loops(count: int) -> Model:
@@ -151,7 +151,7 @@ def test_a_run_keeps_energy_and_loop():
     assert np.abs(run.residuals).max() < 1e-7  # between steps they are interpolated
 
 
-def test_what_decides_about_the_treatment():
+def test_what_decides_about_the_formulation():
     assert isinstance(choose_formulation(_mechanism(hanging_rope(12).freeze()), ())[0], Recursive)
     assert not isinstance(choose_formulation(_mechanism(hanging_rope(8).freeze()), ())[0], Recursive)
     train = trailers(14)

@@ -136,7 +136,7 @@ def test_operations_grow_with_the_number_of_bodies():
     assert dr.derive(big_tree(31)).explicit.operations < 265 * 31
 
 
-def test_what_decides_about_the_treatment():
+def test_what_decides_about_the_formulation():
     assert isinstance(choose_formulation(_mechanism(link_chain(11).freeze()), ())[0], Reduced)
     treatment, notes = choose_formulation(_mechanism(link_chain(12).freeze()), ())
     assert isinstance(treatment, Recursive) and "12 velocities" in notes[0]
@@ -167,7 +167,7 @@ def test_rows_that_cannot_be_solved_along_the_tree():
     assert dr.derive(m).independent  # another treatment does
 
 
-def test_runs_agree_with_other_treatments():
+def test_runs_agree_with_other_formulations():
     model, start = trailers(3), {"vehicle_vx": 1.0, "vehicle_heading_rate": 0.5, "hitch1": 0.4, "hitch2": -0.3}
     method = dr.methods.DOP853(rtol=1e-11, atol=1e-11)
     runs = [dr.simulate(model, 1.0, start=start, method=method, formulation=f) for f in (Recursive(), Reduced(), Augmented())]

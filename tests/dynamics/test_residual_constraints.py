@@ -257,7 +257,7 @@ def _car() -> Model:
 
 
 def test_ackermann_steering_makes_the_fourth_wheel_repeat_the_others():
-    """The rows are dependent only where the tie holds: elsewhere the wheels would lock each other."""
+    """The rows are dependent only where the constraint holds: elsewhere the wheels would lock each other."""
     m = _car()
     e = derive(m)
     assert len(e.velocities) - len(e.independent) == 13 - 3
@@ -348,16 +348,16 @@ def test_energy_and_work_of_a_moving_support_balance():
 
 
 @pytest.mark.parametrize("make", [SliderCrank().model, LINKAGE.model], ids=["slider-crank", "four-bar"])
-def test_all_derivations_agree_on_ties(make):
+def test_all_derivations_agree_on_constraints(make):
     certificate = certify_derivations(make(), states=6)
     assert certificate.passed, str(certificate)
     assert len(certificate.derivations) == 5
 
 
-# -------------------------------------------------------------------- ties of velocity
+# -------------------------------------------------------------------- constraints of velocity
 
 
-def test_a_blade_written_as_a_tie_is_a_blade():
+def test_a_blade_written_as_a_constraint_is_a_blade():
     def sled() -> Model:
         m = Model("sled")
         m.body("sled", mass=3.0, center_of_mass=(0.2, 0.05, 0), inertia=(0.2, 0.2, 0.4))
@@ -418,7 +418,7 @@ def test_size_and_conditioning_decide_how_constraints_are_treated():
 
 
 @pytest.mark.parametrize("n", [2, 6])
-def test_both_treatments_agree_on_masses_on_a_string(n):
+def test_both_formulations_agree_on_masses_on_a_string(n):
     whole, reduced = (derive(_chain(n), formulation=f) for f in (Augmented(), Reduced()))
     rng = np.random.default_rng(n)
     angles = rng.uniform(0.4, 1.1, n)  # away from the vertical and the horizontal
@@ -453,7 +453,7 @@ def _arm() -> Model:
     return m
 
 
-def test_a_tie_of_nothing_is_refused():
+def test_a_constraint_of_nothing_is_refused():
     m = _arm()
     m.constrain("still", "0.2*sin(t)", unit="m")
     with pytest.raises(ModelError, match=r"'still': its residual 'still' .* at t = 0.7 s and no coordinate can change it"):

@@ -31,7 +31,7 @@ def ball(radius: float = 0.1) -> Model:
 @pytest.mark.parametrize(("tube", "formulation"), [(0.0, None), (0.05, None), (0.05, dr.formulations.Augmented())])
 def test_a_plane_is_the_same_ground_however_it_is_given(tube: float, formulation: dr.formulations.Augmented | None) -> None:
     """By its slope and bank (explicit contact rows), as a surface (surface parameters), as a plane whose matter moves by nothing
-    (ties)."""
+    (constraints)."""
     grounds = [
         {"slope": 0.2, "bank": -0.1},
         {"height": "x*tan(0.2) - y*tan(0.1)"},

@@ -129,7 +129,7 @@ def test_the_first_order_system_is_complete(name):
 
 @pytest.mark.parametrize("name", ["cart_pole", "sleigh", "disk"])
 def test_there_and_back_through_sympys_mechanics(name):
-    """Energies, constraints and forces as a LagrangesMethod, derived anew from it: the accelerations of the road by energies."""
+    """Energies, constraints and forces as a LagrangesMethod, derived anew from it: accelerations as by energies."""
     model = MODELS[name]()
     found = dr.symbolic.symbolic_equations(model).simplified() if name != "disk" else dr.symbolic.symbolic_equations(model)
     ours = derive_by_energies(model)

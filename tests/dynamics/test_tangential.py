@@ -220,7 +220,7 @@ def test_a_cart_on_a_belt_creeps_without_knowing_its_load() -> None:
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_efforts_may_name_the_multiplier_of_a_tie(power: int) -> None:
+def test_generalized_forces_may_name_the_multiplier_of_a_constraint(power: int) -> None:
     """A slider on a guide that holds it up: friction μ N, or one that grows as N²; N = m g."""
     m = Model("slider")
     m.body("block", mass=2.0)

@@ -29,7 +29,7 @@ def free_tree(seed: int) -> Model:
 
 
 class Compared:
-    """A model with its equations, the plain road, and random states."""
+    """A model with its equations, the plain derivation, and random states."""
 
     def __init__(self, model: Model, seed: int) -> None:
         self.system = model.freeze()
@@ -58,7 +58,7 @@ RATE_SEEDS = range(100, 116)
 
 
 @pytest.mark.parametrize("seed", RATE_SEEDS)
-def test_efforts_and_accelerations_are_those_of_the_lagrangian(seed):
+def test_forces_and_accelerations_are_those_of_the_lagrangian(seed):
     c = Compared(tree(seed), seed)
     lagrange = c.plain.function(c.plain.lagrange())
     for _ in range(2):

@@ -26,7 +26,7 @@ def pendulums():
 
 @pytest.mark.parametrize("method", [dr.estimation.ExtendedKalmanFilter(), dr.estimation.UnscentedKalmanFilter()], ids=str)
 def test_a_rod_and_an_angle_are_estimated_alike(pendulums, method):
-    """Position and tension of the rod (a multiplier) are measured; to first order in the errors both roads are one."""
+    """Position and tension of the rod (a multiplier) are measured; to first order in the errors both derivations are one."""
     by_rod, by_angle = pendulums
     t = np.cumsum([0.0, *([0.1, 0.07, 0.15] * 5)])
     size, angle = 1e-4, 0.6

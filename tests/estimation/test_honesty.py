@@ -49,7 +49,7 @@ def test_profile_and_bootstrap_agree_with_linearization():
 
 
 def test_profile_bends_where_the_model_does():
-    """y = exp(−a b t) at late times alone: a large rate is told badly, so that the likelihood's interval is not symmetric."""
+    """y = exp(−a b t) at late times alone: a large rate is reported badly, so that the likelihood's interval is not symmetric."""
     x, k = sp.symbols("x k")
     model = dr.first_order("late", {x: -k * x}, parameters={k: 2.0}, start={x: 1.0})
     times = np.linspace(0.0, 2.0, 5)

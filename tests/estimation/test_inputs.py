@@ -169,7 +169,7 @@ def test_laws_in_words(stick):
     for wrong, said in (
         ({"u": "torqe"}, r"neither a column of the data nor a quantity of stick; did you mean 'torque'"),
         ({"u": "2*torque"}, r"the law of 'u' uses the column 'torque'"),
-        ({"u": "-40*angl"}, r"nothing is called 'angl'; did you mean 'angle'"),
+        ({"u": "-40*angl"}, r"unknown name 'angl'; did you mean 'angle'"),
         ({"u": "3*("}, r"law of input 'u'.*unexpected end"),
         ({"w": "1"}, r"stick has no input 'w'"),
     ):

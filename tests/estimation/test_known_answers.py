@@ -1,4 +1,4 @@
-"""Problems whose answer is known: closed forms, other roads to the same data, noise-free recovery."""
+"""Problems whose answer is known: closed forms, other sources of the same data, noise-free recovery."""
 
 from __future__ import annotations
 

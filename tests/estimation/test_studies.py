@@ -14,7 +14,7 @@ from draisine.gallery.entries.double_pendulum_tracked import double_pendulum_tra
 from draisine.gallery.entries.draining_tank import THETA, experiment, tank_outlet_found
 from draisine.gallery.entries.friction_pendulum import pendulum_friction_found
 from draisine.gallery.entries.logger_file import DATA, TRUTH, logger_file_fitted
-from draisine.gallery.entries.state_estimation import SENSORS, SHAKEN, SPREAD, ride
+from draisine.gallery.entries.state_estimation import PROCESS_NOISE, SENSORS, SPREAD, ride
 
 
 def test_command_line_fits_a_logger_file(capsys, tmp_path):
@@ -59,7 +59,7 @@ def test_command_line_filters(capsys, tmp_path):
     written = pd.read_csv(tmp_path / "figures" / "estimates.csv")
     assert list(written)[:3] == ["time", "lean", "lean_deviation"] and len(written) == len(truth.time)
     assert (tmp_path / "figures" / "estimates.png").exists()
-    words = [f"--measured={n}={s}" for n, s in SENSORS.items()] + [f"--process={n}={s}" for n, s in SHAKEN.items()]
+    words = [f"--measured={n}={s}" for n, s in SENSORS.items()] + [f"--process={n}={s}" for n, s in PROCESS_NOISE.items()]
     words += [f"--spread={n}={s}" for n, s in (SPREAD | {"lean": "3 deg", "steer": "3 deg"}).items()]
     assert main(["filter", "bicycle", *file, *words, "--start=speed=4.6", "--show=lean", "--smooth"]) == 0
     again = json.loads(capsys.readouterr().out)

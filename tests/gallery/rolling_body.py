@@ -1,4 +1,4 @@
-"""A body of revolution rolling on its rim, by Newton and Euler with plain vectors: the second road for disc and torus.
+"""A body of revolution rolling on its rim, by Newton and Euler with plain vectors: the second derivation for disc and torus.
 
 Axes: forward e1 (horizontal, along the track), axle e2, and e3 in the plane of the body, upward when upright; z is vertical.
 With lean θ to the right, z = sin θ e2 + cos θ e3. The rim is a circle of radius R thickened by a tube of radius a (0 for a

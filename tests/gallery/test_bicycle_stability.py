@@ -1,4 +1,4 @@
-"""Gallery entries about the stability of two-wheelers: numbers found by other roads than the studies' own."""
+"""Gallery entries about the stability of two-wheelers: numbers found by other derivations than the studies' own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed linkages of the gallery by other roads: loop equations, balances of single bodies, other descriptions."""
+"""Closed linkages of the gallery by other derivations: loop equations, balances of single bodies, other descriptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_force_of_the_loop_turns_the_rocker() -> None:
     run = dr.simulate(four_bar.four_bar_driven(), 2 * math.pi / 10, method=EXACT, samples=181)
     exact, c = four_bar.ClosedForm.of(run.parameters), run.parameters["l_rocker"]
     phi, psi, h = run["crank_angle"], run["rocker_angle"], 1e-4
-    curved = (exact.slopes(phi + h)[1] - exact.slopes(phi - h)[1]) / (2 * h)
+    curved = (exact.ratios(phi + h)[1] - exact.ratios(phi - h)[1]) / (2 * h)
     mass = exact.density * c
     needed = mass * c**2 / 3 * 10.0**2 * curved - mass * 9.81 * c / 2 * np.cos(psi)
     np.testing.assert_allclose(c * run["loop_z_multiplier"], needed, atol=2e-6 * np.max(np.abs(needed)))

@@ -1,4 +1,4 @@
-"""Chains of links, trains of trailers, snakes and trees of many bodies: closed forms and other roads."""
+"""Chains of links, trains of trailers, snakes and trees of many bodies: closed forms and other derivations."""
 
 from __future__ import annotations
 

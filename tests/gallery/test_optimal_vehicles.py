@@ -187,12 +187,12 @@ def test_bicycle_designed_for_self_stability():
     assert design.stable_range(trail - 0.005, tilt).width < after.width
 
 
-def test_slopes_of_the_range_by_differences():
+def test_gradient_of_the_range_by_differences():
     trail, tilt = design.BENCHMARK
     found, step = design.stable_range(trail, tilt), 1e-5
     by_trail = (design.stable_range(trail + step, tilt).width - design.stable_range(trail - step, tilt).width) / (2 * step)
     by_tilt = (design.stable_range(trail, tilt + step).width - design.stable_range(trail, tilt - step).width) / (2 * step)
-    assert found.slopes == pytest.approx((by_trail, by_tilt), rel=1e-5)
+    assert found.gradient == pytest.approx((by_trail, by_tilt), rel=1e-5)
 
 
 def test_the_designed_bicycle_rights_itself_where_the_benchmark_falls():

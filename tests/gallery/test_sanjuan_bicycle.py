@@ -91,7 +91,7 @@ def _pose(e, name):
 
 
 def test_the_wheel_constraint_is_equation_2_about_z(states):
-    """D q̇ of both roads is (2) for both wheels, any velocities."""
+    """D q̇ of both derivations is (2) for both wheels, any velocities."""
     e = Energies(sanjuan_bicycle().freeze())
     p = np.array([x.default for x in e.system.parameters])
     matrices = e.matrices()

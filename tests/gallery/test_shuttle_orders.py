@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 import draisine as dr
-from draisine.gallery.entries.shuttle import TREATMENTS, errors_against_step, orders, shuttle, shuttle_along_exponentials
+from draisine.gallery.entries.shuttle import METHODS, errors_against_step, orders, shuttle, shuttle_along_exponentials
 
 STATES, CONTROLS = ("altitude", "speed"), ("attack", "bank")
 
@@ -42,7 +42,7 @@ def test_parabolas_hide_the_index() -> None:
     found = errors_against_step(shuttle())
     posed, reduced = (found[f"Radau, index {index}"] for index in (2, 1))
     assert list(orders(posed).values()) == pytest.approx([5] * 4, abs=0.2)
-    for h in TREATMENTS["Radau, index 2"].steps[:2]:
+    for h in METHODS["Radau, index 2"].steps[:2]:
         assert list(posed[h].values()) == pytest.approx(list(reduced[h].values()), rel=1e-2)
 
 

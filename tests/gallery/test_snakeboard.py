@@ -1,4 +1,4 @@
-"""The snakeboard against two roads by hand: augmented equations in planar coordinates, and the reduced ones of its file."""
+"""The snakeboard against two derivations by hand: augmented equations in planar coordinates, and the reduced ones of its file."""
 
 from __future__ import annotations
 

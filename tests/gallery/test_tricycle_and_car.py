@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine import gallery
 from draisine.gallery.entries.car import CORNERS, car, outer_angle
-from draisine.gallery.entries.tricycle import WHEELS, ClosedForm, tricycle, tricycle_held
+from draisine.gallery.entries.tricycle import WHEELS, ClosedForm, tricycle, tricycle_locked_steer
 
 EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
@@ -52,7 +52,7 @@ def test_neither_rear_wheel_has_the_say() -> None:
 
 
 def test_tipping_speed_is_where_the_load_ends() -> None:
-    exact = ClosedForm(dr.simulate(tricycle_held(), 0.01, start={"speed": 1.0}).parameters, 0.35)
+    exact = ClosedForm(dr.simulate(tricycle_locked_steer(), 0.01, start={"speed": 1.0}).parameters, 0.35)
     speed = exact.tipping_speed()
     assert exact.normal_forces(np.array([speed]))[0, 0] == pytest.approx(0.0, abs=1e-9)
     # a point mass at h tips over the line through front and outer wheel: v²/R · h = g · (way of the mass inside that line)

@@ -511,6 +511,21 @@ def test_files_that_are_no_toml(text: str, pattern: str) -> None:
         from_toml(text, "my.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("[bodies.box]\nmass = 1\ncentre = [0, 0, 0]", "centre", "center_of_mass"),
+        ("[wheels.front]\nbody = 'fork'\ncentre = [0, 0, 0]", "centre", "center"),
+        ("[bodies.box]\nmass = 1\nabout = 'a box'", "about", "description"),
+        ("[ties.link]\nkind = 'rod'", "ties", "constraints"),
+        ("[efforts.motor]\nmeasure = 'turn'", "efforts", "generalized_forces"),
+    ],
+)
+def test_retired_keys_are_reported_with_their_new_names(text: str, old: str, new: str) -> None:
+    with pytest.raises(ModelError, match=f"unknown key '{old}'; it is called '{new}' now: rename it"):
+        from_toml(f'name = "m"\n{text}')
+
+
 def test_files_that_are_no_text_or_too_large_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     path.write_bytes(b'name = "a"\nabout = "\xff"\n')

@@ -45,7 +45,7 @@ def system() -> System:
     return m.freeze()
 
 
-def test_verdicts_over_lanes_are_those_on_each(system: System) -> None:
+def test_verdicts_over_samples_are_those_on_each(system: System) -> None:
     random = np.random.default_rng(1)
     spans = {
         "load": (0.5, 3),

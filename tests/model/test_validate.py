@@ -109,7 +109,7 @@ def test_a_text_with_a_unit_says_what_a_parameter_is() -> None:
     assert (arm.default, arm.unit) == (0.5, "m")
 
 
-def test_springs_efforts_and_wrenches_take_units() -> None:
+def test_springs_generalized_forces_and_wrenches_take_units() -> None:
     m = cart()
     m.spring("spin", "2 kN*mm/rad", rest="180 deg", damping="3 N*m*s/rad", name="coil")
     m.spring("distance(hub, frame)", "4 N/mm", rest="20 cm", name="strut")

@@ -1,4 +1,4 @@
-"""The adjoint road as a solver: exact optima, both roads on one grid, interruption, refusals."""
+"""Adjoint gradients as a solver: exact optima, both solvers on one grid, interruption, refusals."""
 
 import math
 

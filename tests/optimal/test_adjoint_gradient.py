@@ -92,7 +92,7 @@ def test_time_in_the_equations_and_uneven_pieces():
 
 
 def test_bicycle_against_central_differences(turn, found):
-    """Controls, duration, parameters (through the start too) and wishes, to 1e-6."""
+    """Controls, duration, parameters (through the start too) and targets, to 1e-6."""
     fixed = dr.optimal.Adjoint(steps=found.steps)
 
     def cost(controls=TORQUES, duration=0.8, stated=turn):

@@ -1,4 +1,4 @@
-"""Every word of a statement, on problems whose answer is known by another road."""
+"""Every word of a statement, on problems whose answer is known otherwise."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Model-predictive control in simulated runs. Times are told, never judged."""
+"""Model-predictive control in simulated runs. Times are reported, never judged."""
 
 import math
 

@@ -83,7 +83,7 @@ def test_any_formula_like_text_is_read_or_refused_in_words(text: str) -> None:
     assert parse(str(expr)) == expr
 
 
-# Python's own grammar as a second road: for these operators it binds alike (its "^" is written "**").
+# Python's own grammar as a second parser: for these operators it binds alike (its "^" is written "**").
 python_like = st.recursive(
     st.sampled_from(["a", "b", "2.0", "0.5"]),
     lambda part: (

@@ -110,7 +110,7 @@ def pendulum(masses: int = 1, length: float = 1.0) -> Equations:
 
 
 def held_twice() -> Equations:
-    """The pendulum of one mass whose accelerations are solved for with its rod told twice: a singular matrix."""
+    """The pendulum of one mass whose accelerations are solved for with its rod given twice: a singular matrix."""
     e = pendulum()
     t, x, u, p = ca.SX.sym("t"), ca.SX.sym("x", 4), ca.SX.sym("u", 0), ca.SX.sym("p", 3)
     rows = 2 * ca.vertcat(x[:2].T, 3 * x[:2].T)

@@ -219,7 +219,7 @@ def test_starts_that_move_with_parameters(bike):
 
 
 def test_starts_of_posed_mechanisms():
-    """Positions first and velocities at them; or all together, where a wish for a velocity moves the positions."""
+    """Positions first and velocities at them; or all together, where a target for a velocity moves the positions."""
     posed = dr.dae.as_dae(dr.gallery.cartesian_double_pendulum(), 3)
     problem = StartProblem(posed, compiled=False)
     place, step = [q.name for q in posed.parameters].index("length"), 1e-5

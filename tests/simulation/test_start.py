@@ -48,8 +48,8 @@ def test_without_targets_the_closest_configuration_is_taken() -> None:
     assert start.q == pytest.approx([crank[best], rod[best]], abs=5e-6)
 
 
-def test_least_change_is_least_by_an_independent_optimiser() -> None:
-    """Two rods and one wish leave one freedom: SciPy's sequential quadratic programming finds the same place."""
+def test_least_change_is_least_by_an_independent_optimizer() -> None:
+    """Two rods and one target leave one freedom: SciPy's sequential quadratic programming finds the same place."""
     e = pendulum(2)
     start = consistent_start(e, {"tip_x": 0.7})
     reference = np.array([0.0, 0.0, -1.0, -2.0])
@@ -205,7 +205,7 @@ class Counted(StartProblem):
 
 
 def test_convergence_stays_quadratic_with_redundant_rows() -> None:
-    """A circle told twice takes as many evaluations as told once; told three ways, one of them far from linear, hardly more."""
+    """A circle given twice costs as many evaluations as given once; given three ways, hardly more."""
 
     def evaluations(rows: int) -> int:
         q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 0)
@@ -312,7 +312,7 @@ def test_multipliers_of_redundant_constraints_have_the_right_sum() -> None:
     assert total == pytest.approx(once.multipliers["rod1_multiplier"], rel=1e-11)
 
 
-# ------------------------------------------------------------------------------------------------ what is told
+# ------------------------------------------------------------------------------------------------ what is reported
 
 
 def test_the_report_tells_what_moved_and_by_how_much() -> None:

@@ -1,4 +1,4 @@
-"""Starts that cannot be: which wishes conflict, with what, of which kind, and the smallest change that would do."""
+"""Starts that cannot be: which targets conflict, with what, of which kind, and the smallest change that would do."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_too_many_velocities() -> None:
 
 
 def test_a_model_that_cannot_stand() -> None:
-    """Without any wish: a four-bar whose bars cannot meet."""
+    """Without any target: a four-bar whose bars cannot meet."""
     refusal = refused(four_bar(), {}, {"d": 9.0})
     assert refusal.conflict is Conflict.MODEL_CANNOT_STAND
     assert refusal.targets == ()
@@ -108,7 +108,7 @@ def test_algebraic_unknowns_that_contradict() -> None:
 
 
 def test_only_targets_that_conflict_are_named() -> None:
-    """Of five wishes two conflict: the second rod cannot bridge 1.4. What would do is said with all the others kept."""
+    """Of five targets two conflict: the second rod cannot bridge 1.4. What would do is said with all the others kept."""
     refusal = refused(pendulum(3), {"y3": -1.0, "x1": -0.5, "x2": 0.9, "x1_rate": 1.0})
     assert refusal.targets == ("x1", "x2")
     assert refusal.constraints == ("rod2",)
@@ -134,7 +134,7 @@ def closed(q: np.ndarray) -> list[float]:
     ]
 
 
-def test_the_smallest_change_is_that_of_an_independent_optimiser() -> None:
+def test_the_smallest_change_is_that_of_an_independent_optimizer() -> None:
     """The rocker of a crank-rocker swings between two dead points, and the coupler's middle has a highest place."""
     a, b = BARS["a"], BARS["b"]
     measures = {

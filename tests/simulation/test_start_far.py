@@ -56,7 +56,7 @@ def test_a_double_pendulum_stands_on_its_head() -> None:
 @pytest.mark.parametrize("branch", [1, -1])
 @pytest.mark.parametrize("crank", [-2.8, -1.0, 0.4, 2.2])
 def test_both_ways_to_assemble_a_four_bar(crank: float, branch: int) -> None:
-    """Which one is meant is said by the rocker's angle nearby; the wish for the crank is kept to the bit."""
+    """Which one is meant is said by the rocker's angle nearby; the target for the crank is kept to the bit."""
     coupler, rocker = assembled(crank, branch)
     start = consistent_start(
         FOUR_BAR, {"crank": crank, "coupler": InitialGuess(coupler + 0.3), "rocker": InitialGuess(rocker - 0.2)}
@@ -74,7 +74,7 @@ def test_a_target_for_the_coupler_chooses_the_branch(branch: int) -> None:
 
 
 def test_a_straight_chain_is_pushed_together() -> None:
-    """Stretched along the axis that is wished for, nothing can fold in the first approximation."""
+    """Stretched along the axis that is given as target, nothing can fold in the first approximation."""
     for height in (-2.9, -2.0, 0.5):
         start = consistent_start(PENDULUMS[3], {"tip_x": 0.0, "tip_y": height})
         assert start.q[[2, 5]] == pytest.approx([0.0, height], abs=1e-13)
@@ -118,7 +118,7 @@ angles = st.floats(-np.pi, np.pi)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(angles, min_size=1, max_size=3), st.data())
 def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) -> None:
-    """Any of the coordinates and outputs of a configuration that exists, wished for: what comes back fulfils all of them."""
+    """Any of the coordinates and outputs of a configuration that exists, given as target: what comes back fulfils all of them."""
     n = len(turns)
     x, y = np.cumsum(np.sin(turns)), -np.cumsum(np.cos(turns))
     held = {f"x{i + 1}": float(x[i]) for i in range(n)} | {f"y{i + 1}": float(y[i]) for i in range(n)}

@@ -199,7 +199,7 @@ def test_the_fastest_rate_is_the_spectral_radius() -> None:
     assert reported == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-12)
 
 
-def test_returns_that_do_not_last_ask_for_more_calm() -> None:
+def test_returns_that_do_not_last_ask_for_more_nonstiff_checks() -> None:
     from draisine.simulation.methods.selection import CHECKS_NEEDED, NONSTIFF_LIMIT, WORTHWHILE_STEPS, NonstiffChecks
 
     calm = NonstiffChecks()

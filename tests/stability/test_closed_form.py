@@ -86,7 +86,7 @@ def test_latex_has_a_line_for_every_entry(ours: ClosedForm) -> None:
     assert r"\cos{\left(\mathrm{steer\,axis\,tilt}" in lines[1]
 
 
-def test_the_program_agrees_with_the_numeric_road() -> None:
+def test_the_program_agrees_with_the_numeric_derivation() -> None:
     """At other parameters: matrices of the program against those read off linear models at several speeds."""
     equations = dr.derive(dr.gallery.bicycle(), work=False)
     changed = {"trail": -0.03, "steer_axis_tilt": 0.1, "m_fork": 9.0, "r_front_wheel": 0.25, "ixz_frame": 1.0, "gravity": 3.7}

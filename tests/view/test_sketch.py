@@ -79,7 +79,7 @@ def test_parameters_change_the_shapes(bicycle):
         dr.draw(bicycle, parameters={"wheelbas": 1.0})
 
 
-def test_blades_sliders_ties_springs_and_blobs():
+def test_blades_sliders_constraints_springs_and_blobs():
     board = scene_of(dr.gallery.snakeboard().freeze())
     assert {s.name for s in board.shapes if isinstance(s, Blade)} == {"front_axle", "back_axle"}
     cart = scene_of(dr.gallery.cart_pole_graph().freeze())

@@ -87,7 +87,7 @@ class TwoWheeler:
         g = p[[q.name for q in equations.parameters].index(Naming().gravity)]
         parts = [m, c1, g * k0, k2]
         self._value = ca.Function("matrices", [p], [ca.densify(ca.vec(part)) for part in parts])
-        self._slope = ca.Function("slopes", [p], [ca.densify(ca.jacobian(ca.vec(part), p)) for part in parts])
+        self._slope = ca.Function("jacobian", [p], [ca.densify(ca.jacobian(ca.vec(part), p)) for part in parts])
 
     def pencil(self, p: Array) -> Pencil:
         """The matrices for one set of parameters, or for many in rows."""

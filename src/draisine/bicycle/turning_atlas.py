@@ -33,7 +33,7 @@ from draisine.stability.steady import SteadyMotion, steady
 
 Array = NDArray[np.float64]
 
-HOLDING = ("steer_torque", "pedal_torque")
+TURN_INPUTS = ("steer_torque", "pedal_torque")
 TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.linspace(1.0, 10.0, 46)}
 
 
@@ -49,7 +49,7 @@ class Atlas(Result):
     axes: tuple[str, str]
     first: Array = field(repr=False)
     second: Array = field(repr=False)
-    held_by: tuple[str, ...]
+    inputs: tuple[str, ...]
     columns: dict[str, Array] = field(repr=False)
     exists: NDArray[np.bool_] = field(repr=False)
     unstable: NDArray[np.int64] = field(repr=False)
@@ -96,8 +96,8 @@ class Atlas(Result):
         return {self.axes[0]: a.ravel(), self.axes[1]: b.ravel(), "unstable": self.unstable.ravel(), **others}
 
     def _overview(self) -> Mapping[str, Any]:
-        low, high = ([float(f(self[name])) for name in self.held_by] for f in (np.nanmin, np.nanmax))
-        return {"held by": list(self.held_by), "least": low, "greatest": high}
+        low, high = ([float(f(self[name])) for name in self.inputs] for f in (np.nanmin, np.nanmax))
+        return {"inputs": list(self.inputs), "least": low, "greatest": high}
 
     def plot(self, **options: Any) -> Any:
         """Four maps of the turns as a Matplotlib figure; see `draisine.view.plots.branches.atlas_figure`."""
@@ -107,17 +107,17 @@ class Atlas(Result):
         """Plain numbers and texts, for JSON; None where no turn exists."""
         columns = {n: [[v if np.isfinite(v) else None for v in row] for row in a.tolist()] for n, a in self.columns.items()}
         axes = {self.axes[0]: self.first.tolist(), self.axes[1]: self.second.tolist()}
-        data = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
+        data = {"model": self.model, "axes": axes, "inputs": self.inputs, "exists": self.exists.tolist()}
         return {**data, "unstable": self.unstable.tolist(), "columns": columns}
 
     def __str__(self) -> str:
         a, b = self.axes
         lines = [
             f"{self.model}: turns over {a} ({self.first[0]:g} to {self.first[-1]:g}) and {b} ({self.second[0]:g} to "
-            f"{self.second[-1]:g}), held by {', '.join(self.held_by) or 'nothing'}",
+            f"{self.second[-1]:g}), inputs: {', '.join(self.inputs) or 'none'}",
             f"  {int(self.exists.sum())} of {self.exists.size} exist, {int(self.stable.sum())} of them without a growing mode",
         ]
-        for name in self.held_by:
+        for name in self.inputs:
             lines.append(f"  {name} from {np.nanmin(self[name]):.4g} to {np.nanmax(self[name]):.4g}")
         if self.wheels:
             lines.append(f"  required friction up to {np.nanmax(self.friction):.3g}, least load {np.nanmin(self.load):.4g} N")
@@ -128,7 +128,7 @@ def turning_atlas(
     model: Model | System | Equations,
     over: Mapping[str, ArrayLike] | None = None,
     *,
-    hold: Sequence[str] = HOLDING,
+    hold: Sequence[str] = TURN_INPUTS,
     fixed: Mapping[str, float] | None = None,
     near: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -144,7 +144,7 @@ def turning_atlas(
     grid = _grid(e, {**(over or {}), **axes} or TURNS)
     inputs = [i.name for i in e.inputs]
     free = tuple(name for name in hold if name in inputs)
-    if tuple(hold) != HOLDING and len(free) < len(hold):
+    if tuple(hold) != TURN_INPUTS and len(free) < len(hold):
         missing = next(name for name in hold if name not in inputs)
         raise ArgumentError(f"{e.name} has no input {missing!r} to solve for{did_you_mean(missing, inputs)}")
     fixed = dict(fixed or {})

@@ -164,11 +164,11 @@ def _critical(critical: Critical, pencil: Pencil, jacobians: Pencil, names: list
     root, speed = np.asarray(critical.eigenvalue), critical.value
     at, by_p = pencil.at(root, speed), pencil.by_parameters(jacobians, root, speed)
     if critical.eigenvalue.imag or abs(critical.eigenvalue) < _STATIC:  # condition Re λ = 0
-        slope = -(by_p / at.by_root).real / (at.by_speed / at.by_root).real
+        gradient = -(by_p / at.by_root).real / (at.by_speed / at.by_root).real
     else:  # condition P = ∂P/∂λ = 0
-        slope = -(by_p / at.by_speed).real
-    shares = dict(zip(names, (slope * sigma).tolist(), strict=True))
-    return UncertainCritical(critical.kind, speed, float(np.linalg.norm(slope * sigma)), shares)
+        gradient = -(by_p / at.by_speed).real
+    shares = dict(zip(names, (gradient * sigma).tolist(), strict=True))
+    return UncertainCritical(critical.kind, speed, float(np.linalg.norm(gradient * sigma)), shares)
 
 
 # ---------------------------------------------------------------- samples

@@ -151,8 +151,8 @@ def _velocity_columns(motion: Motion, directions: Array) -> Array:
     e = motion.equations
     symbols = e.report.symbols() if not hasattr(e.report, "system") else e.report.system.symbols()
     velocities = e.report.function.call(symbols)[[s.name for s in e.report.outputs].index("v")]  # type: ignore[union-attr]
-    slope = ca.Function("columns", symbols, [ca.jacobian(velocities, symbols[1][: len(directions)])])
-    return np.asarray(slope(0.0, motion.x, motion.u, motion.p).full() @ directions)
+    jacobian = ca.Function("columns", symbols, [ca.jacobian(velocities, symbols[1][: len(directions)])])
+    return np.asarray(jacobian(0.0, motion.x, motion.u, motion.p).full() @ directions)
 
 
 def _mass_matrix(motion: Motion) -> Array:
@@ -282,8 +282,8 @@ class _Upright:
         """The state, with the height from the constraints and the spin from the speed, both linear equations."""
         x = ca.SX(self._fixed)
         if len(self._unknowns):
-            residual, slope, _ = self._constraints(x, p)
-            x[self._unknowns] = -ca.solve(slope[self._rows, :], residual[self._rows])
+            residual, jacobian, _ = self._constraints(x, p)
+            x[self._unknowns] = -ca.solve(jacobian[self._rows, :], residual[self._rows])
         if speed:
             x[self._spins] = speed / self._constraints(x, p)[2]
         return x

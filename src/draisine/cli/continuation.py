@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from draisine.bicycle.hands_free_turns import hands_free_turns
-from draisine.bicycle.turning_atlas import HOLDING, turning_atlas
+from draisine.bicycle.turning_atlas import TURN_INPUTS, turning_atlas
 from draisine.cli.arguments import identifier, motion_of, named_range_of, names_of, range_of, sweep_of
 from draisine.cli.terminal import DONE, print_json, print_result
 from draisine.errors import ArgumentError
@@ -73,7 +73,7 @@ def _print_branches(given: argparse.Namespace, branches: Mapping[str, Branch]) -
 
 def run_atlas(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
-    hold = HOLDING if given.hold is None else names_of(given.hold)
+    hold = TURN_INPUTS if given.hold is None else names_of(given.hold)
     axes = dict(sweep_of(text) for text in given.over)
     found = turning_atlas(model, axes, hold=hold, near=targets or None, parameters=parameters)
     if given.plot is not None:

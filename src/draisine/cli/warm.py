@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from draisine.cli.terminal import DONE, print_json
-from draisine.simulation.ensemble.batch_stepper import lane_code
+from draisine.simulation.ensemble.batch_stepper import batch_code
 from draisine.simulation.initial.solver import solver_code
 from draisine.simulation.stepper.memory import stepping_loop
 
@@ -30,8 +30,8 @@ def _seconds(load: Callable[[], object]) -> float:
 
 
 def _ensembles() -> None:
-    lane_code(side_by_side=False)
-    lane_code(side_by_side=True)
+    batch_code(side_by_side=False)
+    batch_code(side_by_side=True)
 
 
 EXPLICIT = "explicit methods"

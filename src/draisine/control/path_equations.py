@@ -140,7 +140,7 @@ class Followed:
     def _constraints(self) -> list[tuple[Constraint, ca.SX]]:
         """Constraints of the system that involve states, and of the path."""
         plant, e = self.plant, self.plant.equations
-        jacobians = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
+        jacobians = ca.Function("jacobian", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
         sizes = np.max([np.abs(jacobians(*s.arguments).full()).max(axis=1, initial=0.0) for s in self.samples], axis=0)
         own = [(c, plant.residuals[i]) for i, c in enumerate(e.constraints) if sizes[i] > 1e-9]
         return [

@@ -175,7 +175,7 @@ class Plant:
                     "outputs of motion"
                 )
             if word not in self.values:
-                raise ArgumentError(f"{where}: nothing is called {word!r}{did_you_mean(word, self.values)}")
+                raise ArgumentError(f"{where}: unknown name {word!r}{did_you_mean(word, self.values)}")
             return self.values[word]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))

@@ -83,14 +83,14 @@ class BoundaryValueProblem:
             instants = times[k] + (times[k + 1] - times[k]) * np.array([*NODES, 1.0])
             t, row = times[k], []
             for then in instants:
-                x = self._march(t, x, then)
+                x = self._integrate(t, x, then)
                 t = then
                 row.append(x)
             inner.append(row[:-1])
             states.append(x)
         return Mesh(times, np.array(states), np.array(inner))
 
-    def _march(self, t: float, x: Reals, until: float) -> Reals:
+    def _integrate(self, t: float, x: Reals, until: float) -> Reals:
         fast = float(np.abs(self._zero_dynamics.split(t, x, self._threshold).eigenvalues).max(initial=0.0))
         count = max(1, int(np.ceil(min((until - t) * fast, MOST_SUBSTEPS))))
         h = (until - t) / count

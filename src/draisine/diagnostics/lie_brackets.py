@@ -270,11 +270,11 @@ def _annihilating(mechanism: ConstraintManifold, sight: ConstraintSample, timed:
 
 def _from_positions(mechanism: ConstraintManifold, sight: ConstraintSample) -> Array:
     """Combinations of the independent rows that are rates of position constraints."""
-    rows, held = mechanism.kept_rows(sight), mechanism.position_rows(sight)
-    if not len(held):
+    rows, positions = mechanism.kept_rows(sight), mechanism.position_rows(sight)
+    if not len(positions):
         return np.zeros((0, len(rows)))
-    share = np.linalg.lstsq(rows.T, held.T, rcond=1e-10)[0].T
-    lost = np.linalg.norm(held - share @ rows, axis=1) > SMALL * np.linalg.norm(held, axis=1)
+    share = np.linalg.lstsq(rows.T, positions.T, rcond=1e-10)[0].T
+    lost = np.linalg.norm(positions - share @ rows, axis=1) > SMALL * np.linalg.norm(positions, axis=1)
     return np.asarray(share[~lost])
 
 

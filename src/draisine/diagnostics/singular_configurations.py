@@ -44,7 +44,7 @@ class SingularityKind(StrEnum):
     MEANING = "a contact loses its meaning"
     CHOICE = "the independent velocities lose their meaning"
     DEAD_CENTER = "a coordinate turns back"
-    BEND = "constraints have a kink"
+    KINK = "constraints have a kink"
     END = "constraints cannot be satisfied further"
 
 
@@ -100,14 +100,14 @@ class Measures:
 
     def at(self, q: Array, t: float = 0.0) -> Array:
         """Values at a configuration."""
-        return np.concatenate([[self._least(q, t)], self._meanings(q, t)])
+        return np.concatenate([[self._least(q, t)], self._cause_measures(q, t)])
 
     def _least(self, q: Array, t: float) -> float:
         """Smallest singular value of the independent rows."""
         rows = self.mechanism.rows_at(q, t)
         return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size and np.isfinite(rows).all() else 0.0
 
-    def _meanings(self, q: Array, t: float) -> Array:
+    def _cause_measures(self, q: Array, t: float) -> Array:
         """Measures of contacts and of the chosen velocities: 1/√ of the causes, which grow without bound."""
         e, motion = self.mechanism.equations, self.mechanism.motion
         if e.causes is None:
@@ -192,7 +192,9 @@ class _PathMonitor:
         known = [length for length, _ in found]
         for point, what in self._broken(path, points):
             if not any(abs(point.length - length) < FAR for length in known):
-                found.append((point.length, self._configuration_at(path, point, what, freedom.name, "", self._bent(path, point))))
+                found.append(
+                    (point.length, self._configuration_at(path, point, what, freedom.name, "", self._kinked(path, point)))
+                )
         for point, coordinate in self._turning(path, points) if alone else ():
             found.append(
                 (point.length, self._configuration_at(path, point, SingularityKind.DEAD_CENTER, freedom.name, "", (coordinate,)))
@@ -238,10 +240,10 @@ class _PathMonitor:
                 low, high = bisect(smooth, 0.0, after.length - before.length, 24)
                 there = path.on(before, low) if low else before
                 if there is not None and high < 0.99 * (after.length - before.length):
-                    found.append((there, SingularityKind.BEND))
+                    found.append((there, SingularityKind.KINK))
         return [*found, *([(points[-1], SingularityKind.END)] if path.ended else [])]
 
-    def _bent(self, path: ConfigurationPath, point: PathPoint) -> tuple[str, ...]:
+    def _kinked(self, path: ConfigurationPath, point: PathPoint) -> tuple[str, ...]:
         """Position constraints whose gradient changes most within a short step."""
         derivatives = []
         for step in (-SHORT, SHORT):

@@ -31,7 +31,7 @@ def sections_of(d: Diagnosis) -> dict[str, tuple[str, ...]]:
         "inputs": _reach,
         "notes": lambda d: iter(d.notes),
     }
-    found = {heading: tuple(tell(d)) for heading, tell in parts.items()}
+    found = {heading: tuple(sentences(d)) for heading, sentences in parts.items()}
     return {heading: lines for heading, lines in found.items() if lines}
 
 
@@ -155,7 +155,7 @@ def _kind(s: SingularConfiguration) -> str:
         if s.involved == (TIME,):
             return "the mechanism cannot follow its drive beyond"
         return f"dead center of {s.involved[0]}, which turns back there and cannot drive the rest:"
-    if s.what == SingularityKind.BEND:
+    if s.what == SingularityKind.KINK:
         return f"{_few(s.involved) or 'a constraint'} has a kink, as where a contact point jumps,"
     if s.what == SingularityKind.END:
         return "the path could not be continued"

@@ -118,15 +118,15 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
     v = scope.v
     rates = {c.name: c.rate for c in scope.system.coordinates if c.rate}
     driven = ca.SX.zeros(v.numel())
-    for effort in scope.system.generalized_forces:
-        amount = scope.value(effort.amount)
-        if isinstance(effort.measure, Name) and effort.measure.identifier in rates:
-            row = scope.velocity_index(rates[effort.measure.identifier])
+    for given in scope.system.generalized_forces:
+        amount = scope.value(given.amount)
+        if isinstance(given.measure, Name) and given.measure.identifier in rates:
+            row = scope.velocity_index(rates[given.measure.identifier])
             driven[row] = driven[row] + amount
         else:
-            driven += _along(measures, effort.measure, f"the measure of generalized force {effort.name!r}") * amount
+            driven += _along(measures, given.measure, f"the measure of generalized force {given.name!r}") * amount
     if scope.system.wrenches:
-        driven += _wrench_efforts(scope, measures)
+        driven += _wrench_forces(scope, measures)
     for law in laws:
         driven += law.generalized_forces
     potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
@@ -149,7 +149,7 @@ def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
     return gains
 
 
-def _wrench_efforts(scope: Scope, measures: Measures) -> ca.SX:
+def _wrench_forces(scope: Scope, measures: Measures) -> ca.SX:
     """All wrenches, propagated inward along the tree and projected on the velocities of every step."""
     carried: dict[str, tuple[Vec, Vec]] = {}
     for wrench in scope.system.wrenches:

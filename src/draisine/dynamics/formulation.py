@@ -179,8 +179,8 @@ class BaseFormulation(ABC):
     @cached_property
     def event_list(self) -> tuple[Event, ...]:
         """Events of the model, then those given by the caller."""
-        watches = self.mechanism.system.events
-        return (*(Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in watches), *self.events)
+        given = self.mechanism.system.events
+        return (*(Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in given), *self.events)
 
     @property
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:

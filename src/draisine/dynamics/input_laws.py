@@ -122,7 +122,7 @@ class StateScope:
     def value(self, expression: Expr, what: str) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self._values:
-                raise ModelError(f"{self._equations.name}: {what}: nothing is called {name!r}{did_you_mean(name, self._values)}")
+                raise ModelError(f"{self._equations.name}: {what}: unknown name {name!r}{did_you_mean(name, self._values)}")
             return self._values[name]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))

@@ -167,7 +167,7 @@ def solve(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
         return _two(matrix, sides)
     if n == 3:
         return _three(matrix, sides)
-    return _orthogonalise(matrix, sides)
+    return _orthogonalize(matrix, sides)
 
 
 def _minor(matrix: Sequence[Sequence[ca.SX]], row: int, column: int) -> list[list[ca.SX]]:
@@ -224,7 +224,7 @@ def _three(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
     return [[dot(row, side) for row in rows] for side in sides]
 
 
-def _orthogonalise(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
+def _orthogonalize(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
     """Gram–Schmidt without square roots. Its pivots are the squared lengths of the orthogonal components: unlike pivots of an
     elimination in fixed order, none is zero unless the determinant is."""
     n = len(matrix)

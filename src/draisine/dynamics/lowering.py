@@ -54,7 +54,7 @@ class Scope:
         self._functions = dict(SX_FUNCTIONS)
         for table in system.tables:
             self._functions[table.name] = table
-        self._residual_rows = {row for tie in system.constraints for row, _ in tie.residuals}
+        self._residual_rows = {row for constraint in system.constraints for row, _ in constraint.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._values: dict[str, ca.SX] = {}
@@ -135,7 +135,7 @@ class Scope:
 
     def unknown(self, name: str) -> str:
         hint = did_you_mean(name, [*self._symbols, *self._outputs])
-        return f"model {self.system.name!r}: nothing is called {name!r}{hint}"
+        return f"model {self.system.name!r}: unknown name {name!r}{hint}"
 
 
 def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str) -> tuple[ca.SX, str | None, ca.SX]:

@@ -435,11 +435,11 @@ class Mechanism:
         for name in requested:
             if name not in velocities:
                 raise ModelError(f"model {self.system.name!r} has no velocity {name!r}{did_you_mean(name, velocities)}")
-        held = len(self.selection.kept)
-        count = len(velocities) - held
+        independent = len(self.selection.kept)
+        count = len(velocities) - independent
         if len(set(requested)) != count:
             counting = " that are independent" if self.selection.redundant else ""
             raise ModelError(
-                f"model {self.system.name!r} has {len(velocities)} velocities and {held} velocity constraints{counting}: "
+                f"model {self.system.name!r} has {len(velocities)} velocities and {independent} velocity constraints{counting}: "
                 f"choose {count} independent velocities, got {len(set(requested))} ({', '.join(requested)})"
             )

@@ -81,7 +81,7 @@ def _residual(equations: Equations, directions: tuple[Direction, ...]) -> Kernel
     symbols = {slot.name: symbol for slot, symbol in zip(program.inputs, program.symbols(), strict=True)}
     (residual,) = program.function.call(list(symbols.values()))
     by = ca.vertcat(symbols["x"], symbols["xdot"], *[symbols[d.slot][d.place] for d in directions])
-    results = {"residual": residual, "slopes": ca.densify(ca.jacobian(residual, by))}
+    results = {"residual": residual, "jacobian": ca.densify(ca.jacobian(residual, by))}
     return compile(Program.build(f"{program.name}_slopes", symbols, results))
 
 

@@ -45,11 +45,11 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class Identifiability(Result):
-    """What data tell about unknowns, at given values of these.
+    """Identifiability of unknowns from data, at given values of the unknowns.
 
-    - `deviations`: relative standard deviation of every unknown, whatever the others are; infinite where nothing is told.
+    - `deviations`: relative standard deviation of every unknown, whatever the others are; infinite where it is not identifiable.
     - `alone`: the same if all others were known.
-    - `untold`: combinations that data do not tell.
+    - `unidentifiable`: combinations that the data do not determine.
     """
 
     names: tuple[str, ...]

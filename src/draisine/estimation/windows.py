@@ -145,12 +145,12 @@ class Windows:
     def _sequential(self, which: Sequence[int], x: Reals, initial_jacobian: Reals, p: Reals) -> tuple[Reals, Reals] | None:
         assert not isinstance(self.stepping, CollocationScheme)
         states, jacobian = [], []
-        for i, state, slope in zip(which, x, initial_jacobian, strict=True):
+        for i, state, sensitivity in zip(which, x, initial_jacobian, strict=True):
             grid = self.layout.grids[i]
             run = integrate_varied(
                 self.equations,
                 state,
-                slope,
+                sensitivity,
                 float(grid[-1]),
                 self.directions,
                 sizes=self._sizes(p),
@@ -185,8 +185,8 @@ class Windows:
             found = solver(begins, ends - begins, x[active], initial_jacobian[active], self.rows_at(begins), within)
             if found is None:
                 return None
-            for e, span, state, slope in zip(active, spans, *found, strict=True):
-                states[e][span.start : span.stop + 1], carried[e][span.start : span.stop + 1] = state, slope
+            for e, span, state, sensitivity in zip(active, spans, *found, strict=True):
+                states[e][span.start : span.stop + 1], carried[e][span.start : span.stop + 1] = state, sensitivity
             x[active], initial_jacobian[active] = (np.array([part[-1] for part in parts]) for parts in found)
         return np.concatenate(states), np.concatenate(carried)
 

@@ -230,11 +230,11 @@ def _callee(name: str, cells: _Cells, orders: tuple[int, ...], known: dict[tuple
     options: dict[str, Any] = {"never_inline": True}
     if sum(orders) < _HIGHEST_CALL:
         higher_orders = [tuple(o + (k == j) for k, o in enumerate(orders)) for j in range(len(orders))]
-        slopes = [_callee(name, cells, higher, known)(*x) for higher in higher_orders]
+        derivatives = [_callee(name, cells, higher, known)(*x) for higher in higher_orders]
         jacobian = ca.Function(
             f"jac_{called}",
             [*x, ca.MX(1, 1)],
-            slopes,
+            derivatives,
             [*inputs, f"out_{output}"],
             [f"jac_{output}_{i}" for i in inputs],
             {"always_inline": True},

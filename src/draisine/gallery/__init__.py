@@ -74,7 +74,7 @@ _MODELS = {
     "swinging_atwood": "atwood",
     "planetary_gear": "gear_train",
     "tricycle": "tricycle",
-    "tricycle_held": "tricycle",
+    "tricycle_locked_steer": "tricycle",
     "car": "car",
     "car_slalom": "car",
     "wheel_on_waves": "waves",

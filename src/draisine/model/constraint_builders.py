@@ -37,19 +37,19 @@ class ConstraintBuilders(ItemRegistry):
 
     def close_point(self, name: str, a: PointLike, b: PointLike, axes: str = "xyz") -> ResidualConstraint:
         """Close a loop: two points coincide along the given `axes` of `a`; "xy" for a planar mechanism."""
-        return self._tie(constraints.closed_point(name, *_both(name, a, b), axes))
+        return self._add_constraint(constraints.closed_point(name, *_both(name, a, b), axes))
 
     def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: str = "z") -> ResidualConstraint:
         """Close a loop by a revolute joint: two frames share their origin and one axis."""
-        return self._tie(constraints.closed_hinge(name, *_both(name, a, b), axis))
+        return self._add_constraint(constraints.closed_hinge(name, *_both(name, a, b), axis))
 
     def close_slider(self, name: str, a: PointLike, b: PointLike, axis: str = "x") -> ResidualConstraint:
         """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, with parallel axes."""
-        return self._tie(constraints.closed_slider(name, *_both(name, a, b), axis))
+        return self._add_constraint(constraints.closed_slider(name, *_both(name, a, b), axis))
 
     def rod(self, name: str, a: PointLike, b: PointLike, length: Amount) -> ResidualConstraint:
         """A massless rod with a ball joint at each end keeps two points at a constant distance. Its multiplier is its thrust."""
-        return self._tie(constraints.stretched(name, _both(name, a, b), self._length("rod", name, length)))
+        return self._add_constraint(constraints.stretched(name, _both(name, a, b), self._length("rod", name, length)))
 
     def cable(self, name: str, points: Sequence[PointLike], length: Amount) -> ResidualConstraint:
         """A taut massless cable of given length runs along the points, over small frictionless pulleys.
@@ -62,7 +62,7 @@ class ConstraintBuilders(ItemRegistry):
         repeated = next((a for a, b in pairwise(along) if a == b), None)
         if repeated is not None:
             raise ModelError(f"cable {name!r}: point {repeated!r} is listed twice in a row; remove one")
-        return self._tie(constraints.stretched(name, along, self._length("cable", name, length)))
+        return self._add_constraint(constraints.stretched(name, along, self._length("cable", name, length)))
 
     def gear(
         self, name: str, first: Measured, second: Measured, ratio: Amount, phase: Amount = 0.0, unit: str | None = None
@@ -77,7 +77,9 @@ class ConstraintBuilders(ItemRegistry):
         factor = amount_in(ratio, "", f"ratio of gear {name!r}")
         if factor == Number(0.0):
             raise ModelError(f"gear {name!r}: its ratio is 0; to keep {two} constant use prescribe")
-        return self._tie(constraints.geared(name, one, two, factor, amount_in(phase, unit, f"phase of gear {name!r}"), unit))
+        return self._add_constraint(
+            constraints.geared(name, one, two, factor, amount_in(phase, unit, f"phase of gear {name!r}"), unit)
+        )
 
     def rack(self, name: str, turn: Measured, slide: Measured, radius: Amount, offset: Amount = 0.0) -> ResidualConstraint:
         """slide = radius · turn + offset: a pinion on a rack, or a drum that winds up a cable."""
@@ -86,7 +88,9 @@ class ConstraintBuilders(ItemRegistry):
         size = amount_in(radius, "m", f"radius of {where}")
         if size == Number(0.0):
             raise ModelError(f"{where}: its radius is 0; give the radius of the pinion, negative for reversed motion")
-        return self._tie(constraints.racked(name, angle, displacement, size, amount_in(offset, "m", f"offset of {where}")))
+        return self._add_constraint(
+            constraints.racked(name, angle, displacement, size, amount_in(offset, "m", f"offset of {where}"))
+        )
 
     def prescribe(
         self, name: str, measure: Measured, law: Amount, level: str = "position", unit: str | None = None
@@ -98,7 +102,7 @@ class ConstraintBuilders(ItemRegistry):
         where = f"prescribed motion {name!r}"
         what = self._measured(where, measure)
         unit = self._unit(where, what, unit)
-        return self._tie(constraints.prescribed(name, what, amount_in(law, unit, f"law of {where}"), level, unit))
+        return self._add_constraint(constraints.prescribed(name, what, amount_in(law, unit, f"law of {where}"), level, unit))
 
     def constrain(
         self, name: str, residual: Amount | Mapping[str, Amount], level: str = "position", unit: str = ""
@@ -109,11 +113,11 @@ class ConstraintBuilders(ItemRegistry):
         """
         given = residual if isinstance(residual, Mapping) else {name: residual}
         found = {label: amount_in(each, None, f"residual {label!r} of constraint {name!r}") for label, each in given.items()}
-        return self._tie(constraints.constrained(name, found, level, unit))
+        return self._add_constraint(constraints.constrained(name, found, level, unit))
 
     # ------------------------------------------------------------ pieces
 
-    def _tie(self, constraint: ResidualConstraint) -> ResidualConstraint:
+    def _add_constraint(self, constraint: ResidualConstraint) -> ResidualConstraint:
         self._add("constraints", constraint)
         return constraint
 

@@ -24,7 +24,7 @@ _EXAMPLES = {
 
 # retired keys of model files, and their new names
 _RENAMED = [tuple(pair.split(">")) for pair in (
-    "about>description", "center>center_of_mass", "center>center", "turned>orientation", "color>color",
+    "about>description", "centre>center_of_mass", "centre>center", "turned>orientation", "colour>color",
     "ties>constraints", "efforts>generalized_forces", "watches>events",
 )]  # fmt: skip
 

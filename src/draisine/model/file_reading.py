@@ -157,7 +157,7 @@ def _add_constraint(model: Model, name: str, value: Any, where: str) -> None:
     read_constraint(model, name, Entry.of(where, value))
 
 
-def _add_effort(model: Model, name: str, value: Any, where: str) -> None:
+def _add_generalized_force(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("measure", "amount")
     model.generalized_force(entry.expression("measure"), entry.amount("amount"), name)
 
@@ -210,7 +210,7 @@ _SECTIONS: _Sections = {
     "surface_contacts": ("contact", _add_surface_contact),
     "surface_parameters": ("surface parameter", _add_surface_parameter),
     "constraints": ("constraint", _add_constraint),
-    "generalized_forces": ("effort", _add_effort),
+    "generalized_forces": ("generalized force", _add_generalized_force),
     "wrenches": ("wrench", _add_wrench),
     "potentials": ("potential", _add_potential),
     "springs": ("spring", _add_spring),

@@ -261,7 +261,7 @@ class Model(JointBuilders, ConstraintBuilders):
     # ------------------------------------------------------------ forces
 
     def generalized_force(self, measure: Amount, amount: Amount, name: str | None = None) -> GeneralizedForce:
-        """A force or torque conjugate to a measure: `effort("steer", torque)` acts on the joint `steer`."""
+        """A force or torque conjugate to a measure: `generalized_force("steer", torque)` acts on the joint `steer`."""
         what = expression_of(measure)
         label = name or self._fresh("generalized_forces", f"force_on_{_label(what)}")
         unit, _, _ = _CONJUGATE.get(self._known_unit(what), (None, None, None))

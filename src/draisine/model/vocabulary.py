@@ -155,9 +155,9 @@ def check_expressions(system: System) -> None:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
-    for effort in system.generalized_forces:
-        vocabulary.check(effort.measure, f"measure of generalized force {effort.name!r}", _POSITION, measures=True)
-        vocabulary.check(effort.amount, f"amount of generalized force {effort.name!r}", _REACTIONS, measures=True)
+    for force in system.generalized_forces:
+        vocabulary.check(force.measure, f"measure of generalized force {force.name!r}", _POSITION, measures=True)
+        vocabulary.check(force.amount, f"amount of generalized force {force.name!r}", _REACTIONS, measures=True)
     for wrench in system.wrenches:
         for what, vector in (("force", wrench.force), ("torque", wrench.torque)):
             for where, component in _components(f"{what} of wrench {wrench.name!r}", vector):

@@ -47,10 +47,10 @@ def resolve_end_conditions(
         return EndConditions(tuple(wanted), point[1], (), ())
     rows = stacked([*(c.value for c in constraints), v.algebraic, *(c.value - c.low for c in equations)])
     search = _Search(v, rows)
-    solved, residual, slope = search.anywhere(point, np.arange(rows.numel()))
+    solved, residual, jacobian = search.anywhere(point, np.arange(rows.numel()))
     first = rows.numel() - len(equations)
-    _, basis = independent_rows(slope[:first], np.zeros((0, slope.shape[1])))
-    kept, _ = independent_rows(slope[first:], basis)
+    _, basis = independent_rows(jacobian[:first], np.zeros((0, jacobian.shape[1])))
+    kept, _ = independent_rows(jacobian[first:], basis)
     doubtful = [i for i in range(len(equations)) if i not in kept]
     if not np.abs(residual).max() < MET:
         off = ", ".join(c.name for i, c in enumerate(equations) if abs(residual[first + i]) > MET)
@@ -87,8 +87,8 @@ class _Search:
         self._controls = [[q.name for q in v.equations.inputs].index(name) for name in v.controls]
 
     def _at(self, point: Point) -> tuple[Reals, Reals]:
-        r, slope = self._function(*point)
-        return np.asarray(r.full()).ravel(), np.asarray(slope.full())
+        r, jacobian = self._function(*point)
+        return np.asarray(r.full()).ravel(), np.asarray(jacobian.full())
 
     def newton(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
         """The point where the rows `take` vanish, or nearly so, with all residuals and their Jacobian."""

@@ -80,7 +80,7 @@ class Feedforward(Mapping[str, Expr]):
         return len(self.inputs)
 
     def _merged(self, place: int) -> tuple[list[float], list[Reals]]:
-        """Pieces of one input; neighbors that hold one value, as far as a solver tells, are one piece."""
+        """Pieces of one input; neighbors that hold one value, to the accuracy of the solver, are one piece."""
         parts = self.coefficients[:, :, place]
         size = max(float(np.abs(parts).max(initial=0.0)), 1e-300)
         begins: list[float] = []

@@ -196,7 +196,7 @@ class _Callbacks:
         )
         outs = [("x", dense(n, 1)), ("f", dense(1, 1)), ("g", dense(m, 1))]
         outs += [("lam_x", dense(n, 1)), ("lam_g", dense(m, 1)), ("lam_p", dense(0, 1))]
-        self._iteration_callback = _Callback("watch", outs, [("ret", dense(1, 1))], self._on_iteration)
+        self._iteration_callback = _Callback("iteration", outs, [("ret", dense(1, 1))], self._on_iteration)
         self._last: tuple[bytes, tuple[Reals, Reals]] | None = None
 
     def begin(self) -> None:

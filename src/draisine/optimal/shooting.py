@@ -110,14 +110,14 @@ class ShootingCluster:
             rates: list[Reals] = []
             for s in range(len(B)):
                 cluster = self._stage(step, s)
-                slope = np.zeros((len(w), self._width, n))
+                jacobian = np.zeros((len(w), self._width, n))
                 rows, columns = cluster.jacobian_indices
-                slope[:, rows, columns] = cluster.jacobian(inner[step * len(B) + s])
+                jacobian[:, rows, columns] = cluster.jacobian(inner[step * len(B) + s])
                 seed = total[:, :nx] + h * sum((A[s, r] * rates[r][:, :nx] for r in range(s) if A[s, r]), start=np.zeros(1))
-                through = slope[:, :, :nx] @ seed
-                through[:, :, nx:] += slope[:, :, nx:]
+                through = jacobian[:, :, :nx] @ seed
+                through[:, :, nx:] += jacobian[:, :, nx:]
                 seeds.append(seed)
-                local.append(slope)
+                local.append(jacobian)
                 rates.append(through)
             total = total + h * sum((B[s] * k for s, k in enumerate(rates)), start=np.zeros(1))
         return total, seeds, local

@@ -136,13 +136,13 @@ class LinearSolveProgram:
         r is nonlinear in z."""
         import casadi as ca
 
-        slope = ca.jacobian(side, z)
-        nonlinear = bool(slope.nnz()) and ca.depends_on(slope, z)
+        jacobian = ca.jacobian(side, z)
+        nonlinear = bool(jacobian.nnz()) and ca.depends_on(jacobian, z)
         if nonlinear and start is None:
             raise ArgumentError(f"{name!r}: the right-hand side is nonlinear in the unknowns; give a start for Newton's method")
-        if slope.nnz():  # the linear part moves to the matrix
-            side = side - slope @ z if nonlinear else ca.substitute(side, z, ca.SX.zeros(z.numel()))
-            matrix = matrix - slope
+        if jacobian.nnz():  # the linear part moves to the matrix
+            side = side - jacobian @ z if nonlinear else ca.substitute(side, z, ca.SX.zeros(z.numel()))
+            matrix = matrix - jacobian
         filled = ca.sparsify(ca.SX(matrix))
         entries = ca.SX(filled.nz[:]) if filled.nnz() else ca.SX(0, 1)
         taken = {**inputs, "z": z}

@@ -73,7 +73,7 @@ def vary(
 
 
 def jacobian(what: Program | LinearSolveProgram, directions: Sequence[Direction]) -> Program | LinearSolveProgram:
-    """(t, x, u, p) → the outputs, and "slopes": ∂(all outputs, stacked)/∂(x, θ)."""
+    """(t, x, u, p) → the outputs, and "jacobian": ∂(all outputs, stacked)/∂(x, θ)."""
     symbols = {slot.name: ca.SX.sym(slot.name, slot.size) for slot in what.inputs}
     by = ca.vertcat(symbols["x"], *[symbols[d.slot][d.place] for d in directions if d.slot != "x"])
     seeds = _Seeds(symbols, list(symbols.values()), by, ca.SX.eye(by.numel()))
@@ -181,7 +181,7 @@ def _results(
         slot.name: _stacked(value, slope) if slot.name in outputs else value
         for slot, value, slope in zip(what.outputs, values, derivatives, strict=True)
     }
-    return {**made, "slopes": ca.densify(ca.vertcat(*derivatives))} if whole else made
+    return {**made, "jacobian": ca.densify(ca.vertcat(*derivatives))} if whole else made
 
 
 def split(states: Any, count: int, directions: int) -> tuple[Any, Any]:

@@ -58,7 +58,7 @@ class Run:
     rejected: int
     method: str = ""  # which method, and why
     jacobians: int = 0
-    factorisations: int = 0
+    factorizations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
 

@@ -135,7 +135,7 @@ class _Driver:
         self._method: SteppingMethod = chosen.method
         self._method_text = chosen.description
         self._stiff_since: float | None = None
-        self._changes, self._calm = MethodChanges(), NonstiffChecks()
+        self._changes, self._nonstiff = MethodChanges(), NonstiffChecks()
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
         self._compiled = choices.compiled(choices.root.independent)
@@ -301,7 +301,7 @@ class _Driver:
             return
         self._changes.limited = float(stepper.h)
         if self._changes.intervals:
-            self._calm.left(stepper.accepted)
+            self._nonstiff.left(stepper.accepted)
         self._switch_method(self._chosen.if_stiff)
         stepper.h *= 0.1  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
@@ -311,9 +311,9 @@ class _Driver:
         memory, stepper = self._memory, self._memory.stepper
         point = stepper.x[: stepper.unknowns].copy()
         rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, self._parameters)
-        if not self._calm.check(float(stepper.h), rate):
+        if not self._nonstiff.check(float(stepper.h), rate):
             return
-        self._calm.returned(stepper.accepted)
+        self._nonstiff.returned(stepper.accepted)
         self._switch_method(self._chosen.method)
         stepper.check_stiffness = 2  # the equations may become stiff again soon
 
@@ -366,7 +366,7 @@ class _Driver:
             rejected=stepper.rejected,
             method=self._method_text,
             jacobians=stepper.jacobians,
-            factorisations=stepper.factorisations,
+            factorizations=stepper.factorizations,
             seconds=seconds,
             failure=self._failure,
         )

@@ -206,7 +206,7 @@ class VariedRun:
 def integrate_varied(
     equations: Equations,
     x0: ArrayLike,
-    slopes0: ArrayLike,
+    sensitivities0: ArrayLike,
     until: float,
     directions: Sequence[Direction],
     *,
@@ -220,7 +220,7 @@ def integrate_varied(
     progress: Callable[[float], None] | None = None,
 ) -> VariedRun:
     """Integrate from (x0, S0), S0 (states, directions), like `integrate`; `sizes` of the varied quantities scale S."""
-    x, s = np.asarray(x0, dtype=float), np.asarray(slopes0, dtype=float)
+    x, s = np.asarray(x0, dtype=float), np.asarray(sensitivities0, dtype=float)
     if control is not None and not isinstance(control, Recorded):
         raise ArgumentError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
     count = (len(equations.states), len(directions))
@@ -266,7 +266,7 @@ class _ReportJacobian:
         self._work, self._operations = 0, self._program.operations
 
     def __call__(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        rows, columns = self._program.output("slopes").shape
+        rows, columns = self._program.output("jacobian").shape
         self._work += len(t) * self._operations
         if self._kernel is None and (isinstance(self._program, LinearSolveProgram) or self._work > WORTH_COMPILING):
             self._kernel = compile(self._program)

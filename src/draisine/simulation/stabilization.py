@@ -59,9 +59,9 @@ def equations_under(
         )
     described = model.freeze() if isinstance(model, Model) else model
     work = False if isinstance(drift, Rattle | Symplectic) else True if driven else None
-    treatment = drift if drift is not None else formulation
-    assert treatment is not None  # one of them is given
-    return stabilized_equations(described, treatment, laws, events, work)
+    choice = drift if drift is not None else formulation
+    assert choice is not None  # one of them is given
+    return stabilized_equations(described, choice, laws, events, work)
 
 
 def targets_under(

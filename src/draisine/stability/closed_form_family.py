@@ -58,7 +58,7 @@ class ClosedFormFamily:
         """A and the misfit as symbols."""
         f = self.family
         shift = self._points - ca.DM(f._at)
-        y = ca.SX(ca.DM(_rounded(f._y))) + ca.SX(ca.sparsify(ca.DM(_rounded(f._slope)))) @ shift
+        y = ca.SX(ca.DM(_rounded(f._y))) + ca.SX(ca.sparsify(ca.DM(_rounded(f._sensitivity)))) @ shift
         if self._corrected:
             residual, jacobian = f.problem.program.function.call(self._arguments(y))
             columns = np.flatnonzero(np.abs(f._idle).sum(axis=0) < NEARLY).tolist()

@@ -141,7 +141,7 @@ def _jacobians(dynamics: DaeResidual) -> ca.Function:
     """(t, x, ẋ, u, p) → ∂F/∂ẋ, ∂F/∂x, ∂F/∂u."""
     symbols = dynamics.residual.symbols()
     (residual,) = dynamics.residual.function.call(symbols)
-    return ca.Function("slopes", symbols, [ca.densify(ca.jacobian(residual, symbols[k])) for k in (2, 1, 3)])
+    return ca.Function("jacobian", symbols, [ca.densify(ca.jacobian(residual, symbols[k])) for k in (2, 1, 3)])
 
 
 def _consistent_rates(dynamics: DaeResidual, x: Array, u: Array, p: Array) -> tuple[Array, Array]:

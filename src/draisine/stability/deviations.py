@@ -241,18 +241,18 @@ def dynamics_derivatives(equations: Equations) -> Program:
     x, u = slots["x"][:own], slots["u"]
     name = f"{equations.name}_derivatives"
     if isinstance(dynamics, Program):
-        slope = dynamics.function.call(arguments)[0][:own]
-        parts = {"w": slope, "by_state": ca.jacobian(slope, x), "by_input": ca.jacobian(slope, u)}
+        rates = dynamics.function.call(arguments)[0][:own]
+        parts = {"w": rates, "by_state": ca.jacobian(rates, x), "by_input": ca.jacobian(rates, u)}
         return program_without_cse(name, slots, parts)
     z = ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(arguments, z)
-    slope = dynamics.after.function.call([*arguments, z])[0][:own]
+    rates = dynamics.after.function.call([*arguments, z])[0][:own]
     gap = side - matrix @ z
     parts = {
-        "w": slope,
-        "by_state": ca.jacobian(slope, x),
-        "by_input": ca.jacobian(slope, u),
-        "by_unknown": ca.jacobian(slope, z),
+        "w": rates,
+        "by_state": ca.jacobian(rates, x),
+        "by_input": ca.jacobian(rates, u),
+        "by_unknown": ca.jacobian(rates, z),
         "matrix": matrix,
         "gap_by_state": ca.jacobian(gap, x),
         "gap_by_input": ca.jacobian(gap, u),

@@ -99,10 +99,10 @@ class EssentialMatrix:
         place = ca.vertcat(*[slots[name] for name in ("x", "u", "p", "z")])
         directions_of_change = {f"d{name}": ca.SX.sym(f"d{name}", slots[name].numel()) for name in ("x", "u", "p", "z")}
         direction_of_change = ca.vertcat(*directions_of_change.values())
-        bent = self._square @ directions
+        second = self._square @ directions
         results = {
             name: ca.reshape(ca.jtimes(ca.vec(ca.densify(e)), place, direction_of_change), *e.shape)
-            for name, e in (("bent", bent), ("turned", self._along))
+            for name, e in (("second", second), ("turned", self._along))
         }
         return program_without_cse(
             f"{self.equations.name}_turning", {**slots, "directions": directions, **directions_of_change}, results
@@ -135,7 +135,7 @@ class EssentialMatrix:
         a, directions, _ = self.at(*(part[:1] for part in point))
         (square,) = self._over[0](*(part[:1] for part in point))
         x = np.repeat(directions, count, axis=0)
-        bent, turned = BatchProgram(self.directional_derivatives)(*point, x, *directions_of_change)
-        moved, _ = solve_each(np.repeat(square, count, axis=0), -bent)
+        second, turned = BatchProgram(self.directional_derivatives)(*point, x, *directions_of_change)
+        moved, _ = solve_each(np.repeat(square, count, axis=0), -second)
         (through,) = self._over[1](*point, moved)
         return a[0], turned + through

@@ -111,7 +111,7 @@ class Family(Uncached):
         self._idle = np.linalg.svd(scaled[self._rows])[2][len(self._rows) :]
         self._scale = max(1.0, float(np.abs(jacobian).max()))
         self._at = np.array([problem.fixed[name] for name in self.vary])
-        self._slope = self._change_for(jacobian[None], self._target_columns(len(jacobian))[None])[0][0]
+        self._sensitivity = self._change_for(jacobian[None], self._target_columns(len(jacobian))[None])[0][0]
         derivatives = self.deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
         self.naming: Naming = self.deviations.choose(derivatives)
 
@@ -146,7 +146,7 @@ class Family(Uncached):
 
     def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """y of the steady motion at each point (points, varied quantities), and whether it was found."""
-        y = self._y + (points - self._at) @ self._slope.T
+        y = self._y + (points - self._at) @ self._sensitivity.T
         error, fine = self._errors(y, points)
         some = np.flatnonzero(~(fine <= EXACT))
         if len(some):
@@ -234,7 +234,7 @@ class Family(Uncached):
     def why_missing(self, point: Array) -> str:
         """Why there is no steady motion at a point, as far as the equations show."""
         points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
-        y = self._y + (points - self._at) @ self._slope.T
+        y = self._y + (points - self._at) @ self._sensitivity.T
         _, x, u, p = (part[0] for part in self._arguments(y, points)[:4])
         if np.isfinite(x).all() and (singular := what_is_singular(SteadyMotion(self.equations, x, u, p, {}, ()))):
             return singular
@@ -245,7 +245,7 @@ class Family(Uncached):
     def singular_at(self, points: Array) -> tuple[int, str] | None:
         """The point nearest to a singular configuration and its cause; None if the family stays away from one."""
         e = self.equations
-        if e.causes is None or not np.abs(self._slope[: len(e.coordinates)]).max() > 1e-9:
+        if e.causes is None or not np.abs(self._sensitivity[: len(e.coordinates)]).max() > 1e-9:
             return None  # the configuration is constant
         y, found = self.motions(points)
         values = np.where(found[:, None], BatchProgram(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
@@ -283,7 +283,7 @@ class Family(Uncached):
     def _by_parameters(self) -> BatchProgram:
         slots, residual, _ = self.problem._parts
         return BatchProgram(
-            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])})
+            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"jacobian": ca.jacobian(residual, slots["p"])})
         )
 
     def _directions(self, moved: Array) -> list[Array]:

@@ -247,7 +247,7 @@ class Manifest:
             "events": [
                 {"name": v.name, "stop": v.action == "stop", "description": v.description or v.name} for v in e.event_list
             ],
-            "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._watched else None,
+            "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._has_stop_event else None,
             "turned": [k for k, s in enumerate(e.states) if s.name == "steer"],
             "exact": linear.exact if linear is not None else None,
             "kept": self._kept(),
@@ -256,7 +256,7 @@ class Manifest:
         }
 
     @property
-    def _watched(self) -> bool:
+    def _has_stop_event(self) -> bool:
         return any(event.action == "stop" for event in self.equations.event_list)
 
     def _kept(self) -> list[str]:

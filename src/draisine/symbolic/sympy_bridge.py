@@ -273,13 +273,13 @@ def _numbered(slot: Slot) -> tuple[str, ...]:
 
 def _use_counts(program: Program) -> list[int]:
     """How often the result of each line is read."""
-    counts, maker = [0] * len(program.tape), dict[int, int]()
+    counts, producer = [0] * len(program.tape), dict[int, int]()
     for number, line in enumerate(program.tape):
         if line.operation != op.INPUT:
             for i in line.inputs:
-                counts[maker[i]] += 1
+                counts[producer[i]] += 1
         if line.operation != op.OUTPUT:
-            maker |= {o: number for o in line.outputs if o >= 0}
+            producer |= {o: number for o in line.outputs if o >= 0}
     return counts
 
 

@@ -26,7 +26,7 @@ from draisine.view.scene.sketch import sketch
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEND = 0.5  # rad: hinge angles of an arm that is straight at its defaults, if no targets are given
+HINGE_ANGLE = 0.5  # rad: hinge angles of an arm that is straight at its defaults, if no targets are given
 
 
 def draw(
@@ -66,10 +66,13 @@ def pose(model: Model | System | Equations, at: Mapping[str, float] | None, para
     posed = PosedScene(scene, poses(at or {}))
     loose = not (system.wheels or system.edges or system.constraints)
     hinges = {
-        c.name: c.default + BEND for j in system.joints for c in j.coordinates if len(j.coordinates) == 1 and c.unit == "rad"
+        c.name: c.default + HINGE_ANGLE
+        for j in system.joints
+        for c in j.coordinates
+        if len(j.coordinates) == 1 and c.unit == "rad"
     }
     if at is None and loose and hinges and is_straight(scene, posed.poses):
-        return PosedScene(scene, poses(hinges), f"hinges turned by {BEND:g} rad")
+        return PosedScene(scene, poses(hinges), f"hinges turned by {HINGE_ANGLE:g} rad")
     return posed
 
 

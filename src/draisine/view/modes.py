@@ -202,7 +202,7 @@ def write_mode_gif(
     pictures = []
     for k, poses in enumerate(frames):
         caption = captions[k] if captions else ""
-        drawing = sketch(scene, poses, views=[view], labels=False, width=width, remark=caption, holding=all_points)
+        drawing = sketch(scene, poses, views=[view], labels=False, width=width, remark=caption, containing=all_points)
         buffer = io.BytesIO()
         drawing.savefig(buffer, format="png", dpi=dpi)
         pictures.append(buffer.getvalue())

@@ -49,7 +49,7 @@ def test_linear_is_the_jacobian(bicycle, at):
     assert_allclose(dx, bicycle.dynamics.jacobian("xdot", "x")(*at)[0], rtol=1e-12, atol=1e-12)
     assert_allclose(du, bicycle.dynamics.jacobian("xdot", "u")(*at)[0], rtol=1e-12, atol=1e-12)
     step = np.zeros(len(at[1]))
-    step[8] = 1e-6  # steer, by another road
+    step[8] = 1e-6  # steer, by a difference quotient
     slope = (bicycle.dynamics(at[0], at[1] + step, *at[2:])[0] - bicycle.dynamics(at[0], at[1] - step, *at[2:])[0]) / 2e-6
     assert_allclose(dx[:, 8], slope, rtol=1e-6, atol=1e-6)
 

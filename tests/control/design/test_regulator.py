@@ -176,7 +176,7 @@ def test_a_reference_in_time_is_followed(bike):
 
 
 def test_a_running_heading_is_compared_the_short_way_round(bike):
-    """Steady turning goes round more than once; the heading told between −π and π jumps, the torque must not."""
+    """Steady turning goes round more than once; the heading reported between −π and π jumps, the torque must not."""
     turn = dr.steady(bike, {"speed": 5.0, "lean": 0.3}, free=("steer_torque", "pedal_torque"))
     law = dr.lqr(
         turn, weights={"heading": 1.0, "lean": 1.0, "speed": 1.0}, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}

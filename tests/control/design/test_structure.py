@@ -72,7 +72,7 @@ def test_steering_moves_neither_speed_nor_the_angles_of_wheels(straight):
     assert constant == [{"front_wheel_angle", "rear_wheel_angle"}, {"frame_x", "rear_wheel_angle"}, {"front_wheel_spin"}]
 
 
-def test_rolling_ties_angles_of_wheels_to_the_way_for_every_input(straight):
+def test_rolling_couples_angles_of_wheels_to_the_way_for_every_input(straight):
     found = straight.controllability()
     assert found.rank == 8
     wheels, way = (h.combination for h in found.hidden)

@@ -229,7 +229,7 @@ def test_a_start_has_the_configuration_of_the_models_own(name, targets, form):
 
 
 def test_targets_that_need_positions_and_velocities_together_are_still_met():
-    """A speed along x is wished for where the rod hangs and allows it, and an output that both decide."""
+    """A speed along x is given as target where the rod hangs and allows it, and an output that both decide."""
     rod = dr.dae.as_dae(dr.gallery.simple_pendulum())
     start = consistent_start(rod, {"x1": 0.6, "x1_rate": 0.5})
     value = start.coordinates
@@ -237,7 +237,7 @@ def test_targets_that_need_positions_and_velocities_together_are_still_met():
     assert max(abs(c.value) for c in start.report.residuals) < 1e-12
 
 
-def test_what_a_model_watches_is_watched_when_it_is_posed():
+def test_events_of_a_model_are_kept_in_its_dae():
     own, form = dr.derive(dr.gallery.bicycle()), dr.dae.as_dae(dr.gallery.bicycle())
     assert form.event_list == own.event_list and "fell_over" in [event.name for event in form.event_list]
     assert form.events is not None and form.events.output("value").labels == own.events.output("value").labels

@@ -149,7 +149,7 @@ def test_masses_and_constraints_settle_the_index_of_mechanisms():
     report = dr.dae.index_of(dr.gallery.bicycle())
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 10)
     assert report.progress == () and "DAE with multipliers" in report.sentences[0]  # no derivative array was needed
-    # wishes are held, the others move onto the constraints
+    # targets are held, the others move onto the constraints
     leaning = dr.dae.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
     assert (leaning.point["x1"], leaning.point["z1"]) == pytest.approx((0.8, -0.6), abs=1e-12)
     assert leaning.differential == 3

@@ -76,7 +76,7 @@ def test_extremes_and_statistics(oscillator: dr.Equations) -> None:
 # ------------------------------------------------------------------------------------------------------- single runs
 
 
-def test_lanes_equal_single_runs(bicycle: dr.Model, knocked: Ensemble) -> None:
+def test_samples_equal_single_runs(bicycle: dr.Model, knocked: Ensemble) -> None:
     """Starts, steps, events and changes of velocities: to rounding where nothing falls, to tolerance where it does."""
     assert set(knocked.statuses) == {"FINISHED", "EVENT"}
     fallen = np.flatnonzero(knocked["status"] == "EVENT")[:4]
@@ -112,7 +112,7 @@ def test_starts_with_leaning_bicycles_and_other_geometry(bicycle: dr.Model) -> N
     np.testing.assert_allclose(found["front_wheel_contact_z@0"], 0.0, atol=1e-12)
 
 
-def test_implicit_methods_run_lane_by_lane(oscillator: dr.Equations) -> None:
+def test_implicit_methods_run_sample_by_sample(oscillator: dr.Equations) -> None:
     found = dr.ensemble(
         oscillator,
         1.0,
@@ -128,7 +128,7 @@ def test_implicit_methods_run_lane_by_lane(oscillator: dr.Equations) -> None:
 # ---------------------------------------------------------------------------------------------- what fails, is noted
 
 
-def test_a_failing_lane_is_recorded_and_never_fatal() -> None:
+def test_a_failing_sample_is_recorded_and_never_fatal() -> None:
     """ẋ = x² − a reaches infinity at t = 1/x₀ where a = 0, and √(1 − t b) ends at t = 1/b."""
     x, t = dynamicsymbols("x"), dynamicsymbols._t
     b = sp.Symbol("b")

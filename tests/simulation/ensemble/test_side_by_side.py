@@ -18,7 +18,7 @@ from draisine.expr.tables import Table
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble import batch_stepper as stepping
-from draisine.simulation.ensemble.batch import BEGIN, SKIP, UNFINISHED, advance_groups, advance_lanes
+from draisine.simulation.ensemble.batch import BEGIN, SKIP, UNFINISHED, advance_groups, advance_samples
 from draisine.simulation.ensemble.batch_stepper import LEFT, BatchState, BatchStepper, wide_dynamics
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
@@ -168,7 +168,7 @@ def test_compiled_as_it_reads(side_by_side: bool, monkeypatch: pytest.MonkeyPatc
     left = []
     for interpreted in (False, True):
         if interpreted:
-            monkeypatch.setattr(stepping, "lane_code", lambda wide: advance_groups if wide else advance_lanes)
+            monkeypatch.setattr(stepping, "batch_code", lambda wide: advance_groups if wide else advance_samples)
         moved = BatchState.of(x, np.zeros((6, 0)), np.linspace(0.5, 2.0, 6)[:, None], 3, 0)
         step = BatchStepper(
             compiled, select_method(method, equations), 0.4, np.array([0.1, 0.2, 0.3]), np.zeros(1, dtype=np.int64), wide

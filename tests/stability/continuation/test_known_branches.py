@@ -219,4 +219,4 @@ def test_progress_is_reported(hoop):
     counts: list[int] = []
     branch = dr.stability.continuation(hoop, "omega", between=(1.9, 2.1), progress=counts.append)
     assert counts[0] == 2  # points of this direction so far
-    assert len(counts) == len(branch) - 3  # not told: the start and the two ends of the range
+    assert len(counts) == len(branch) - 3  # not reported: the start and the two ends of the range

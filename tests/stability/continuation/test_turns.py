@@ -218,7 +218,7 @@ def test_radius_of_the_path(atlas):
 def test_atlas_as_data_and_text(atlas):
     data = json.loads(json.dumps(atlas.as_data()))
     assert data["columns"]["steer_torque"][-1][2] is None
-    assert "held by steer_torque, pedal_torque" in str(atlas)
+    assert "inputs: steer_torque, pedal_torque" in str(atlas)
     with pytest.raises(KeyError, match="did you mean 'steer_torque'"):
         atlas["steer_torqe"]
 

@@ -50,7 +50,7 @@ def test_a_bicycle_is_reported_completely(bike):
     assert "4.29238 m/s" in text_of(bike, "Stability") and "6.02426 m/s" in text_of(bike, "Stability")
     assert bike.facts["Stable speed"] == "4.292 to 6.024 m/s"
     assert bike.facts["Freedoms"] == "7 of position, 3 of velocity"
-    assert bike.facts["Certificate"].startswith("passed: 4 roads")
+    assert bike.facts["Certificate"].startswith("passed: 4 derivations")
     assert "speed = 5.1, roll_rate = 0.2" in text_of(bike, "Sample run")
     assert "frame 85 (0.3, 0, 0.6)" in " ".join(text_of(bike, "Model").split())
 
@@ -62,7 +62,7 @@ def test_names_that_begin_a_sentence_stay_as_they_are(bike):
 
 
 def test_what_it_says_to_reproduce_it_reproduces_it(bike, tmp_path):
-    """The appendix is the model: it reads back, and its fingerprint is the one that is told."""
+    """The appendix is the model: it reads back, and its fingerprint is the one that is reported."""
     import hashlib
     import html
 
@@ -140,7 +140,7 @@ def test_a_chapter_that_cannot_be_written_takes_no_other_down(monkeypatch, tmp_p
     page = out.read_text(encoding="utf-8")
     assert "could not be written: RuntimeError: the &lt;ink&gt; is dry" in page and "<ink>" not in page
     assert "speed = 2 (as requested)" in page and "Knife edges: no velocity across the blade" in page
-    # changed parameters are told and used
+    # changed parameters are reported and used
     text = re.sub(r"<[^>]+>", " ", page)
     assert re.search(r"mass_ahead\s+0\.3\s+m\s.*changed for this report", text)
     assert "--set mass_ahead=0.3" in text and "mass_ahead = { value = 0.3" in text

@@ -128,7 +128,7 @@ WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
     "report": ("velocities, multipliers, outputs, energies, residuals and powers", _own("report")),
     "motion": ("constraint residuals and outputs that need no accelerations", _own("motion")),
     "mass_matrix": ("mass matrix", _mass_matrix),
-    "inverse_dynamics": ("efforts that a motion needs", _own("inverse_dynamics")),
+    "inverse_dynamics": ("generalized forces that a motion needs", _own("inverse_dynamics")),
     "multipliers": ("constraint forces", _multipliers),
     "contacts": ("contact points", _contacts),
     "project": ("one step back onto the position constraints", _own("project")),
@@ -186,14 +186,14 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
     # inverse dynamics calls its accelerations by the names of the velocities
     accelerations = {("vdot", v.name): Quantity(v.name, per_second(v.unit), "its rate") for v in equations.velocities}
     known = {(slot, q.name): q for slot, quantities in groups.items() for q in quantities} | accelerations
-    known |= {("generalized_forces", v.name): Quantity(v.name, _EFFORTS.get(v.unit, "")) for v in equations.velocities}
+    known |= {("generalized_forces", v.name): Quantity(v.name, _CONJUGATE_FORCES.get(v.unit, "")) for v in equations.velocities}
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
     notes = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
     return Guide(title, notes, known | whole, with_defaults=("p",) if "p" in slots and equations.parameters else ())
 
 
-_EFFORTS = {"m/s": "N", "rad/s": "N*m"}  # force or moment that does work on a velocity
+_CONJUGATE_FORCES = {"m/s": "N", "rad/s": "N*m"}  # force or moment that does work on a velocity
 
 _WHOLE = {
     "x": "state",

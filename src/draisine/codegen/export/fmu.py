@@ -245,11 +245,11 @@ def model_description(
         ET.SubElement(listed, "Float64", _attributes(reference, variable))
     structure = ET.SubElement(root, "ModelStructure")
     outputs = [str(reference) for reference, variable in shown if variable.causality == "output"]
-    slopes = [str(1 + states + k) for k in range(states)]
+    derivatives = [str(1 + states + k) for k in range(states)]
     for element, references in (
         ("Output", outputs),
-        ("ContinuousStateDerivative", slopes),
-        ("InitialUnknown", [*outputs, *slopes]),
+        ("ContinuousStateDerivative", derivatives),
+        ("InitialUnknown", [*outputs, *derivatives]),
     ):
         for place in references:
             ET.SubElement(structure, element, {"valueReference": place})

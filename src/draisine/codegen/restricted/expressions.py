@@ -58,7 +58,7 @@ class Expressions(Writer):
             case ast.BinOp(left, operation, right):
                 return self.combine(operation, self.value(left), self.value(right), e)
             case ast.BoolOp(operation, values):
-                return self._several(isinstance(operation, ast.And), [partial(self.condition, v) for v in values])
+                return self._short_circuit(isinstance(operation, ast.And), [partial(self.condition, v) for v in values])
             case ast.Compare():
                 return self._comparison(e)
             case ast.IfExp(test, body, otherwise):
@@ -211,7 +211,7 @@ class Expressions(Writer):
             return self._compared(e, known[-2], operation, known[-1])
 
         pairs = zip(e.ops, e.comparators, strict=True)
-        return self._several(True, [partial(compared, operation, right) for operation, right in pairs])
+        return self._short_circuit(True, [partial(compared, operation, right) for operation, right in pairs])
 
     def _compared(self, e: ast.expr, one: Value, operation: ast.cmpop, other: Value) -> Value:
         if type(operation) not in _COMPARISONS:
@@ -227,18 +227,18 @@ class Expressions(Writer):
         whole = word if word in ("eq", "ne") else f"s{word}"
         return Value(BOOL, (self.emit(f"icmp {whole} i64 {one.one}, {other.one}"),))
 
-    def _several(self, all_of_them: bool, values: Sequence[Callable[[], Value]]) -> Value:
+    def _short_circuit(self, all_of_them: bool, values: Sequence[Callable[[], Value]]) -> Value:
         """`and` or `or`, with short-circuit evaluation."""
         first = values[0]()
         if first.known is not None:
             decided = bool(first.known) is not all_of_them
-            return first if decided or len(values) == 1 else self._several(all_of_them, values[1:])
+            return first if decided or len(values) == 1 else self._short_circuit(all_of_them, values[1:])
         if len(values) == 1:
             return first
         label, before = self.new_label(), self.block
         self.branch(first.one, *((f"{label}_more", f"{label}_done") if all_of_them else (f"{label}_done", f"{label}_more")))
         self.begin(f"{label}_more")
-        rest = self._several(all_of_them, values[1:])
+        rest = self._short_circuit(all_of_them, values[1:])
         after = self.block
         self.jump(f"{label}_done")
         self.begin(f"{label}_done")

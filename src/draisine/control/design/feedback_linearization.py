@@ -226,7 +226,7 @@ def _check_degrees(law: LinearizingFeedback, plant: Plant, problem: OnPath) -> N
         early = stacked([plant.along(e) for e in chain[:-2]])
         if not early.numel() or not ca.depends_on(early, plant.u):
             continue
-        jacobians = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
+        jacobians = ca.Function("jacobian", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
         for _ in range(3):
             x = x0 + 0.05 * rng.uniform(-1, 1, len(x0)) * np.maximum(1.0, np.abs(x0))
             jacobian, value = (np.array(m.full()) for m in jacobians(0.1, x, problem.inputs, problem.p))

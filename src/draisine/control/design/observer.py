@@ -336,7 +336,7 @@ class DigitalController:
         self._reset()
 
     def _reset(self) -> None:
-        self._prediction, self._held_inputs = np.zeros(len(self.names)), np.zeros(len(self._feedforward))
+        self._prediction, self._last_inputs = np.zeros(len(self.names)), np.zeros(len(self._feedforward))
         self._times: list[float] = []
         self._estimates: list[Array] = []
         self._answer: dict[str, float] = {}
@@ -355,11 +355,11 @@ class DigitalController:
         if self._times and t < self._times[-1]:
             self._reset()
         y = np.array([_value(formula, t, x) - level for level, formula in self._measured])
-        estimate = self._prediction + self._gain @ (y - self._rows @ self._prediction - self._through @ self._held_inputs)
+        estimate = self._prediction + self._gain @ (y - self._rows @ self._prediction - self._through @ self._last_inputs)
         estimates = dict(zip(self.names, (self._reference + estimate).tolist(), strict=True))
         self._answer = {u: _value(law, t, x, estimates) for u, law in self._laws}
-        self._held_inputs = np.array([self._answer[u] for u in self._loop.controls]) - self._feedforward
-        self._prediction = self._transition @ estimate + self._input_matrix @ self._held_inputs
+        self._last_inputs = np.array([self._answer[u] for u in self._loop.controls]) - self._feedforward
+        self._prediction = self._transition @ estimate + self._input_matrix @ self._last_inputs
         self._times.append(float(t))
         self._estimates.append(self._reference + estimate)
         return self._answer

@@ -148,8 +148,8 @@ class KnifeEdgeOnGround:
     def residual_constraints(self) -> list[ResidualConstraint]:
         """Contact with the ground, where it is a constraint, and no lateral slip."""
         call = (Name(self.name),)
-        held, normal = self.rows
-        across = ResidualConstraint(f"{self.name}_blade", ((held, Call("slip_across", call)),), "velocity", "m/s")
+        lateral, normal = self.rows
+        across = ResidualConstraint(f"{self.name}_blade", ((lateral, Call("slip_across", call)),), "velocity", "m/s")
         if not self.edge.on_ground or self.supported_by_joints:
             return [across]
         return [ResidualConstraint(f"{self.name}_contact", ((normal, Call("gap", call)),)), across]

@@ -115,16 +115,16 @@ class _DaeForm:
         return _stacked([f for _, f in self.system.invariants])
 
     @cached_property
-    def _held_rates(self) -> ca.SX:
+    def _holonomic_rates(self) -> ca.SX:
         return self.system.rate(self._positions) if self.system.holonomic else ca.SX(0, 1)
 
     @cached_property
-    def _free_rates(self) -> ca.SX:
+    def _nonholonomic_rates(self) -> ca.SX:
         return _stacked([g for _, g in self.system.nonholonomic])
 
     @cached_property
     def _velocities(self) -> ca.SX:
-        return ca.vertcat(self._held_rates, self._free_rates)
+        return ca.vertcat(self._holonomic_rates, self._nonholonomic_rates)
 
     @cached_property
     def _matrix(self) -> ca.SX:
@@ -153,7 +153,7 @@ class _DaeForm:
             rows.append(self._matrix @ speeding + self._bias)
             labels += [f"{name}_acceleration" for name in self._names]
         else:
-            rows += [self._positions if self.level == 3 else self._held_rates, self._free_rates]
+            rows += [self._positions if self.level == 3 else self._holonomic_rates, self._nonholonomic_rates]
             labels += [name if self.level == 3 else f"{name}_velocity" for name, _ in s.holonomic]
             labels += [name for name, _ in s.nonholonomic]
         if self.ggl:

@@ -98,11 +98,11 @@ def nearest_consistent(equations: Equations, y: Reals, others: FixedArguments, f
     given = dict(zip((slot.name for slot in equations.motion.inputs), symbols, strict=True))
     residuals = equations.motion.function.call(symbols)[0]
     (residuals,) = ca.substitute([residuals], [given["u"]], [ca.DM(others.u)]) if others.u.size else (residuals,)
-    slope = ca.jacobian(residuals, given["q"]) @ ca.diag(ca.DM((~fixed).astype(float)))
+    jacobian = ca.jacobian(residuals, given["q"]) @ ca.diag(ca.DM((~fixed).astype(float)))
     levels = list(dict.fromkeys(c.level for c in equations.constraints))
     for depth in range(1, len(levels) + 1):
         rows = [i for i, c in enumerate(equations.constraints) if c.level in levels[:depth]]
-        results = [ca.densify(residuals[rows]), ca.densify(slope[rows, :])]
+        results = [ca.densify(residuals[rows]), ca.densify(jacobian[rows, :])]
         function = ca.Function("constraints", [given["t"], given["q"], given["p"]], results)
         y = np.asarray(project_samples(y[None, :], np.array([others.t]), function, others.p).points[0])
     return y
@@ -110,8 +110,8 @@ def nearest_consistent(equations: Equations, y: Reals, others: FixedArguments, f
 
 def holds(shape: Structure, points: list[ConsistentPoint]) -> bool:
     """Whether the last stage determines its unknowns at all of the points."""
-    slope = _at(shape.system, ca.jacobian(shape.stage, shape.tops), points)
-    for matrix in slope:
+    jacobian = _at(shape.system, ca.jacobian(shape.stage, shape.tops), points)
+    for matrix in jacobian:
         if matrix.size and not np.isfinite(matrix).all():
             return False
         if condition_share(equilibrate(matrix)[0]) <= RTOL:

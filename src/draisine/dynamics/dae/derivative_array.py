@@ -85,12 +85,12 @@ class DerivativeArray:
         arguments = (time, coefficients[:-1].T, rates, *still)
         (values,) = along(self._dynamics.residual, *arguments)
         by_y, by_rate = (self._matrices(m * factorials[:length]) for m in along(self._dynamics.jacobian, *arguments))
-        slope = np.zeros((length, n, length + 1, n))
+        jacobian = np.zeros((length, n, length + 1, n))
         for k in range(length):
             for l in range(k + 1):
-                slope[k, :, l] += math.comb(k, l) * by_y[k - l]
-                slope[k, :, l + 1] += math.comb(k, l) * by_rate[k - l]
-        return (values * factorials[:length]).T.ravel(), slope.reshape(length * n, -1)
+                jacobian[k, :, l] += math.comb(k, l) * by_y[k - l]
+                jacobian[k, :, l + 1] += math.comb(k, l) * by_rate[k - l]
+        return (values * factorials[:length]).T.ravel(), jacobian.reshape(length * n, -1)
 
     def _matrices(self, entries: Reals) -> Reals:
         """Dense Jacobians, one for each derivative."""
@@ -119,32 +119,32 @@ class DerivativeArray:
     def _refined(self, jets: Reals, others: FixedArguments, fixed: NDArray[np.bool_]) -> Point:
 
         def evaluate(flat: Reals) -> tuple[Reals, Reals]:
-            values, slope = self.evaluate(flat.reshape(jets.shape), others)
-            size = 1.0 + np.abs(slope) @ np.abs(flat)
-            return values / size, slope / size[:, None]
+            values, jacobian = self.evaluate(flat.reshape(jets.shape), others)
+            size = 1.0 + np.abs(jacobian) @ np.abs(flat)
+            return values / size, jacobian / size[:, None]
 
         found = CONSISTENT.solve(evaluate, jets.ravel(), lambda point: self._step(point, fixed))
         return Point(found.point.x.reshape(jets.shape), found.residual)
 
     def _step(self, point: Linearized, fixed: NDArray[np.bool_]) -> Reals:
         """A Gauss–Newton step that changes y only where derivatives cannot satisfy the rows."""
-        n, values, slope = self.size, point.residual, point.jacobian
+        n, values, jacobian = self.size, point.residual, point.jacobian
         free = np.flatnonzero(~fixed)
         step = np.zeros((self.order + 2, n))
-        scaled, rows, columns = equilibrate(slope[:, n:])
+        scaled, rows, columns = equilibrate(jacobian[:, n:])
         rates = decompose(scaled)
         if free.size:
             blind = rates.left_null_space.T * rows  # combinations of rows that are independent of the derivatives
-            step[0, free] = -np.linalg.pinv(blind @ slope[:, free], rcond=RTOL) @ (blind @ values)
-        step[1:] = (-columns * rates.solve(rows * (values + slope[:, :n] @ step[0]))).reshape(-1, n)
+            step[0, free] = -np.linalg.pinv(blind @ jacobian[:, free], rcond=RTOL) @ (blind @ values)
+        step[1:] = (-columns * rates.solve(rows * (values + jacobian[:, :n] @ step[0]))).reshape(-1, n)
         return step.ravel()
 
     # ---------------------------------------------------------------- ranks
 
-    def ranks(self, slope: Reals, times: int) -> Ranks:
+    def ranks(self, jacobian: Reals, times: int) -> Ranks:
         """What the first `times` differentiations determine, by the Jacobian of the array at a point."""
         n = self.size
-        rows = slope[: (times + 1) * n, : (times + 2) * n]
+        rows = jacobian[: (times + 1) * n, : (times + 2) * n]
         scaled, row_scale, _ = equilibrate(rows[:, n:])
         rates = decompose(scaled)
         loose = np.linalg.norm(
@@ -175,9 +175,9 @@ def differential_index(
         point = array.consistent(y, others, fixed | np.array(dynamics.differential))  # states are kept if possible
         if not point.consistent:
             point = array.consistent(nearest_consistent(), others, fixed)
-        slope, found = array.evaluate(point.jets, others)[1], list[Ranks]()
+        jacobian, found = array.evaluate(point.jets, others)[1], list[Ranks]()
         while len(found) <= order and not (found and all(found[-1].determined)):
-            found.append(array.ranks(slope, len(found)))
+            found.append(array.ranks(jacobian, len(found)))
         if order >= most or (all(found[-1].determined) and found[-1].times < order):
             return point, found
         order = min(order + 2, most)

@@ -119,11 +119,11 @@ class ReducedSystem:
         rates = [system.top(k, order) for k, order in enumerate(orders) if order]
         rate = ca.SX.sym("rate", self._x.numel())
         rows, labels, replaced = [], [], []
-        for i, (quantity, _, slope) in enumerate(self._states):
-            if any(ca.is_equal(slope, top) for top in rates):
-                replaced.append((slope, rate[i]))  # ẋ = ẋ is trivial: the last stage determines it
+        for i, (quantity, _, derivative) in enumerate(self._states):
+            if any(ca.is_equal(derivative, top) for top in rates):
+                replaced.append((derivative, rate[i]))  # ẋ = ẋ is trivial: the last stage determines it
             else:
-                rows.append(rate[i] - slope)
+                rows.append(rate[i] - derivative)
                 labels.append(f"{quantity.name}_rate")
         residual = ca.vertcat(*rows, self.shape.stage)
         labels += [c.name for c in self._last]
@@ -182,11 +182,11 @@ class ReducedSystem:
         if not self._differentiated:
             return None
         side = ca.vertcat(*[c.residual for c in self._differentiated])
-        slope = ca.jacobian(side, self._x)
+        jacobian = ca.jacobian(side, self._x)
         z = ca.SX.sym("z", side.numel())
-        moved = (self._x - slope.T @ z, [q.name for q in self._coordinates])
+        moved = (self._x - jacobian.T @ z, [q.name for q in self._coordinates])
         results: Slots = {"x_new": moved, "error": (ca.norm_inf(side), ["error"])}
-        return LinearSolveProgram.build(f"{self.posed.name}_project", self._arguments(), slope @ slope.T, side, z, results)
+        return LinearSolveProgram.build(f"{self.posed.name}_project", self._arguments(), jacobian @ jacobian.T, side, z, results)
 
     # ---------------------------------------------------------------- reported values
 

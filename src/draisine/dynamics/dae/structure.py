@@ -179,7 +179,7 @@ def _combined(system: Prolongation, c: Sequence[int], weights: Reals, sampler: _
     target = min(involved, key=lambda i: (c[i], -abs(weights[i]), i))
     total, share = ca.SX(0), []
     for i in involved:
-        factor = _neat(weights[i] / weights[target])
+        factor = _rounded(weights[i] / weights[target])
         part = system.derivative(i, c[i] - c[target])
         total += factor * part
         share.append(factor * part)
@@ -192,7 +192,7 @@ def _combined(system: Prolongation, c: Sequence[int], weights: Reals, sampler: _
     )
 
 
-def _neat(factor: float) -> float:
+def _rounded(factor: float) -> float:
     """Small fractions, restored from values with rounding errors."""
     near = round(factor * 12) / 12
     return near if abs(near - factor) < SAME else float(factor)

@@ -155,8 +155,8 @@ def inverse_dynamics(
         force, moment = templates(_needed, mass_of(link.body, scope), *reported)
         passed = wrench.get(link.name, (NULL, NULL))
         force, moment = add(force, passed[0]), add(moment, passed[1])
-        force, moment, own_efforts = templates(_gathered, link.all_steps, force, moment)
-        generalized_forces |= {name: plus(generalized_forces[name], effort) for name, effort in own_efforts.items()}
+        force, moment, own_forces = templates(_gathered, link.all_steps, force, moment)
+        generalized_forces |= {name: plus(generalized_forces[name], share) for name, share in own_forces.items()}
         if link.parent is not None:
             before_it = wrench.get(link.parent.name, (NULL, NULL))
             wrench[link.parent.name] = (add(before_it[0], force), add(before_it[1], moment))

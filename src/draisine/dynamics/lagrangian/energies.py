@@ -287,8 +287,8 @@ class Energies:
     def driven(self) -> ca.SX:
         """Generalized forces of joint forces and wrenches, by virtual displacements."""
         total = ca.SX.zeros(self.q.numel())
-        for effort in self.system.generalized_forces:
-            total += ca.densify(ca.jacobian(self.value(effort.measure), self.q)).T * self.value(effort.amount)
+        for applied in self.system.generalized_forces:
+            total += ca.densify(ca.jacobian(self.value(applied.measure), self.q)).T * self.value(applied.amount)
         for wrench in self.system.wrenches:
             body, place = self.point(wrench.point)
             force, torque = (ca.vertcat(*[self.value(c) for c in part]) for part in (wrench.force, wrench.torque))

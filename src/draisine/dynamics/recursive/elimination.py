@@ -254,7 +254,7 @@ class LinkElimination:
         a, inertia, force = solved.entry.index, self.inertia, self.force
         constant = self.sides.pop(solved.row) / solved.divisor
         row, own = inertia[:, a], inertia[a, a]
-        force_deficit = force[a] - self._effort(solved.entry)
+        force_deficit = force[a] - self._generalized_force(solved.entry)
         for name, entry in solved.others:
             self.sides[name] = self.sides[name] - entry * constant
         share, rest = solved.share.T, _without(row, a)
@@ -269,7 +269,7 @@ class LinkElimination:
         own = self.own[entry.velocity] = inertia[a, a]
         inverse = 1 / own
         rest = _without(inertia[:, a], a)
-        constant = (self._effort(entry) - force[a]) * inverse
+        constant = (self._generalized_force(entry) - force[a]) * inverse
         share = -(rest * inverse)
         self.inertia = symmetric(_cleared(inertia, a) + share @ rest.T)
         self._push(entry, _without(force, a) + rest * constant)
@@ -278,12 +278,12 @@ class LinkElimination:
     def _push(self, entry: FreeEntry, force: ca.SX) -> None:
         """Store the force; the generalized force of the velocity reacts on the frame before, whose motion is part of the
         entry."""
-        effort = self._effort(entry)
-        if not effort.is_zero():
-            force[entry.index] = effort
+        applied = self._generalized_force(entry)
+        if not applied.is_zero():
+            force[entry.index] = applied
         self.force = ca.sparsify(force)
 
-    def _effort(self, entry: FreeEntry) -> ca.SX:
+    def _generalized_force(self, entry: FreeEntry) -> ca.SX:
         return per(self.generalized_forces[entry.velocity], entry.scale)
 
 

@@ -45,8 +45,8 @@ class EliminatedTree:
     """A tree as elementary frames with its contact rows eliminated: everything independent of laws and events."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        tied = {name for rows in mechanism.residual_rows for name in rows.names}
-        heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM and c.name not in tied]
+        residual_names = {name for rows in mechanism.residual_rows for name in rows.names}
+        heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM and c.name not in residual_names]
         if heights:
             raise NotRecursive(f"{heights[0].name!r} is a position constraint of its bodies with the ground")
         if mechanism.system.massless:

@@ -103,7 +103,7 @@ class LoopClosure:
             own = {name: row.generalized_forces.get(name, ZERO) for name in node.structure.velocities}
             handed = beyond.get(node.name, [])
             handed += [-row.wrenches[node.name]] if node.name in row.wrenches else []
-            if not handed and all(effort is ZERO for effort in own.values()):
+            if not handed and all(force is ZERO for force in own.values()):
                 continue
             articulated = self._articulated[node.name]
             propagated = self._templates(
@@ -171,12 +171,12 @@ def _propagated(
     return PropagatedRow(ca.sparsify(force), shares, ca.sparsify(free_part))
 
 
-def _eliminated(pivot: Pivot, effort: ca.SX, force: ca.SX) -> tuple[ca.SX, PivotShare]:
+def _eliminated(pivot: Pivot, applied: ca.SX, force: ca.SX) -> tuple[ca.SX, PivotShare]:
     """The force after elimination of a pivot, and the component at it."""
     index = pivot.entry.index
-    amount = ca.sparsify(effort - force[index])
+    amount = ca.sparsify(applied - force[index])
     left = ca.SX(force)
-    left[index] = effort
+    left[index] = applied
     per_pivot = ca.SX(1, 1) if pivot.inverse is None else ca.sparsify(amount * pivot.inverse)
     return ca.sparsify(left - pivot.share.T @ amount), PivotShare(amount, per_pivot)
 

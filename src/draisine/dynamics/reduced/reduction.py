@@ -181,12 +181,12 @@ class Reduction:
             block = self.plan.blocks[number]
             side = []
             for name in block.dependent:
-                effort = passed[number].get(name, ZERO)
+                applied = passed[number].get(name, ZERO)
                 for later in range(number + 1, len(self.plan.blocks)):
                     for r in self.plan.blocks[later].rows:
                         coefficient = self._substituted(self.rows[r], number).get(name, ZERO)
-                        effort = minus(effort, mul(coefficient, found[r]))
-                side.append(effort)
+                        applied = minus(applied, mul(coefficient, found[r]))
+                side.append(applied)
             transposed = [[row.get(name, ZERO) for row in self._reduced[number]] for name in block.dependent]
             (x,) = solve(transposed, [side])
             found |= dict(zip(block.rows, x, strict=True))
@@ -248,12 +248,12 @@ def reduced_dynamics(
             matrix,
             force,
         )
-    for name, effort in generalized_forces.items():
-        if is_zero(effort):
+    for name, applied in generalized_forces.items():
+        if is_zero(applied):
             continue
         for k in range(n):
             if name in columns[k]:
-                force[k] = plus(force[k], mul(columns[k][name], effort))
+                force[k] = plus(force[k], mul(columns[k][name], applied))
     solved = solve_symmetric(matrix, force)
     return ReducedDynamics(velocities, bias, matrix, force, dict(zip(names, solved, strict=True)))
 
@@ -293,8 +293,8 @@ def _gather(
     angular = [t.angular for t in tangents]
     for k in range(len(tangents)):
         against = plus(dot(linear[k], push), dot(angular[k], twist))
-        for _, share, effort in spins:
-            against = plus(against, mul(share[k], effort))
+        for _, share, applied in spins:
+            against = plus(against, mul(share[k], applied))
         force[k] = minus(force[k], against)
         carried = scale(mass.mass, linear[k])
         turned = times(mass.inertia, angular[k])

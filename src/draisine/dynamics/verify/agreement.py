@@ -70,7 +70,7 @@ class Certificate(Result):
         lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]
         head = {"model": self.model, "passed": self.passed, "verdict": self.verdict, "undecided": list(self.undecided)}
         avoided = [{"what": a.what, "states": a.states} for a in self.avoided]
-        return {**head, "roads": list(self.derivations), "states": self.states, "lines": lines, "avoided": avoided}
+        return {**head, "derivations": list(self.derivations), "states": self.states, "lines": lines, "avoided": avoided}
 
     def __str__(self) -> str:
         width = max(len(line.what) for line in self.lines)

@@ -237,8 +237,12 @@ class Derivations:
     @cached_property
     def _parts(self) -> ca.Function:
         s, m = self.mechanism.scope, self.mechanism
-        held = m.matrix @ s.v + m.drift
-        rows_rate = ca.jtimes(held, s.q, m.measures.q_rate) + ca.jacobian(held, s.t) if m.row_names else ca.SX(0, 1)
+        constraint_rates = m.matrix @ s.v + m.drift
+        rows_rate = (
+            ca.jtimes(constraint_rates, s.q, m.measures.q_rate) + ca.jacobian(constraint_rates, s.t)
+            if m.row_names
+            else ca.SX(0, 1)
+        )
         parts = [m.matrix, rows_rate, m.forces.total, m.drift]
         depends = ca.vertcat(*m.multiplier_symbols.values()) if m.multiplier_symbols else ca.SX(0, 1)
         return ca.Function("parts", [s.t, s.q, s.v, s.u, s.p, depends], [ca.densify(part) for part in parts])

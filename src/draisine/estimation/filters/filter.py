@@ -194,12 +194,12 @@ def _sample(problem: _FilterProblem, propagator: Propagator, k: int) -> tuple[Sa
     t, values = recording.times[k], recording.values[k]
     present = np.isfinite(values)
     # all channels are evaluated, so that one compiled program serves all samples
-    watch = measurement_function(problem.equations, tuple(c.quantity for c in recording.channels), ())
+    measure = measurement_function(problem.equations, tuple(c.quantity for c in recording.channels), ())
     u = propagator.u(float(t))
 
     def model_output(x: Reals) -> tuple[Reals, Reals]:
         n = len(x)
-        y, by_state, _ = watch(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), problem.p)
+        y, by_state, _ = measure(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), problem.p)
         return y[:, present], by_state[:, present]
 
     return Sample(values[present], problem.covariance[np.ix_(present, present)], model_output), present

@@ -58,9 +58,9 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class LinearUpdate:
-    """The linear measurement update of a belief: errors ξ are measured as slope·ξ, and the correction is gain·residual."""
+    """The linear measurement update of a belief: errors ξ are measured as jacobian·ξ, and the correction is gain·residual."""
 
-    slope: Reals
+    jacobian: Reals
     gain: Reals
     residual: Reals
     covariance: Reals
@@ -113,18 +113,18 @@ class ExtendedKalmanFilter:
             if k > 0:
                 linearized = propagator.chart(chart.t, propagator.point(chart, change))
             (y,), (by_state,) = sample.model(linearized.x[None])
-            slope = by_state @ linearized.tangent @ chart.onto(linearized)
-            spread = symmetric(slope @ before @ slope.T + sample.covariance)
-            gain = np.linalg.solve(spread, slope @ before).T
-            residual = sample.values - y + slope @ change
+            jacobian = by_state @ linearized.tangent @ chart.onto(linearized)
+            spread = symmetric(jacobian @ before @ jacobian.T + sample.covariance)
+            gain = np.linalg.solve(spread, jacobian @ before).T
+            residual = sample.values - y + jacobian @ change
             if k == 0:
                 innovation, promised = residual, spread
             change = gain @ residual
-        left = np.eye(len(before)) - gain @ slope  # Joseph form: stays positive semidefinite under rounding
+        left = np.eye(len(before)) - gain @ jacobian  # Joseph form: stays positive semidefinite under rounding
         after = left @ before @ left.T + gain @ sample.covariance @ gain.T
         new = propagator.chart(chart.t, propagator.point(chart, change))
         belief = Belief(new, chart.carried(after, new))
-        return Corrected(belief, innovation, promised, LinearUpdate(slope, gain, residual, spread), chart.onto(new))
+        return Corrected(belief, innovation, promised, LinearUpdate(jacobian, gain, residual, spread), chart.onto(new))
 
 
 @dataclass(frozen=True)
@@ -167,20 +167,20 @@ class UnscentedKalmanFilter:
             center = propagator.chart(until, propagator.point(center, points.mean @ center.coordinates(ends)))
         errors = center.coordinates(ends)
         after = points.covariance(errors) + passed.end.carried(passed.added, center)
-        return Predicted(Belief(center, after), points.slope(errors))
+        return Predicted(Belief(center, after), points.jacobian(errors))
 
     def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected:
         chart, before = belief.chart, belief.covariance
         points = self._points(before)
         y, _ = sample.model(propagator.points(chart, points.indices))
         spread = points.covariance(y) + sample.covariance
-        slope = points.slope(y)
-        gain: Reals = np.asarray(np.linalg.solve(spread, slope @ before).T, dtype=float)
+        jacobian = points.jacobian(y)
+        gain: Reals = np.asarray(np.linalg.solve(spread, jacobian @ before).T, dtype=float)
         innovation = sample.values - points.mean @ y
         after = symmetric(before - gain @ spread @ gain.T)
         new = propagator.chart(chart.t, propagator.point(chart, gain @ innovation))
         belief = Belief(new, chart.carried(after, new))
-        return Corrected(belief, innovation, spread, LinearUpdate(slope, gain, innovation, spread), chart.onto(new))
+        return Corrected(belief, innovation, spread, LinearUpdate(jacobian, gain, innovation, spread), chart.onto(new))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class _Points:
         errors = values - self.mean @ values
         return symmetric((self.spread * errors.T) @ errors)
 
-    def slope(self, values: Reals) -> Reals:
+    def jacobian(self, values: Reals) -> Reals:
         """The linear map of errors fitted to the points."""
         count = self.axes.shape[1]
         return np.asarray(0.5 * (values[1 : count + 1] - values[count + 1 :]).T @ self.axes.T)
@@ -215,10 +215,10 @@ def smoothed(predicted: Sequence[Predicted], corrected: Sequence[Corrected], pro
         found.append(_corrected_backwards(sample.belief, pull, weight, propagator))
         # before the sample, coordinates are those of the predicted state
         update = sample.update
-        left = sample.onto @ (np.eye(count) - update.gain @ update.slope)
-        toward = np.linalg.solve(update.covariance, np.column_stack([update.residual, update.slope]))
-        pull = left.T @ pull - update.slope.T @ toward[:, 0]
-        weight = symmetric(left.T @ weight @ left + update.slope.T @ toward[:, 1:])
+        left = sample.onto @ (np.eye(count) - update.gain @ update.jacobian)
+        toward = np.linalg.solve(update.covariance, np.column_stack([update.residual, update.jacobian]))
+        pull = left.T @ pull - update.jacobian.T @ toward[:, 0]
+        weight = symmetric(left.T @ weight @ left + update.jacobian.T @ toward[:, 1:])
         pull, weight = ahead.matrix.T @ pull, symmetric(ahead.matrix.T @ weight @ ahead.matrix)
     return found[::-1]
 

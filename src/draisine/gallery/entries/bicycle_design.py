@@ -54,7 +54,7 @@ class Range:
         return self.capsize - self.weave
 
     @cached_property
-    def slopes(self) -> tuple[float, ...]:
+    def gradient(self) -> tuple[float, ...]:
         """Derivatives of the width with respect to the chosen parameters."""
         low, high = self.lower.gradient(), self.upper.gradient()
         return tuple(high[name] - low[name] for name in CHOSEN)
@@ -77,7 +77,7 @@ def best_design() -> tuple[float, float]:
 
     def narrow(share: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         found = stable_range(*(low + share * (high - low)).tolist())
-        return -found.width, -np.array(found.slopes) * (high - low)
+        return -found.width, -np.array(found.gradient) * (high - low)
 
     start = (np.array(BENCHMARK) - low) / (high - low)  # both scaled to their ranges
     answer = minimize(narrow, start, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 2, options={"gtol": 1e-6})
@@ -99,8 +99,8 @@ def bicycle_designed() -> Study:
     trail, tilt = best_design()
     assert abs(before.weave - 4.292382536) < 1e-8 and abs(before.capsize - 6.024262015) < 1e-8
     assert after.width > 1.3 * before.width
-    assert abs(trail - BOUNDS[0][1]) < 1e-9 and after.slopes[0] > 0  # at its bound, and pressed against it
-    assert BOUNDS[1][0] < tilt < BOUNDS[1][1] and abs(after.slopes[1]) < 1e-3  # between its bounds
+    assert abs(trail - BOUNDS[0][1]) < 1e-9 and after.gradient[0] > 0  # at its bound, and pressed against it
+    assert BOUNDS[1][0] < tilt < BOUNDS[1][1] and abs(after.gradient[1]) < 1e-3  # between its bounds
     for design, found in ((BENCHMARK, before), (best_design(), after)):
         inside = np.linspace(found.weave + 1e-3, found.capsize - 1e-3, 41)
         outside = np.array([found.weave - 2e-2, found.weave - 1e-2, found.capsize + 1e-2, found.capsize + 2e-2])
@@ -110,7 +110,7 @@ def bicycle_designed() -> Study:
         f"{before.capsize:.4f} m/s, {before.width:.4f} m/s wide",
         f"after: trail {trail:.3f} m, tilt {math.degrees(tilt):.2f}°: stable from {after.weave:.4f} to {after.capsize:.4f} m/s, "
         f"{after.width:.4f} m/s wide",
-        f"slopes there: {after.slopes[0]:.3f} m/s per m of trail, {after.slopes[1]:.0e} m/s per rad of tilt",
+        f"derivatives there: {after.gradient[0]:.3f} m/s per m of trail, {after.gradient[1]:.0e} m/s per rad of tilt",
     )
     return Study("A bicycle designed for self-stability", {}, {"design": _design(before, after)}, findings)
 

@@ -42,8 +42,8 @@ def ride(until: float = 10.0) -> dr.Trajectory:
     """The bicycle ridden upright at 2 m/s and excited through its steering."""
     bike = bicycle()
     law = dr.lqr(bike, {"speed": 2.0}, weights={"heading": 1.0, "lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.05})
-    shaken = {"steer_torque": f"({dict(law)['steer_torque']}) + {SHAKE}"}
-    return dr.simulate(bike, until, start={"speed": 2.0, "lean": 0.05}, inputs=shaken, samples=round(100 * until) + 1)
+    excited = {"steer_torque": f"({dict(law)['steer_torque']}) + {SHAKE}"}
+    return dr.simulate(bike, until, start={"speed": 2.0, "lean": 0.05}, inputs=excited, samples=round(100 * until) + 1)
 
 
 def recorded(run: dr.Trajectory, seed: int = 3) -> dict[str, Any]:

@@ -263,13 +263,13 @@ def _outputs(
     axle, other, d2 = rear.axes[2], front.axes[2], front.rod(q["fork_angle"])
     steer = sp.atan2(d2.dot(axle.cross(other)), axle.dot(other))
     steer_rate = d2.dot(front.twist(q["fork_angle"]) - rear.twist(q["frame_angle"]))
-    touching = {name: points[name] - p["r_wheel"] * plane.axes[1] for name, plane in (("rear", rear), ("front", front))}
+    contact_points = {name: points[name] - p["r_wheel"] * plane.axes[1] for name, plane in (("rear", rear), ("front", front))}
     return {
         "speed": (_rate(points["rear"]).dot(rear.axes[0]), "m/s"),
         "lean": (rear.slant - sp.pi / 2, "rad"),
         "steer": (steer, "rad"),
         "steer_rate": (steer_rate, "rad/s"),
-        **{f"{name}_wheel_contact_{axis}": (at[i], "m") for name, at in touching.items() for i, axis in enumerate("xy")},
+        **{f"{name}_wheel_contact_{axis}": (at[i], "m") for name, at in contact_points.items() for i, axis in enumerate("xy")},
     }
 
 

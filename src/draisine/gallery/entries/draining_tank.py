@@ -97,20 +97,20 @@ def tank_outlet_found(sets: int = 5) -> Study:
     exact = identify(experiment(0.0))
     assert abs(exact["theta"] / THETA - 1.0) < 1e-8
     findings = [f"without noise: θ = {exact['theta']:.10f}, {exact['theta'] / THETA - 1.0:+.1e} from 1/√(2g) = {THETA:.10f}"]
-    held, total = 0, 0
+    covered, total = 0, 0
     last = exact
     for k, (table, noise) in enumerate(NOISES.items()):
         fits = [identify(experiment(noise, seed=100 * k + seed), noise) for seed in range(1, sets + 1)]
         errors = [fit["theta"] - THETA for fit in fits]
         inside = sum(low <= THETA <= high for low, high in (fit.interval("theta") for fit in fits))
-        held, total, last = held + inside, total + sets, fits[-1]
+        covered, total, last = covered + inside, total + sets, fits[-1]
         assert max(abs(e) for e in errors) < 4.5 * fits[0].deviations["theta"]
         findings.append(
             f"table {table}, noise {noise:g}: θ off by {max(map(abs, errors)):.1e} at most, standard deviation "
             f"{fits[0].deviations['theta']:.1e}, {inside} of {sets} intervals hold the truth; the notes found "
             f"{' and '.join(f'{v:.4f}' for v in NOTES[table])}"
         )
-    assert held >= 0.8 * total
+    assert covered >= 0.8 * total
     found = dr.simulate(draining_tank_once(), 10.0, parameters=last.parameters, start={"h": 1.0}, inputs={"u": 0.5})
     figures = {"fit": last.plot(), "intervals": last.plot_intervals({"theta": THETA})}
     return Study("The outlet of a draining tank", {"draining_tank": found}, figures, tuple(findings))

@@ -113,9 +113,9 @@ def wobble_appears() -> Study:
     apart = [towards_rigid(model, stiffness) for stiffness in (1e6, 1e7)]
     assert 0.08 < apart[1] / apart[0] < 0.12, apart  # as one over the stiffness
 
-    run, eigenvalue, measured = shaken(model)
+    run, eigenvalue, measured = shaken_bar(model)
     assert abs(measured - eigenvalue) < 1e-4 * abs(eigenvalue)
-    figures = {"wobble": _against_speed(speeds, shakes), "shaken": _shaken(run)}
+    figures = {"wobble": _against_speed(speeds, shakes), "shaken": _shaken_figure(run)}
     findings = (
         f"the wobble grows from {growing[0]:.1f} to {growing[-1]:.1f} m/s, {swings.min():.1f} to {swings.max():.1f} Hz",
         f"at 8 m/s: λ = {eigenvalue.real:.4f} ± {eigenvalue.imag:.4f}i; measured in the motion "
@@ -125,7 +125,7 @@ def wobble_appears() -> Study:
     return Study("The wobble of a flexible bicycle", {"shaken": run}, figures, findings)
 
 
-def shaken(equations: dr.Equations, speed: float = 8.0) -> tuple[dr.Trajectory, complex, complex]:
+def shaken_bar(equations: dr.Equations, speed: float = 8.0) -> tuple[dr.Trajectory, complex, complex]:
     """A motion from a small initial twist: the run, the wobble's eigenvalue, and the eigenvalue measured in the motion."""
     straight = dr.steady(equations, {"speed": speed, "lean": 0.0, "steer": 0.0})
     start = {name: straight[name] for name in ("speed", "lean", "steer", "rear_wheel_spin", "front_wheel_spin")}
@@ -163,5 +163,5 @@ def _against_speed(speeds: NDArray[np.float64], shakes: Mapping[str, NDArray[np.
     return drawing
 
 
-def _shaken(run: dr.Trajectory) -> Any:
+def _shaken_figure(run: dr.Trajectory) -> Any:
     return channel_figure(run, "head_twist", "steer", "lean")

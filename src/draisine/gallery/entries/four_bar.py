@@ -102,7 +102,7 @@ class ClosedForm:
         chi = np.arctan2(self.rocker * np.sin(psi) - z, self.rocker * np.cos(psi) - x)
         return chi, psi
 
-    def slopes(self, phi: Reals) -> tuple[Reals, Reals]:
+    def ratios(self, phi: Reals) -> tuple[Reals, Reals]:
         """χ′ and ψ′."""
         chi, psi = self.angles(phi)
         across = np.sin(chi - psi)
@@ -114,7 +114,7 @@ class ClosedForm:
     def inertia(self, phi: Reals) -> Reals:
         """J(φ), such that the kinetic energy is ½ J φ̇²."""
         a, b, c = self.crank, self.coupler, self.rocker
-        (chi, _), (coupler, rocker) = self.angles(phi), self.slopes(phi)
+        (chi, _), (coupler, rocker) = self.angles(phi), self.ratios(phi)
         # a bar about its end: m l²/3; the coupler's middle moves with the crank's end and turns about it
         middle = a**2 + (b / 2 * coupler) ** 2 + a * b * coupler * np.cos(chi - phi)
         total = a**3 / 3 + c**3 / 3 * rocker**2 + b * middle + b**3 / 12 * coupler**2

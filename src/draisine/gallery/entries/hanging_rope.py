@@ -52,12 +52,12 @@ def hanging_rope(links: int = 5, length: float = 1.5) -> Model:
     friction = m.parameter("friction", 0.0, "N*m*s", "in every hinge")
     rod, weight = whole / links, mass / links
     moment = weight * rod**2 / 12
-    bends, apart = v_shape(links, length), 0.1 + 4 / links
+    angles, apart = v_shape(links, length), 0.1 + 4 / links
     bearer = "ground"
     for k in range(1, links + 1):
         link = m.body(f"link{k}", weight, (rod / 2, 0, 0), (0, moment, moment))
-        at, bend = (0, 0, 0) if k == 1 else (rod, 0, 0), float(bends[k - 1])
-        m.revolute(f"angle{k}", bearer, link, axis="y", at=at, default=bend, span=(bend - apart, bend + apart))
+        at, angle = (0, 0, 0) if k == 1 else (rod, 0, 0), float(angles[k - 1])
+        m.revolute(f"angle{k}", bearer, link, axis="y", at=at, default=angle, span=(angle - apart, angle + apart))
         m.generalized_force(f"angle{k}", f"-{friction}*angle{k}_rate")
         bearer = f"link{k}"
     m.point("end", bearer, (rod, 0, 0))
@@ -150,15 +150,15 @@ def notes(links: int, length: float = 1.0006, count: int = 3) -> Array:
 
 def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
     """A rope with friction in its hinges, and the final distance of its slopes from the catenary."""
-    calm = dr.simulate(
+    damped = dr.simulate(
         hanging_rope(links),
         until,
         parameters={"friction": 1e-3 * links},
         method=dr.methods.Radau(rtol=1e-7, atol=1e-9),
         samples=121,
     )
-    slopes = -np.cumsum([calm[f"angle{k}"][-1] for k in range(1, links + 1)])
-    return calm, float(np.abs(slopes - catenary(links, 1.5)[0]).max())
+    slopes = -np.cumsum([damped[f"angle{k}"][-1] for k in range(1, links + 1)])
+    return damped, float(np.abs(slopes - catenary(links, 1.5)[0]).max())
 
 
 @entry(level="Intermediate")
@@ -166,8 +166,8 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
     """A rope fixed at both ends swings, settles as a catenary of rods, and has a cable's frequencies when nearly straight."""
     model = hanging_rope(links)
     swing = dr.simulate(model, until, method=dr.methods.DOP853(rtol=1e-9, atol=1e-9))
-    calm, off = settled(few)
-    assert swing.status.complete and calm.status.complete, (swing.status, calm.status)
+    damped, off = settled(few)
+    assert swing.status.complete and damped.status.complete, (swing.status, damped.status)
     energy = swing["total_energy"]
     kept = float(np.abs(energy - energy[0]).max() / (0.3 * GRAVITY))
     slopes, force = catenary(links, 1.5)
@@ -188,7 +188,7 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
 
     findings = (
         f"{links} rods let go from a V, {until:g} s at 1e-9: energy within {kept:.1e} m of height of the rope",
-        f"{few} rods with friction, after {calm.time[-1]:g} s: slopes off the catenary of rods by {off:.1e} rad",
+        f"{few} rods with friction, after {damped.time[-1]:g} s: slopes off the catenary of rods by {off:.1e} rad",
         f"at rest as that catenary: accelerations {still:.1e} g/l, force at the nail off (H, weight/2) by {pull:.1e} weights",
         f"H is {force:.6f} weights; that of rods tends to that of a smooth rope like their number to the power −{order:.2f}",
         f"accelerations against masses and rows solved whole: {whole:.1e}",
@@ -196,16 +196,19 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
         f"{', '.join(f'{s:+.1e}' for s in sharp)}",
     )
     return Study(
-        "A rope held at both ends", {"swing": swing, "calm": calm}, {"shapes": _shapes((swing, links), (calm, few))}, findings
+        "A rope held at both ends",
+        {"swing": swing, "damped": damped},
+        {"shapes": _shapes((swing, links), (damped, few))},
+        findings,
     )
 
 
-def _shapes(swing: tuple[dr.Trajectory, int], calm: tuple[dr.Trajectory, int]) -> Any:
+def _shapes(swing: tuple[dr.Trajectory, int], damped: tuple[dr.Trajectory, int]) -> Any:
     """Of a rope that swings and of one that has come to rest, each with its number of links."""
     with single_panel("x [m]", "z [m]", height=0.55 * PAGE, equal=True) as (drawing, axes):
         for moment in np.linspace(0.0, 0.5, 6):
             axes.plot(*_shape(*swing, moment), linewidth=0.9, label=f"{moment:.1f} s")
-        axes.plot(*_shape(*calm, calm[0].time[-1]), color="black", linewidth=1.6, label=f"at rest, {calm[1]} rods")
+        axes.plot(*_shape(*damped, damped[0].time[-1]), color="black", linewidth=1.6, label=f"at rest, {damped[1]} rods")
     return drawing
 
 

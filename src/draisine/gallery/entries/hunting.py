@@ -50,13 +50,13 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     """Limit cycles of the wheelset with their Floquet multipliers, and the amplitude of hunting against the speed."""
     description = wheelset()
     model = dr.derive(description, work=False)
-    free, held = free_hunting(model), suspended_hunting(model)
+    free, suspended = free_hunting(model), suspended_hunting(model)
     assert free.stable is True and abs(free.multipliers[0]) < 1e-4
     assert GAP < free.amplitude("lateral") < GAP + 0.0005
     assert min(free.trajectory[f"{side}_normal_force"].min() for side in ("left", "right")) > 0  # no wheel lifts
 
-    down = dr.stability.follow_cycle(held, "speed", 70.0, first=0.05, largest=0.2)
-    up = dr.stability.follow_cycle(held, "speed", fastest, first=0.1, largest=0.5)
+    down = dr.stability.follow_cycle(suspended, "speed", 70.0, first=0.05, largest=0.2)
+    up = dr.stability.follow_cycle(suspended, "speed", fastest, first=0.1, largest=0.5)
     speeds = np.concatenate([down.values[:0:-1], up.values])
     amplitudes = np.concatenate([down.amplitudes("lateral")[:0:-1], up.amplitudes("lateral")])
     stable = np.array([*down.stable[:0:-1], *up.stable], dtype=bool)
@@ -72,12 +72,18 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
         f"multiplier {abs(free.multipliers[0]):.3g}; the multiplier that must be 1 is so to {free.floquet.digits:.0f} digits",
         f"with springs and a conicity of {CONICITY:g}: cycles from {speeds[0]:.3f} m/s on (critical speed {critical:.3f} m/s), "
         "stable and above it only: supercritical",
-        f"amplitude {1e3 * held.amplitude('lateral'):.3f} mm at 90 m/s, largest multiplier {abs(held.multipliers[0]):.4f}",
+        f"amplitude {1e3 * suspended.amplitude('lateral'):.3f} mm at 90 m/s, "
+        f"largest multiplier {abs(suspended.multipliers[0]):.4f}",
     ]
     if math.isfinite(lost):
         findings.append(f"a multiplier passes +1 at {lost:.0f} m/s: the symmetric cycle is unstable beyond")
-    figures = {"amplitude": _curve(speeds, amplitudes, stable, critical), "cycles": _portraits({"free": free, "held": held})}
-    return Study("Hunting as a limit cycle", {"free": free.trajectory, "held": held.trajectory}, figures, tuple(findings))
+    figures = {
+        "amplitude": _curve(speeds, amplitudes, stable, critical),
+        "cycles": _portraits({"free": free, "suspended": suspended}),
+    }
+    return Study(
+        "Hunting as a limit cycle", {"free": free.trajectory, "suspended": suspended.trajectory}, figures, tuple(findings)
+    )
 
 
 def _loss(branch: dr.stability.CycleBranch) -> float:

@@ -77,10 +77,10 @@ def lane_change() -> Study:
     for name, found in rides.items():
         run, final, shares = found.trajectory, found.trajectory.final, active_shares(found)
         assert found.solved and found.discrepancy < 5e-3
-        watched = found.only.pontryagin
-        assert watched is not None
+        conditions = found.only.pontryagin
+        assert conditions is not None
         # the cones at the nodes: left side minus right side
-        assert watched.path_values[:, :2].max() < 1e-6
+        assert conditions.path_values[:, :2].max() < 1e-6
         assert shares["front_wheel_grip"] > 0.05 and shares["rear_wheel_grip"] > 0.005
         assert max(abs(final[n]) for n in ("lean", "steer")) < 1e-2
         assert run["steer"][run.time < 0.1 * found.duration].min() < -0.003  # to the right first

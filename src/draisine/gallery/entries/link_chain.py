@@ -114,8 +114,8 @@ def hanging_frequencies(links: int, count: int = 3) -> Array:
     step = 1e-5
     points = np.zeros((2 * links, 2 * links))
     points[:links, :links], points[links:, :links] = step * np.eye(links), -step * np.eye(links)
-    slopes = kernel.map([0.0], points, np.zeros(0), equations.default_parameters)[0][:, links:]
-    stiffness = (slopes[:links] - slopes[links:]).T / (2 * step)
+    accelerations = kernel.map([0.0], points, np.zeros(0), equations.default_parameters)[0][:, links:]
+    stiffness = (accelerations[:links] - accelerations[links:]).T / (2 * step)
     squares = np.sort(-np.linalg.eigvals(stiffness).real)
     return np.asarray(np.sqrt(squares[:count] * links / 9.81))
 

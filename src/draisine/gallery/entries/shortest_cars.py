@@ -64,7 +64,7 @@ class Drive:
     def model(self) -> dr.Equations:
         return reeds_shepp_car() if self.reverse else dubins_car()
 
-    def held(self, kind: str, piece: float) -> dict[str, float]:
+    def constant_inputs(self, kind: str, piece: float) -> dict[str, float]:
         """Controls of a letter, at their bounds."""
         turn = float(TURN[kind])
         return {"speed": math.copysign(1.0, piece), "curvature": turn} if self.reverse else {"turn": turn}
@@ -74,7 +74,7 @@ class Drive:
         runs: list[dr.Trajectory] = []
         place = {"x": 0.0, "y": 0.0, "heading": 0.0}
         for kind, piece in self.word:
-            runs.append(dr.simulate(self.model, 1.2 * abs(piece), start=place, inputs=self.held(kind, piece)))
+            runs.append(dr.simulate(self.model, 1.2 * abs(piece), start=place, inputs=self.constant_inputs(kind, piece)))
             place = {name: float(runs[-1][name][-1]) for name in place}
         return runs
 
@@ -85,10 +85,10 @@ class Drive:
     def rough_in_one(self) -> dr.Trajectory:
         """The rough drive as one run, its controls as functions of time."""
         ends = [1.2 * abs(piece) for _, piece in self.word]
-        held = [self.held(kind, piece) for kind, piece in self.word]
-        laws = {name: str(values) for name, values in held[-1].items()}
+        constant_inputs = [self.constant_inputs(kind, piece) for kind, piece in self.word]
+        laws = {name: str(values) for name, values in constant_inputs[-1].items()}
         for k in reversed(range(len(ends) - 1)):
-            laws = {name: f"where(t < {sum(ends[: k + 1])!r}, {held[k][name]!r}, {law})" for name, law in laws.items()}
+            laws = {name: f"where(t < {sum(ends[: k + 1])!r}, {constant_inputs[k][name]!r}, {law})" for name, law in laws.items()}
         return dr.simulate(self.model, sum(ends), inputs=laws, samples=401)
 
 
@@ -97,7 +97,8 @@ def by_arcs(drive: Drive) -> dr.optimal.Solution:
     """One phase for each letter; only the durations are unknown."""
     model = drive.model
     phases = [
-        dr.maneuver(model).inputs(**drive.held(kind, piece)).duration(1e-3, 7).minimize("time") for kind, piece in drive.word
+        dr.maneuver(model).inputs(**drive.constant_inputs(kind, piece)).duration(1e-3, 7).minimize("time")
+        for kind, piece in drive.word
     ]
     phases[0], phases[-1] = phases[0].start(x=0, y=0, heading=0), phases[-1].finish(**drive.finish())
     whole = phases[0]

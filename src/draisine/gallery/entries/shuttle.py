@@ -141,11 +141,11 @@ def shuttle_at_altitude() -> dr.Equations:
 def shuttle_with_path_put_in() -> dr.Equations:
     """A shuttle with the prescribed angles substituted as functions of time: four states are left; index 1."""
     angle, turn = sp.solve(PATH_ANGLE, gamma)[0], sp.solve(AZIMUTH, A)[0]
-    known, slopes = {gamma: angle, A: turn}, rates()
+    known, dynamics = {gamma: angle, A: turn}, rates()
     return dr.symbolic.semi_explicit(
         "shuttle_with_path_put_in",
-        {state: rate.subs(known) for state, rate in slopes.items() if state not in known},
-        constraints={"path": slopes[gamma].subs(known) - angle.diff(t), "turn": slopes[A].subs(known) - turn.diff(t)},
+        {state: rate.subs(known) for state, rate in dynamics.items() if state not in known},
+        constraints={"path": dynamics[gamma].subs(known) - angle.diff(t), "turn": dynamics[A].subs(known) - turn.diff(t)},
         unknowns=controls,
         parameters={sp.Symbol(symbol): value for symbol, value in CONSTANTS.items()},
         start={symbol: value for symbol, (_, value) in STATES.items() if symbol not in FLOWN} | CONTROLS,
@@ -202,7 +202,7 @@ REPORTED = ("altitude", "speed", "attack", "bank")
 
 
 @dataclass(frozen=True)
-class Treatment:
+class MethodAtIndex:
     """A method with a fixed step, and the system it integrates: as given, or with its index reduced to 1 or to 0."""
 
     method: Callable[[float], Method]
@@ -210,15 +210,15 @@ class Treatment:
     steps: tuple[float, ...]  # s, each half the one before
 
 
-TREATMENTS = {
-    "RK4, reduced": Treatment(lambda h: dr.methods.RK4(step=h), 0, (10.0, 5.0, 2.5, 1.25)),
-    "Radau, index 2": Treatment(lambda h: dr.methods.Radau(step=h), 2, (20.0, 10.0, 5.0)),
-    "Radau, index 1": Treatment(lambda h: dr.methods.Radau(step=h), 1, (20.0, 10.0, 5.0)),
-    "Gauss, index 1": Treatment(lambda h: dr.methods.Gauss(step=h), 1, (20.0, 10.0, 5.0, 2.5)),
-    "ESDIRK23, index 2": Treatment(lambda h: dr.methods.ESDIRK23(step=h), 2, (10.0, 5.0, 2.5, 1.25)),
-    "ESDIRK23, index 1": Treatment(lambda h: dr.methods.ESDIRK23(step=h), 1, (10.0, 5.0, 2.5, 1.25)),
+METHODS = {
+    "RK4, reduced": MethodAtIndex(lambda h: dr.methods.RK4(step=h), 0, (10.0, 5.0, 2.5, 1.25)),
+    "Radau, index 2": MethodAtIndex(lambda h: dr.methods.Radau(step=h), 2, (20.0, 10.0, 5.0)),
+    "Radau, index 1": MethodAtIndex(lambda h: dr.methods.Radau(step=h), 1, (20.0, 10.0, 5.0)),
+    "Gauss, index 1": MethodAtIndex(lambda h: dr.methods.Gauss(step=h), 1, (20.0, 10.0, 5.0, 2.5)),
+    "ESDIRK23, index 2": MethodAtIndex(lambda h: dr.methods.ESDIRK23(step=h), 2, (10.0, 5.0, 2.5, 1.25)),
+    "ESDIRK23, index 1": MethodAtIndex(lambda h: dr.methods.ESDIRK23(step=h), 1, (10.0, 5.0, 2.5, 1.25)),
 }
-Errors = dict[float, dict[str, float]]  # by step, then by what is told; relative
+Errors = dict[float, dict[str, float]]  # by step, then by quantity; relative
 
 
 def errors_against_step(posed: dr.Equations) -> dict[str, Errors]:
@@ -226,10 +226,9 @@ def errors_against_step(posed: dr.Equations) -> dict[str, Errors]:
     forms = {0: dr.dae.reduce_index(posed), 1: dr.dae.reduce_index(posed, implicit=True), 2: posed}
     best = dr.simulate(forms[0], LAST, start=beginning(), method=dr.methods.DOP853(rtol=1e-13, atol=1e-13), samples=2)
     found = {}
-    for name, treatment in TREATMENTS.items():
+    for name, choice in METHODS.items():
         runs = {
-            h: dr.simulate(forms[treatment.index], LAST, start=beginning(), method=treatment.method(h), samples=2)
-            for h in treatment.steps
+            h: dr.simulate(forms[choice.index], LAST, start=beginning(), method=choice.method(h), samples=2) for h in choice.steps
         }
         assert all(run.status.complete for run in runs.values()), name
         found[name] = {
@@ -272,10 +271,10 @@ def shuttle_returns() -> Study:
     apart = {name: _apart(runs[name], best) for name in ("index_2", "index_1")}
     apart["index_3"] = _apart(runs["index_3"], runs["altitude_reduced"])
     attack, bank = (np.degrees(best[name]) for name in CONTROLS)
-    unheld, high = dr.dae.reduce_index(_by_slopes()), beginning()["path_angle"] + 0.5 * DEGREE
-    beside = dr.simulate(unheld, LAST, start=beginning() | {"path_angle": high}, method=tight, samples=601)
-    coarse = dr.simulate(unheld, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
-    held = dr.simulate(reduced, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
+    uncorrected, high = dr.dae.reduce_index(_by_rates()), beginning()["path_angle"] + 0.5 * DEGREE
+    beside = dr.simulate(uncorrected, LAST, start=beginning() | {"path_angle": high}, method=tight, samples=601)
+    coarse = dr.simulate(uncorrected, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
+    corrected = dr.simulate(reduced, LAST, start=beginning(), method=dr.methods.RK4(step=10.0), samples=31)
     parabolas, exponentials = errors_against_step(shuttle()), errors_against_step(shuttle_along_exponentials())
 
     assert all(run.status.complete and run.time[-1] == LAST for run in runs.values())
@@ -285,7 +284,7 @@ def shuttle_returns() -> Study:
     assert 49 < bank.max() < 51
     assert np.abs(best["path_residual"]).max() < 1e-11 and np.abs(runs["index_3"]["descent_residual"]).max() < 1e-7
     assert np.abs(_off(beside) - 0.5).max() < 1e-8  # the constant of integration is kept
-    assert np.abs(_off(coarse)).max() > 100 * np.abs(_off(held)).max()  # errors of steps that are not corrected
+    assert np.abs(_off(coarse)).max() > 100 * np.abs(_off(corrected)).max()  # errors of steps that are not corrected
     assert all(3.5 < order < 4.6 for order in orders(parabolas["RK4, reduced"]).values()), orders(parabolas["RK4, reduced"])
     slow, quick = (orders(exponentials[f"Radau, index {index}"])["attack"] for index in (2, 1))
     assert abs(slow - 3) < 0.2 and abs(quick - 5) < 0.2, (slow, quick)
@@ -299,7 +298,7 @@ def shuttle_returns() -> Study:
         f"only the differentiated path integrated, begun 0.5° beside it: it stays there, to {np.ptp(_off(beside)):.0e}° "
         "over 300 s (figure 8.14)",
         f"the same begun on the path, RK4 with steps of 10 s: {np.abs(_off(coarse)).max():.1e}° off; with the path kept "
-        f"{np.abs(_off(held)).max():.0e}°",
+        f"{np.abs(_off(corrected)).max():.0e}°",
         *_table("the path of the notes, parabolas in time", parabolas),
         *_table("exponentials of time between the same angles", exponentials),
         f"altitude prescribed: {runs['index_3']['speed'][-1]:.1f} m/s at {runs['index_3']['altitude'][-1] / 1000:.2f} km",
@@ -320,17 +319,17 @@ def _apart(one: dr.Trajectory, other: dr.Trajectory) -> float:
 
 def _table(path: str, found: dict[str, Errors]) -> list[str]:
     lines = [f"{'relative error at 300 s along ' + path:<74}" + "".join(f"{name:>10}" for name in REPORTED)]
-    for treatment, errors in found.items():
+    for choice, errors in found.items():
         for h, of in errors.items():
-            lines.append(f"    {treatment:<20}step {h:5.2f} s" + " " * 38 + "".join(f"{of[name]:10.1e}" for name in REPORTED))
+            lines.append(f"    {choice:<20}step {h:5.2f} s" + " " * 38 + "".join(f"{of[name]:10.1e}" for name in REPORTED))
         lines.append(f"    {'order, last two':<70}" + "".join(f"{order:10.2f}" for order in orders(errors).values()))
     return lines
 
 
-def _by_slopes() -> dr.Equations:
+def _by_rates() -> dr.Equations:
     """The differentiated path in place of the path: six states, index 1, as integrated for figure 8.14."""
-    slopes = rates()
-    return _posed("shuttle_by_slopes", {"path": slopes[gamma] + PATH_ANGLE.diff(t), "turn": slopes[A] + AZIMUTH.diff(t)})
+    dynamics = rates()
+    return _posed("shuttle_by_rates", {"path": dynamics[gamma] + PATH_ANGLE.diff(t), "turn": dynamics[A] + AZIMUTH.diff(t)})
 
 
 def _off(run: dr.Trajectory) -> Any:
@@ -379,9 +378,9 @@ def _steps(found: dict[str, Errors]) -> Any:
     with style():
         figure, (states, sought) = panels(2, PAGE, 5.0)
         for axes, name in ((states, "altitude"), (sought, "attack")):
-            for treatment, errors in found.items():
-                line = "o--" if treatment.endswith("2") else "o-"
-                axes.loglog(list(errors), [of[name] for of in errors.values()], line, markersize=3, label=treatment)
+            for choice, errors in found.items():
+                line = "o--" if choice.endswith("2") else "o-"
+                axes.loglog(list(errors), [of[name] for of in errors.values()], line, markersize=3, label=choice)
         states.set_ylabel("error of the altitude")
         sought.set_ylabel("error of the angle of attack")
         steps = sorted({h for errors in found.values() for h in errors})

@@ -28,7 +28,7 @@ from draisine.view.plots.trajectories import channel_figure
 SPEED, APART, SWING = 4.0, 7.0, 0.8  # m/s, distance of the cones, amplitude in m
 LENGTH = 60.0  # m, of the course
 WEIGHTS = {"rear_wheel_contact_y": 2.0, "heading": 1.0, "lean": 1.0, "steer": 1.0, "speed": 1.0}
-EFFORT = {"steer_torque": 0.1, "pedal_torque": 0.01}
+INPUT_WEIGHTS = {"steer_torque": 0.1, "pedal_torque": 0.01}
 GROWING = f"{SWING}*(1 - exp(-(rear_wheel_contact_x/8)^2))"
 
 
@@ -36,7 +36,7 @@ GROWING = f"{SWING}*(1 - exp(-(rear_wheel_contact_x/8)^2))"
 def slalom(until: float = LENGTH / SPEED) -> Study:
     """A riderless bicycle at 4 m/s rides a slalom under a compiled linear law."""
     bike = bicycle()
-    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights=EFFORT, limits={"steer_torque": 5.0})
+    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights=INPUT_WEIGHTS, limits={"steer_torque": 5.0})
     rate = math.pi * SPEED / APART
     winding = law.following("rear_wheel_contact_y", GROWING, rate, phase=f"{math.pi / APART!r}*rear_wheel_contact_x")
     run = dr.simulate(bike, until, start={"speed": SPEED}, inputs=winding)

@@ -65,8 +65,8 @@ def wave(links: int, amplitude: float = 0.4, lag: float = 0.5) -> dict[str, floa
 
 def middles(run: dr.Trajectory, links: int) -> tuple[Array, Array, Array, Array]:
     """Positions and velocities (samples × links × 2) of the links' midpoints, headings and turn rates, from the state alone."""
-    bends = [run[f"joint{k}"] for k in range(2, links + 1)]
-    heading = np.cumsum(np.column_stack([run["link1_heading"], *bends]), axis=1)
+    angles = [run[f"joint{k}"] for k in range(2, links + 1)]
+    heading = np.cumsum(np.column_stack([run["link1_heading"], *angles]), axis=1)
     turning = np.cumsum(
         np.column_stack([run["link1_heading_rate"], *(run[f"joint{k}_rate"] for k in range(2, links + 1))]), axis=1
     )
@@ -120,15 +120,15 @@ def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
     linear, angular = momentum_gap(run, links)
     _, velocity, heading, _ = middles(run, links)
     sliding = np.abs(velocity[..., 1] * np.cos(heading) - velocity[..., 0] * np.sin(heading))  # by the state alone
-    held, drift = float(sliding.max()), run.energy_drift
+    lateral, drift = float(sliding.max()), run.energy_drift
     assert linear < 1e-6 and angular < 1e-6, (linear, angular)
-    assert held < 1e-10, held
+    assert lateral < 1e-10, lateral
     assert drift is not None and drift < 1e-7, drift
     assert abs(reached / expected - 1) < 0.08, (reached, expected)
     findings = (
         f"{links} links: {reached:.3f} m/s after {until:g} s; the wave runs at l Ω/δ = {expected:.3f} m/s",
         f"momentum off the impulse of the wheels by {linear:.1e}, angular momentum by {angular:.1e}",
-        f"energy off the work of the servos by {drift:.1e}, velocities across the wheels below {held:.1e} m/s",
+        f"energy off the work of the servos by {drift:.1e}, velocities across the wheels below {lateral:.1e} m/s",
     )
     figures = {"path": _winding(run, links), "speed": run.plot("link1_vx", "link1_heading_rate")}
     return Study("A snake sets off", {"snake": run}, figures, findings)

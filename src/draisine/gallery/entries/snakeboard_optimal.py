@@ -28,7 +28,7 @@ from draisine.view.plots.tracks import track_figure
 
 WAY, CYCLE = 1.0, 2.0  # m, s
 ROTOR, WHEELS = 2.0, 0.05  # N·m
-EFFORT = "rotor_torque^2 + 1600*(front_torque^2 + back_torque^2)"
+CONTROL_COST = "rotor_torque^2 + 1600*(front_torque^2 + back_torque^2)"
 STEERS = {"front_steer": (-1.0, 1.0), "back_steer": (-1.0, 1.0)}  # rad
 
 
@@ -48,7 +48,7 @@ def gait() -> dr.optimal.Solution:
     """The cycle of least effort; the initial positions of rotor and board do not matter and are fixed."""
     place: dict[str, Any] = {"speed": 0, "rotor": 0, "board_y": 0}
     stated = dr.maneuver(snakeboard()).start(board_x=0, **place).periodic(displaced=["board_x"]).finish(board_x=WAY)
-    stated = stated.bounds(**STEERS).duration(CYCLE).minimize(integral=EFFORT)
+    stated = stated.bounds(**STEERS).duration(CYCLE).minimize(integral=CONTROL_COST)
     sines = Gait(steer=0.5, frequency=1 / CYCLE)
     rough = dr.simulate(snakeboard(), CYCLE, start=sines.start, inputs=sines.laws())
     return stated.solve(dr.optimal.Collocation("gauss", 3, 30), guess=rough)

@@ -26,7 +26,7 @@ from draisine.view.plots.estimation import Band, bands
 
 SPEED = 4.6  # m/s, between weave and capsize speed: self-stable
 SENSORS = {"frame_wx": 0.1, "frame_wy": 0.1, "frame_wz": 0.1, "rear_wheel_spin": 0.5}  # rad/s
-SHAKEN = {"steer_torque": 0.2, "push": 2.0, "pedal_torque": 2.0}  # N m √s, N √s, N m √s
+PROCESS_NOISE = {"steer_torque": 0.2, "push": 2.0, "pedal_torque": 2.0}  # N m √s, N √s, N m √s
 SPREAD = {"lean": 0.05, "steer": 0.05, "frame_wx": 0.1, "steer_rate": 0.1, "speed": 0.2}
 REPORTED = ("lean", "steer", "roll_rate", "steer_rate", "speed")
 STEP, EVERY = 0.005, 8  # s of constant noise, and how many of them from sample to sample
@@ -37,7 +37,7 @@ def ride(until: float, seed: int) -> tuple[dr.Trajectory, dict[str, np.ndarray]]
     bike, random = bicycle(), np.random.default_rng(seed)
     fine = np.linspace(0.0, until, round(until / STEP), endpoint=False)
     names = [q.name for q in dr.derive(bike).inputs]
-    rows = np.column_stack([SHAKEN[n] / math.sqrt(STEP) * random.normal(size=len(fine)) for n in names])
+    rows = np.column_stack([PROCESS_NOISE[n] / math.sqrt(STEP) * random.normal(size=len(fine)) for n in names])
     start = {n: size * random.normal() for n, size in SPREAD.items()}
     start["speed"] += SPEED
     truth = dr.simulate(bike, until, start=start, control=Recorded.of(fine, rows), samples=np.append(fine[::EVERY], until))
@@ -59,7 +59,7 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
             bicycle(),
             short,
             measured=SENSORS,
-            process=SHAKEN,
+            process=PROCESS_NOISE,
             start={"speed": SPEED},
             spread=SPREAD,
             method=method,

@@ -68,20 +68,20 @@ def stewart_platform_heaves(until: float = 3.0) -> Study:
     z, lift = p["height"] + wave, p["m_platform"] * (9.81 - rate**2 * wave)
     across = p["foot_radius"] ** 2 + p["head_radius"] ** 2 - 2 * p["foot_radius"] * p["head_radius"] * math.cos(math.pi / 6)
     upright = z / np.sqrt(across + z**2)
-    held = lift / (1 + 6 * upright**2)
+    thrust = lift / (1 + 6 * upright**2)
     still = [name for name in ("platform_x", "platform_y", "platform_qx", "platform_qy", "platform_qz")]
 
     assert run.status.complete, run.status
     assert np.max(np.abs(run["platform_z"] - z)) < 1e-9
     assert max(float(np.max(np.abs(run[name]))) for name in still) < 1e-9
-    error = float(np.max(np.abs(run["post_multiplier"] - held)))
-    error = max(error, *(float(np.max(np.abs(run[f"leg_{leg}_multiplier"] - held * upright))) for leg in FEET))
+    error = float(np.max(np.abs(run["post_multiplier"] - thrust)))
+    error = max(error, *(float(np.max(np.abs(run[f"leg_{leg}_multiplier"] - thrust * upright))) for leg in FEET))
     assert error < 1e-6 * np.max(lift), error
 
     figures = {"heave": channel_figure(run, "platform_z", "post_multiplier", "leg_al_multiplier"), "plan": _plan(p)}
     findings = (
         f"height between {z.min():.3f} and {z.max():.3f} m, load between {lift.min():.0f} and {lift.max():.0f} N",
-        f"post carries {held.min():.0f} to {held.max():.0f} N, each leg at most {np.max(held * upright):.0f} N",
+        f"post carries {thrust.min():.0f} to {thrust.max():.0f} N, each leg at most {np.max(thrust * upright):.0f} N",
         f"within {error:.0e} N of the smallest forces by hand",
     )
     return Study("Platform on six legs and a post", {"heave": run}, figures, findings)

@@ -16,7 +16,7 @@ without projection.
 Explanations of the notes' observations:
 
 - The multiplier has no effect. I is constant along solutions for any value, so the multiplier is zero: index 2, but the same
-  solution as the first treatment.
+  solution as the first variant.
 - Velocities and momenta give the same orbit, with either method. The momenta ẋ − y, ẏ + x are linear in the state, and
   Runge–Kutta methods are invariant under linear maps; so the midpoint rule is symplectic in the notes' first variables too.
 - Projection onto I makes the midpoint rule worse. The method conserves the integral of its modified equations, which differs
@@ -116,22 +116,22 @@ METHODS: dict[str, Callable[[float], Any]] = {
     "improved Euler": lambda step: dr.methods.Heun(step=step),
     "implicit midpoint": lambda step: dr.methods.Gauss(step=step, stages=1),
 }
-HELD = ("jacobi",)
-TREATMENTS: dict[str, tuple[Callable[[], dr.Equations], Drift | None]] = {
+INVARIANTS = ("jacobi",)
+VARIANTS: dict[str, tuple[Callable[[], dr.Equations], Drift | None]] = {
     "plain": (three_body, None),
     "multiplier": (lambda: dr.dae.reduce_index(three_body_with_multiplier()), NoControl()),
-    "projected": (three_body, Projection(invariants=HELD)),
-    "stabilized": (three_body, InvariantStabilization(HELD)),
+    "projected": (three_body, Projection(invariants=INVARIANTS)),
+    "stabilized": (three_body, InvariantStabilization(INVARIANTS)),
     "momenta": (three_body_in_momenta, None),
-    "momenta, stabilized": (three_body_in_momenta, InvariantStabilization(HELD)),
+    "momenta, stabilized": (three_body_in_momenta, InvariantStabilization(INVARIANTS)),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Flight:
-    """Ten periods under one treatment, with one method and step."""
+    """Ten periods under one variant, with one method and step."""
 
-    treatment: str
+    variant: str
     method: str
     step: float
     errors: Reals  # |x − 1.2| where the satellite crosses the axis outside the Moon, period by period (4.3.1)
@@ -163,9 +163,9 @@ FAR = 0.5  # from the Earth
 
 
 @cache
-def flight(treatment: str, method: str, step: float) -> Flight:
+def flight(variant: str, method: str, step: float) -> Flight:
     """Integrate ten periods."""
-    make, drift = TREATMENTS[treatment]
+    make, drift = VARIANTS[variant]
     equations = make()
     crossing = dr.Event("crossing", "y", "record", -1)
     # the tenth return may come late: fly a little longer, and judge I over ten periods
@@ -173,12 +173,12 @@ def flight(treatment: str, method: str, step: float) -> Flight:
     returns = [event.state[0] for event in run.events if event.state[0] > OUTSIDE][:PERIODS]
     (segment,) = run.segments
     x, y, u, w = segment.states[segment.times <= PERIODS * PERIOD, :4].T
-    if treatment.startswith("momenta"):
+    if variant.startswith("momenta"):
         u, w = u + y, w - x  # velocities from momenta
     jacobi = (u**2 + w**2 - x**2 - y**2) / 2 - (1 - MASS) / np.hypot(x + MASS, y) - MASS / np.hypot(x - 1 + MASS, y)
     time = segment.times[segment.times <= PERIODS * PERIOD]
     errors = np.abs(np.array(returns) - 1.2)
-    return Flight(treatment, method, step, errors, time, jacobi / jacobi[0] - 1, np.hypot(x + MASS, y))
+    return Flight(variant, method, step, errors, time, jacobi / jacobi[0] - 1, np.hypot(x + MASS, y))
 
 
 OUTSIDE = 1.05  # x beyond which a crossing of the axis is a return: outside the Moon
@@ -196,7 +196,7 @@ def closing_error(periods: int = 1) -> float:
 def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
     """The notes' five treatments of an invariant, with both of their methods, over ten periods: table and figure 4.4."""
     once, ten = closing_error(), closing_error(PERIODS)
-    flights = {(t, m, h): flight(t, m, h) for t in TREATMENTS for m in METHODS for h in steps}
+    flights = {(t, m, h): flight(t, m, h) for t in VARIANTS for m in METHODS for h in steps}
     finest, coarsest = min(steps), max(steps)
     explicit, implicit = METHODS
     assert once < 1e-10, once
@@ -211,8 +211,8 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
         assert flights["projected", implicit, h].worst < 1e-12, h
         # projection makes the midpoint rule worse
         assert flights["stabilized", implicit, h].mean > flights["plain", implicit, h].mean, h
-    for treatment in ("projected", "stabilized"):
-        assert not flights[treatment, explicit, finest].lost, treatment
+    for variant in ("projected", "stabilized"):
+        assert not flights[variant, explicit, finest].lost, variant
 
     orbit = dr.simulate(three_body(), PERIOD, method=dr.methods.DOP853(rtol=1e-12, atol=1e-12), samples=2001)
     figures = {"orbit": _orbit(orbit), "errors": _errors(flights, steps), "invariant": _invariant(flights, coarsest)}
@@ -236,16 +236,16 @@ def _same(one: Flight, other: Flight) -> bool:
 
 
 def _table(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float, ...]) -> list[str]:
-    width = max(len(t) for t in TREATMENTS) + max(len(m) for m in METHODS) + 2
+    width = max(len(t) for t in VARIANTS) + max(len(m) for m in METHODS) + 2
     lines = [
         "mean error over ten periods (4.3.1) and largest change of Jacobi's integral",
         f"{'':<{width}}" + "".join(f"{f'step {h:g}':>22}" for h in steps),
     ]
     for method in METHODS:
-        for treatment in TREATMENTS:
-            row = [flights[treatment, method, h] for h in steps]
+        for variant in VARIANTS:
+            row = [flights[variant, method, h] for h in steps]
             cells = "".join(f"{'lost' if f.lost else f'{f.mean:.1e}':>12}{f.worst:>10.0e}" for f in row)
-            lines.append(f"{f'{treatment}, {method}':<{width}}{cells}")
+            lines.append(f"{f'{variant}, {method}':<{width}}{cells}")
     return lines
 
 
@@ -268,8 +268,8 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
     """Figure 4.4."""
     with single_panel("step", "mean error over ten periods", height=0.55 * PAGE) as (drawing, axes):
         for method, line in zip(METHODS, ("--", "-"), strict=True):
-            for (label, treatment), mark in zip(CURVES.items(), "osx", strict=True):
-                found = [(h, flights[treatment, method, h].mean) for h in steps if not flights[treatment, method, h].lost]
+            for (label, variant), mark in zip(CURVES.items(), "osx", strict=True):
+                found = [(h, flights[variant, method, h].mean) for h in steps if not flights[variant, method, h].lost]
                 if found:
                     axes.loglog(
                         *zip(*found, strict=True), line + mark, label=f"{label}, {method}", markersize=6, fillstyle="none"
@@ -282,7 +282,7 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
 def _invariant(flights: Mapping[tuple[str, str, float], Flight], step: float) -> Any:
     """Figure 4.5, as it is."""
     with single_panel("periods", "change of Jacobi's integral [%]", height=0.4 * PAGE) as (drawing, axes):
-        for treatment in ("plain", "stabilized"):
-            f = flights[treatment, "implicit midpoint", step]
-            axes.plot(f.time / PERIOD, 100 * f.deviation, linewidth=0.8, label=f"{treatment}, step {step:g}")
+        for variant in ("plain", "stabilized"):
+            f = flights[variant, "implicit midpoint", step]
+            axes.plot(f.time / PERIOD, 100 * f.deviation, linewidth=0.8, label=f"{variant}, step {step:g}")
     return drawing

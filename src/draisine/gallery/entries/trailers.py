@@ -130,18 +130,18 @@ def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
     energy = free["total_energy"]
     kept = float(np.abs(energy / energy[0] - 1).max())
     by_hand = max(against_kinematics(run, count) for run in (circle, free))
-    held = max(float(np.abs(run.residuals).max()) for run in (circle, free))
+    lateral = max(float(np.abs(run.residuals).max()) for run in (circle, free))
 
     back = dr.simulate(model, 4.0, start={"vehicle_vx": -speed, "hitch1": 1e-3}, method=method)
     grown = float(np.abs(np.column_stack([back[f"hitch{k}"] for k in range(1, count + 1)])).max())
 
     assert off < 1e-6, off
-    assert kept < 1e-8 and held < 1e-9 and by_hand < 1e-9, (kept, held, by_hand)
+    assert kept < 1e-8 and lateral < 1e-9 and by_hand < 1e-9, (kept, lateral, by_hand)
     assert grown > 0.1, grown
     findings = (
         f"{count} trailers in a circle of {radius:g} m: radii of all axles off √(R₀² − k L²) by {off:.1e} m, the last one's is "
         f"{radii[-1, -1]:.3f} m",
-        f"left alone, bent: energy kept to {kept:.1e}, velocities across the blades below {held:.1e} m/s",
+        f"left alone, bent: energy kept to {kept:.1e}, velocities across the blades below {lateral:.1e} m/s",
         f"rates of the hitches off the recursion by hand by {by_hand:.1e} rad/s",
         f"pushed backwards with one hitch turned by 1 mrad: {grown:.2g} rad after {back.time[-1]:g} s",
     )

@@ -74,10 +74,10 @@ def tricycle() -> Model:
 
 
 @live(start={"speed": 2.0})
-def tricycle_held(steer: float = 0.35) -> Model:
+def tricycle_locked_steer(steer: float = 0.35) -> Model:
     """The tricycle with a fixed steer angle."""
     m = tricycle()
-    m.name = "tricycle_held"
+    m.name = "tricycle_locked_steer"
     m.prescribe("handlebar", "steer", steer)
     return m
 
@@ -137,11 +137,15 @@ class ClosedForm:
         h = self.momentum
         rate, growth = speed / self.radius, acceleration / self.radius
         weight = sum(mass for mass, _, _ in self.masses) * self.gravity
-        held = self.gravity * np.sum([mass * place for mass, place, _ in self.masses], axis=0)
+        gravity_moment = self.gravity * np.sum([mass * place for mass, place, _ in self.masses], axis=0)
         x, y = self.contacts.T
         matrix = np.array([np.ones(3), y, -x])
         right = np.array(
-            [np.full_like(rate, weight), held[1] + growth * h[0] - rate**2 * h[1], -held[0] + growth * h[1] + rate**2 * h[0]]
+            [
+                np.full_like(rate, weight),
+                gravity_moment[1] + growth * h[0] - rate**2 * h[1],
+                -gravity_moment[0] + growth * h[1] + rate**2 * h[0],
+            ]
         )
         return np.linalg.solve(matrix, right)
 
@@ -155,7 +159,7 @@ class ClosedForm:
 @entry(level="Intermediate", film="ride")
 def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     """A tricycle accelerates on a circle until its inner wheel would lift."""
-    model, steer = tricycle_held(), 0.35
+    model, steer = tricycle_locked_steer(), 0.35
     method = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     inputs = {"left_torque": torque, "right_torque": torque}
     run = dr.simulate(model, until, start={"speed": 1.0}, inputs=inputs, method=method)

@@ -78,7 +78,7 @@ class Motion:
 
     @property
     def backward(self) -> Program | LinearSolveProgram:
-        """(t, x, u, p, told, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
+        """(t, x, u, p, reported, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
         v, dynamics = self.symbols, self.symbols.equations.dynamics
         name, load = f"{v.equations.name}_adjoint", ca.SX.sym("load", self.rates.numel())
         slots = {**self._slots, "reported": v.z, "load": load}

@@ -65,14 +65,14 @@ class Unknowns:
     def jacobian(self, found: DiscreteGradient) -> Reals:
         return np.concatenate([found.inputs.ravel(), [found.duration], found.parameters]) * self.sizes
 
-    def free(self, w: Reals, slope: Reals) -> NDArray[np.bool_]:
+    def free(self, w: Reals, gradient: Reals) -> NDArray[np.bool_]:
         """Unknowns without an active bound in the direction of descent."""
-        blocked = ((w <= self.low) & (slope > 0.0)) | ((w >= self.high) & (slope < 0.0))
+        blocked = ((w <= self.low) & (gradient > 0.0)) | ((w >= self.high) & (gradient < 0.0))
         return np.asarray(~blocked)
 
-    def flatness(self, w: Reals, slope: Reals) -> float:
+    def flatness(self, w: Reals, gradient: Reals) -> float:
         """The largest entry of the projected gradient."""
-        return float(np.abs(np.clip(w - slope, self.low, self.high) - w).max())
+        return float(np.abs(np.clip(w - gradient, self.low, self.high) - w).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,12 +194,12 @@ class Search:
         if motion is None:
             return DIVERGED, np.zeros_like(w)
         d = self._shifted(motion)
-        slope = self._jacobian_entries(w, motion, self._penalty * (self._combined.matrix.T @ d))
+        gradient = self._jacobian_entries(w, motion, self._penalty * (self._combined.matrix.T @ d))
         rank = (max(self._violation(motion), self._settings.tolerance), motion.cost)
         if self._best is None or rank < self._best[:2]:
             self._best = (*rank, w.copy())
         self._spent += time.perf_counter() - began
-        return motion.cost + 0.5 * self._penalty * float(d @ d), slope
+        return motion.cost + 0.5 * self._penalty * float(d @ d), gradient
 
     # ---------------------------------------------------------------- rounds
 

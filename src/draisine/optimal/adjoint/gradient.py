@@ -42,7 +42,7 @@ class CostGradient:
     """A cost and its derivatives by name.
 
     `controls` by the value in each piece; `duration`; `parameters`, including their effect on the start; `start` by each initial
-    state with the others fixed; `wishes` by each target of the start. `costates` are derivatives by the states at `times`, the
+    state with the others fixed; `targets` by each target of the start. `costates` are derivatives by the states at `times`, the
     ends of pieces.
     """
 

@@ -115,11 +115,11 @@ class _SolutionBuilder:
         seconds["simulate"] = time.perf_counter() - started
         seconds["total"] = time.perf_counter() - began
         notes = (*phase.notes, *check_dropped(solved, self._p), *self._steps_note(solved))
-        bounds = -self._slope
+        bounds = -self._gradient
         answer = NlpSolution(
             found.w * self._unknowns.sizes,
             found.multipliers,
-            np.where(self._unknowns.free(found.w, self._slope), 0.0, bounds) / self._unknowns.sizes,
+            np.where(self._unknowns.free(found.w, self._gradient), 0.0, bounds) / self._unknowns.sizes,
             found.cost,
             found.ending,
             found.solver_status,
@@ -140,7 +140,7 @@ class _SolutionBuilder:
                 f"{phase.equations.name}: the motion does not stay finite; give another guess of controls and duration"
             )
         jacobian = f.gradient(motion, self._duration, self._controls, self._p, self._found.multipliers)
-        self._slope = self._unknowns.jacobian(jacobian)
+        self._gradient = self._unknowns.jacobian(jacobian)
         states, costates = f.at_breaks(motion.states), f.at_breaks(jacobian.costates)
         inputs = f.inputs(self._controls)
         times = self._duration * method.breaks
@@ -185,7 +185,7 @@ class _SolutionBuilder:
 
     def _kkt(self) -> Kkt:
         found, phase = self._found, self._phase
-        pulls = np.abs(np.clip(found.w - self._slope, self._unknowns.low, self._unknowns.high) - found.w)
+        pulls = np.abs(np.clip(found.w - self._gradient, self._unknowns.low, self._unknowns.high) - found.w)
         names = [*phase.controls] * len(self._controls) + ["duration", *self._parameters]
         stationarity_name = names[int(pulls.argmax())]
         return Kkt(found.violation, "conditions at the end" if phase.ends else "", found.stationarity, stationarity_name, 0.0, "")

@@ -29,8 +29,8 @@ class Sweep(Record):
     steps: int
     inputs: int  # m
     varied: int  # number of varied parameters
-    forward_kernel: int  # (t, x, u, p) → rates (w), told
-    backward_kernel: int  # (t, x, u, p, told, κ (w)) → derivatives by x, u, p, t
+    forward_kernel: int  # (t, x, u, p) → rates (w), reported
+    backward_kernel: int  # (t, x, u, p, reported, κ (w)) → derivatives by x, u, p, t
     time: Vector  # (1)
     times: Vector  # (steps + 1)
     piece: Integers  # (steps) row of inputs in each step
@@ -41,7 +41,7 @@ class Sweep(Record):
     weights: Matrix  # (s + 1, s)
     point: Matrix  # (s, w)
     rate: Matrix  # (s, w)
-    reported: Matrix  # (s, told) solution z, from the forward to the backward kernel
+    reported: Matrix  # (s, reported) solution z, from the forward to the backward kernel
     costate: Matrix  # (steps + 1, w)
     pull: Matrix  # (s, w) ξ
     load: Vector  # (w) κ

@@ -37,7 +37,7 @@ SKIP, BEGIN, RESUME = 0, 1, 2
 class Batch(Record):
     """The samples of a batch: initial data and results."""
 
-    lanes: int
+    size: int
     ignore_stiffness: int  # 1: continue where the equations are stiff for an explicit method
     stop: Integers  # (1) nonzero to stop
     action: Integers  # (batch) whether to skip, begin or resume it
@@ -68,56 +68,56 @@ class SampleStepper(Record):
     batch: Batch
 
 
-def advance_lanes(p: SampleStepper) -> int:
+def advance_samples(p: SampleStepper) -> int:
     """Run the samples one after the other; return their number."""
     batch, done = p.batch, 0
-    for lane in range(batch.lanes):
-        if batch.action[lane] == SKIP:
+    for index in range(batch.size):
+        if batch.action[index] == SKIP:
             continue
         if batch.stop[0] != 0:
             return done
-        load(p, lane)
-        reason = run_lane(p, lane)
+        load(p, index)
+        reason = advance_sample(p, index)
         if reason == PAUSED:
             return done
-        store_result(p, lane, reason)
+        store_result(p, index, reason)
         done += 1
     return done
 
 
-def load(p: SampleStepper, lane: int) -> None:
+def load(p: SampleStepper, index: int) -> None:
     """Load a sample into the stepper, at its start or where it was stopped."""
     s, batch = p.stepper, p.batch
     restore(s, p.settings)
-    copy(batch.start_x[lane], s.x, s.states)
-    copy(batch.start_u[lane], s.u, s.inputs)
-    copy(batch.start_p[lane], s.parameters, len(s.parameters))
-    s.sample_x = batch.states[lane]
-    if batch.action[lane] == RESUME:
-        resume(p, lane)
+    copy(batch.start_x[index], s.x, s.states)
+    copy(batch.start_u[index], s.u, s.inputs)
+    copy(batch.start_p[index], s.parameters, len(s.parameters))
+    s.sample_x = batch.states[index]
+    if batch.action[index] == RESUME:
+        resume(p, index)
 
 
-def resume(p: SampleStepper, lane: int) -> None:
+def resume(p: SampleStepper, index: int) -> None:
     """Resume a sample."""
     s, batch = p.stepper, p.batch
-    reals, counters = batch.reals[lane], batch.counters[lane]
+    reals, counters = batch.reals[index], batch.counters[index]
     s.t, s.h, s.limit, s.last_error = reals[0], reals[1], reals[2], reals[3]
     s.phase, s.check_stiffness = int(counters[0]), int(counters[1])
     s.stiff_steps, s.nonstiff_steps = int(counters[2]), int(counters[3])
-    s.sample_count = int(batch.sample_count[lane])
-    s.accepted = int(batch.accepted[lane])
-    s.rejected = int(batch.rejected[lane])
-    s.evaluations = int(batch.evaluations[lane])
+    s.sample_count = int(batch.sample_count[index])
+    s.accepted = int(batch.accepted[index])
+    s.rejected = int(batch.rejected[index])
+    s.evaluations = int(batch.evaluations[index])
     for e in range(s.events):
-        s.sign[e] = batch.signs[lane, e]
+        s.sign[e] = batch.signs[index, e]
 
 
-def run_lane(p: SampleStepper, lane: int) -> int:
+def advance_sample(p: SampleStepper, index: int) -> int:
     """Run a sample to its end and empty the buffers of steps and events; PAUSED if it was stopped."""
     s, batch = p.stepper, p.batch
     while True:
         reason = advance(s)
-        gather_events(p, lane)
+        gather_events(p, index)
         if reason == FULL:
             s.step_count = 0
         elif reason == STIFF and batch.ignore_stiffness != 0:
@@ -126,35 +126,35 @@ def run_lane(p: SampleStepper, lane: int) -> int:
             return reason
 
 
-def gather_events(p: SampleStepper, lane: int) -> None:
+def gather_events(p: SampleStepper, index: int) -> None:
     """Count the events since the last call."""
     s, batch = p.stepper, p.batch
     for j in range(s.event_count):
         event = int(s.event_index[j])
-        if batch.count[lane, event] == 0:
-            batch.first[lane, event] = s.event_time[j]
-        batch.count[lane, event] += 1
+        if batch.count[index, event] == 0:
+            batch.first[index, event] = s.event_time[j]
+        batch.count[index, event] += 1
     s.event_count = 0
 
 
-def store_result(p: SampleStepper, lane: int, reason: int) -> None:
+def store_result(p: SampleStepper, index: int, reason: int) -> None:
     """Store how a sample ended, and its state."""
     s, batch = p.stepper, p.batch
     copy(s.x, s.sample_x[s.samples], s.states)
-    batch.reason[lane] = reason
-    batch.sample_count[lane] = s.sample_count
-    batch.stopping_event[lane] = s.stopping_event
-    batch.ended[lane] = s.t
-    batch.accepted[lane] = s.accepted
-    batch.rejected[lane] = s.rejected
-    batch.evaluations[lane] = s.evaluations
-    batch.condition[lane] = s.condition
-    reals, counters = batch.reals[lane], batch.counters[lane]
+    batch.reason[index] = reason
+    batch.sample_count[index] = s.sample_count
+    batch.stopping_event[index] = s.stopping_event
+    batch.ended[index] = s.t
+    batch.accepted[index] = s.accepted
+    batch.rejected[index] = s.rejected
+    batch.evaluations[index] = s.evaluations
+    batch.condition[index] = s.condition
+    reals, counters = batch.reals[index], batch.counters[index]
     reals[0], reals[1], reals[2], reals[3] = s.t, s.h, s.limit, s.last_error
     counters[0] = CHANGED if s.phase == RUNNING else s.phase
     counters[1], counters[2], counters[3] = s.check_stiffness, s.stiff_steps, s.nonstiff_steps
     for e in range(s.events):
-        batch.signs[lane, e] = s.sign[e]
+        batch.signs[index, e] = s.sign[e]
 
 
 EMPTY = -1
@@ -165,7 +165,7 @@ class Group(Record):
     """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · LANES + k."""
 
     slots: list[SampleStepper]  # (LANES)
-    lane_of: Integers  # (LANES) the sample in a slot, or EMPTY
+    sample_of: Integers  # (LANES) the sample in a slot, or EMPTY
     kernel: int
     time: Vector  # (LANES)
     state: Vector  # (n · LANES)
@@ -182,13 +182,13 @@ def advance_groups(g: Group) -> int:
     """Run the samples, LANES at a time; return 1 if all were run."""
     stop, following = g.slots[0].batch.stop, 0
     for k in range(LANES):
-        g.lane_of[k] = EMPTY
+        g.sample_of[k] = EMPTY
     while stop[0] == 0:
         busy = 0
         for k in range(LANES):
-            if g.lane_of[k] == EMPTY:
+            if g.sample_of[k] == EMPTY:
                 following = take_next(g, k, following)
-            if g.lane_of[k] != EMPTY:
+            if g.sample_of[k] != EMPTY:
                 busy += 1
         if busy == 0:
             return 1
@@ -201,22 +201,22 @@ def take_next(g: Group, k: int, following: int) -> int:
     """Load the next sample that can start into a slot; return the one after it."""
     p = g.slots[k]
     s, batch = p.stepper, p.batch
-    for lane in range(following, batch.lanes):
-        if batch.action[lane] != SKIP:
-            load(p, lane)
+    for index in range(following, batch.size):
+        if batch.action[index] != SKIP:
+            load(p, index)
             reason = begin(s) if s.phase != RUNNING else CONTINUE
             if reason == CONTINUE:
-                reason = check_before_step(p, lane)
+                reason = check_before_step(p, index)
             if reason == CONTINUE:
-                g.lane_of[k] = lane
+                g.sample_of[k] = index
                 scatter(s.u, g.inputs, s.inputs, k)
                 scatter(s.parameters, g.parameters, len(s.parameters), k)
-                return lane + 1
-            store_result(p, lane, reason)
-    return batch.lanes
+                return index + 1
+            store_result(p, index, reason)
+    return batch.size
 
 
-def check_before_step(p: SampleStepper, lane: int) -> int:
+def check_before_step(p: SampleStepper, index: int) -> int:
     """The checks of the stepping loop before every step; full buffers are emptied."""
     s = p.stepper
     if s.t == s.end:
@@ -224,7 +224,7 @@ def check_before_step(p: SampleStepper, lane: int) -> int:
     if s.accepted + s.rejected >= s.max_steps:
         return TOO_MANY_STEPS
     if s.event_count + GRID * s.events > s.event_room:
-        gather_events(p, lane)
+        gather_events(p, index)
     if s.step_count >= s.step_room:
         s.step_count = 0
     return CONTINUE
@@ -234,18 +234,18 @@ def attempt_round(g: Group) -> None:
     """The stages of a step of every sample."""
     m = g.slots[0].stepper.tableau
     for k in range(LANES):
-        if g.lane_of[k] != EMPTY:
+        if g.sample_of[k] != EMPTY:
             g.step[k], g.new_time[k] = next_step(g.slots[k].stepper)
     for row in range(1, m.stages):
         for k in range(LANES):
-            if g.lane_of[k] != EMPTY:
+            if g.sample_of[k] != EMPTY:
                 s = g.slots[k].stepper
                 stage_point(s, m, row, g.step[k], s.point)
                 g.time[k] = s.t + m.nodes[row] * g.step[k]
                 scatter(s.point, g.state, s.states, k)
         call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
         for k in range(LANES):
-            if g.lane_of[k] != EMPTY:
+            if g.sample_of[k] != EMPTY:
                 s = g.slots[k].stepper
                 collect(g.rate, s.k[row], s.states, k)
                 s.evaluations += 1
@@ -256,7 +256,7 @@ def finish_round(g: Group) -> None:
     m = g.slots[0].stepper.tableau
     for k in range(LANES):
         g.outcome[k] = CONTINUE
-        if g.lane_of[k] != EMPTY:
+        if g.sample_of[k] != EMPTY:
             s, h = g.slots[k].stepper, g.step[k]
             stage_point(s, m, m.stages, h, s.new)
             g.size[k] = 0.0
@@ -273,19 +273,19 @@ def finish_round(g: Group) -> None:
                 scatter(s.new, g.state, s.states, k)
     call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
     for k in range(LANES):
-        if g.lane_of[k] != EMPTY:
-            p, lane = g.slots[k], int(g.lane_of[k])
+        if g.sample_of[k] != EMPTY:
+            p, index = g.slots[k], int(g.sample_of[k])
             s = p.stepper
             if g.outcome[k] == PENDING:
                 collect(g.rate, s.k[m.stages], s.states, k)
                 s.evaluations += 1
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
             if g.outcome[k] == CONTINUE:
-                g.outcome[k] = check_before_step(p, lane)
+                g.outcome[k] = check_before_step(p, index)
             if g.outcome[k] != CONTINUE:
-                gather_events(p, lane)
-                store_result(p, lane, int(g.outcome[k]))
-                g.lane_of[k] = EMPTY
+                gather_events(p, index)
+                store_result(p, index, int(g.outcome[k]))
+                g.sample_of[k] = EMPTY
 
 
 def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> int:

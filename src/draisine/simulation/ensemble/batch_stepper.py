@@ -61,33 +61,33 @@ class BatchState:
     @staticmethod
     def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int) -> BatchState:
         """A batch that has not started."""
-        lanes, states = x.shape
+        size, states = x.shape
 
         def whole(*shape: int) -> Integers:
-            return np.zeros((lanes, *shape), dtype=np.int64)
+            return np.zeros((size, *shape), dtype=np.int64)
 
         return BatchState(
             x=np.array(x, dtype=float, order="C"),
             inputs=np.array(inputs, dtype=float, order="C"),
             parameters=np.array(parameters, dtype=float, order="C"),
-            states=np.full((lanes, samples + 1, states), np.nan),
+            states=np.full((size, samples + 1, states), np.nan),
             sample_count=whole(),
-            reason=np.full(lanes, code.UNFINISHED, dtype=np.int64),
-            stopping_event=np.full(lanes, -1, dtype=np.int64),
-            first=np.full((lanes, events), np.nan),
+            reason=np.full(size, code.UNFINISHED, dtype=np.int64),
+            stopping_event=np.full(size, -1, dtype=np.int64),
+            first=np.full((size, events), np.nan),
             count=whole(events),
-            ended=np.full(lanes, np.nan),
+            ended=np.full(size, np.nan),
             accepted=whole(),
             rejected=whole(),
             evaluations=whole(),
-            condition=np.zeros(lanes),
-            reals=np.zeros((lanes, 4)),
+            condition=np.zeros(size),
+            reals=np.zeros((size, 4)),
             counters=whole(4),
             signs=whole(events),
         )
 
 
-def steps_in_lanes(equations: Equations, chosen: MethodChoice) -> bool:
+def steps_in_batches(equations: Equations, chosen: MethodChoice) -> bool:
     """Whether the batch can be run in compiled code: explicit methods, not external, for ẋ = f."""
     scheme = chosen.method.scheme
     return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.external
@@ -118,12 +118,12 @@ class BatchStepper:
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
         self._group = None if wide is None else _group(wide, self._slots)
-        self._run = lane_code(wide is not None)
+        self._run = batch_code(wide is not None)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
         """Begin or resume the samples marked by BEGIN or RESUME."""
         batch = Batch()
-        batch.lanes, batch.ignore_stiffness = len(which), self._ignore_stiffness
+        batch.size, batch.ignore_stiffness = len(which), self._ignore_stiffness
         batch.stop, batch.action = self._stop, which
         batch.start_x, batch.start_u = moved.x, moved.inputs
         batch.start_p = np.ascontiguousarray(self._kernels.extended(moved.parameters))
@@ -169,7 +169,7 @@ def _group(kernel: VectorKernel, places: list[SampleStepper]) -> Group:
     made, s = Group(), places[0].stepper
     made.kernel, made.slots = kernel.address, places
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
-    sizes |= dict.fromkeys(("step", "new_time", "size", "lane_of", "outcome"), 1)
+    sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome"), 1)
     made.allocate({name: (size * LANES,) for name, size in sizes.items()})
     return made
 
@@ -182,8 +182,8 @@ _SOURCES = (
 
 
 @cache
-def lane_code(side_by_side: bool) -> Code:
+def batch_code(side_by_side: bool) -> Code:
     """The machine code for single samples, or for groups side by side."""
     if side_by_side:
         return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT).load()
-    return Entry("draisine.simulation.ensemble.batch", "advance_lanes", _SOURCES, EXPLICIT).load()
+    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT).load()

@@ -21,8 +21,8 @@ from draisine.simulation.ensemble.batch_stepper import (
     BatchStepper,
     Integers,
     Reals,
-    lane_code,
-    steps_in_lanes,
+    batch_code,
+    steps_in_batches,
     wide_dynamics,
 )
 from draisine.simulation.ensemble.outputs import Reporter
@@ -64,13 +64,13 @@ class Shared:
 
     def ready(self, first: BatchTargets) -> None:
         """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
-        root, in_lanes = self.equations, steps_in_lanes(self.equations, self.chosen)
+        root, in_batches = self.equations, steps_in_batches(self.equations, self.chosen)
         for choice in (root.independent, *self.choices.others(root.independent)):
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
-            if in_lanes:
+            if in_batches:
                 self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
-                lane_code(self.wide[choice] is not None)
+                batch_code(self.wide[choice] is not None)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
         consistent_starts(self.starts, first)
@@ -103,11 +103,11 @@ class Worker:
         """Run the valid samples of a block; None if it was stopped."""
         s = self._shared
         starts = consistent_starts(s.starts, requested)
-        lanes = np.arange(len(requested))
+        indices = np.arange(len(requested))
         x, choice_of = self._initial_choices(starts, requested)
         state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), len(s.equations.event_list))
         values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
-        single = ~starts.refused if not steps_in_lanes(s.equations, s.chosen) else ~(starts.solved | starts.refused)
+        single = ~starts.refused if not steps_in_batches(s.equations, s.chosen) else ~(starts.solved | starts.refused)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
         while action.any():
             reported = state.sample_count.copy()
@@ -116,7 +116,7 @@ class Worker:
                 self._stepper(self._choices[k])(state, own)
             if s.stop[0]:
                 return None
-            self._report(state, values, choice_of, reported, lanes[action != SKIP])
+            self._report(state, values, choice_of, reported, indices[action != SKIP])
             action = self._switch_choices(state, choice_of, action)
         status, event = self._ends(state)
         status[starts.refused], state.ended[starts.refused] = NO_START, 0.0
@@ -125,11 +125,11 @@ class Worker:
         finished = Finished(
             values, status, event, state.first, state.count, state.ended, state.accepted + state.rejected, state.evaluations
         )
-        for lane in np.flatnonzero(single):
+        for index in np.flatnonzero(single):
             if s.stop[0]:
                 return None
             with s.lock:
-                self._run_single(requested, int(lane), finished)
+                self._run_single(requested, int(index), finished)
         return finished
 
     def _stepper(self, choice: Choice) -> BatchStepper:
@@ -204,23 +204,23 @@ class Worker:
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def _report(self, state: BatchState, values: Reals, choice_of: Indices, reported: Integers, lanes: Indices) -> None:
-        """Outputs at the output times reached since `told`, and at the last states."""
+    def _report(self, state: BatchState, values: Reals, choice_of: Indices, reported: Integers, indices: Indices) -> None:
+        """Outputs at the output times reached since `reported`, and at the last states."""
         s = self._shared
         count = len(s.samples)
         rows = np.arange(count)
-        fresh = (rows >= reported[lanes, None]) & (rows < state.sample_count[lanes, None])
+        fresh = (rows >= reported[indices, None]) & (rows < state.sample_count[indices, None])
         times = np.broadcast_to(s.samples, fresh.shape)
-        for k in np.unique(choice_of[lanes]):
-            own = choice_of[lanes] == k
+        for k in np.unique(choice_of[indices]):
+            own = choice_of[indices] == k
             e = s.choices.equations(self._choices[k])
-            lane, sample = np.nonzero(fresh & own[:, None])
-            at = lanes[lane]
+            index, sample = np.nonzero(fresh & own[:, None])
+            at = indices[index]
             if at.size:
                 values[at, sample] = s.reporter(
-                    e, times[lane, sample], state.states[at, sample], state.inputs[at], state.parameters[at]
+                    e, times[index, sample], state.states[at, sample], state.inputs[at], state.parameters[at]
                 )
-            last = lanes[own]
+            last = indices[own]
             values[last, count] = s.reporter(
                 e, state.ended[last], state.states[last, count], state.inputs[last], state.parameters[last]
             )
@@ -235,37 +235,37 @@ class Worker:
 
     # ----------------------------------------------------------------------------------------------- single runs
 
-    def _run_single(self, requested: BatchTargets, lane: int, into: Finished) -> None:
+    def _run_single(self, requested: BatchTargets, index: int, into: Finished) -> None:
         """One run by the driver of single runs, as in `simulate`."""
         s = self._shared
-        e, u, p = s.equations, requested.inputs[lane], requested.parameters[lane]
-        into.values[lane] = np.nan
+        e, u, p = s.equations, requested.inputs[index], requested.parameters[index]
+        into.values[index] = np.nan
         try:
-            begin = consistent_start(s.starts, requested.of(lane), parameters=p, inputs=u)
+            begin = consistent_start(s.starts, requested.of(index), parameters=p, inputs=u)
         except StartError:
-            into.status[lane], into.ended[lane] = NO_START, 0.0
+            into.status[index], into.ended[index] = NO_START, 0.0
             return
         extra = begin.x[len(begin.x) - len(e.extra_states) :]
         fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
         choices = s.choices if fitting is e else VelocityChoices(fitting)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
-        into.first[lane], into.count[lane] = np.nan, 0
+        into.first[index], into.count[index] = np.nan, 0
         for occurrence in run.events:
             k = names.index(occurrence.name)
-            into.first[lane, k] = np.fmin(into.first[lane, k], occurrence.time)
-            into.count[lane, k] += 1
+            into.first[index, k] = np.fmin(into.first[index, k], occurrence.time)
+            into.count[index, k] += 1
         stopped = run.status.kind == Ending.EVENT
-        into.status[lane], into.event[lane] = str(run.status.kind), run.events[-1].name if stopped else ""
-        into.ended[lane], into.steps[lane] = run.final_time, run.accepted + run.rejected
-        into.evaluations[lane] = run.evaluations
+        into.status[index], into.event[index] = str(run.status.kind), run.events[-1].name if stopped else ""
+        into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
+        into.evaluations[index] = run.evaluations
         done = 0
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)
             count = int(np.count_nonzero(known))
             reported = s.reporter(segment.equations, segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1)))
-            into.values[lane, done : done + count] = reported[known]
+            into.values[index, done : done + count] = reported[known]
             done += count
         last = run.segments[-1].equations
         one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]
-        into.values[lane, -1] = s.reporter(last, *one)[0]
+        into.values[index, -1] = s.reporter(last, *one)[0]

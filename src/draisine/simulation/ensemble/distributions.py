@@ -55,7 +55,7 @@ class Normal:
         return random.normal(self.mean, self.deviation, count)
 
 
-class LaneValues(Protocol):
+class SampleValues(Protocol):
     """Names, and their values for each run."""
 
     @property
@@ -150,7 +150,7 @@ class Drawn:
 
     def reported(self) -> str:
         columns = [(name, _digest(column)) for name, column in self.columns.items()]
-        return f"{self.count} lanes, {columns}, {self.distributions!r}, seed {self.seed if self.distributions else None}"
+        return f"{self.count} samples, {columns}, {self.distributions!r}, seed {self.seed if self.distributions else None}"
 
 
 def _axis(name: str, given: ArrayLike | tuple[float, float, int]) -> Reals:

@@ -17,7 +17,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Event
-from draisine.simulation.ensemble.distributions import Drawn, Grid, LaneValues
+from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
 from draisine.simulation.ensemble.problem import BAD_VALUES, ensemble_problem
@@ -117,8 +117,8 @@ def ensemble(
         raise ArgumentError(f"chunk: at least one run, got {chunk}")
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
-    lanes = _lanes(over, cases, runs, seed)
-    problem = ensemble_problem(model, lanes, start or {}, parameters or {}, inputs or {}, tuple(events))
+    varied = _sample_values(over, cases, runs, seed)
+    problem = ensemble_problem(model, varied, start or {}, parameters or {}, inputs or {}, tuple(events))
     task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
     if out is not None:
@@ -127,7 +127,7 @@ def ensemble(
     return _EnsembleRun(task, folder, executor, progress).run()
 
 
-def _lanes(over: Mapping[str, Any] | None, cases: Any, runs: int | None, seed: int) -> LaneValues:
+def _sample_values(over: Mapping[str, Any] | None, cases: Any, runs: int | None, seed: int) -> SampleValues:
     if (over is None) == (cases is None):
         raise ArgumentError(
             "the values that differ are missing: give over={name: values} for all combinations, or cases={name: column}"
@@ -185,7 +185,7 @@ class _EnsembleRun:
         if not wrong.size:
             return ""
         problem = self._task.problem
-        values = {name: float(columns[name][wrong[0]]) for name in problem.lanes.names}
+        values = {name: float(columns[name][wrong[0]]) for name in problem.varied.names}
         return f"run {columns['run'][wrong[0]]}: {problem.validity.complaint(values)}"
 
     def _result(self, tally: Tally, complete: bool) -> Ensemble:
@@ -198,9 +198,9 @@ class _EnsembleRun:
         columns = joined(parts) if parts else {name: np.zeros(0) for name in names}
         return Ensemble(
             name=task.problem.equations.name,
-            varied=task.problem.lanes.names,
-            shape=task.problem.lanes.shape,
-            units=units_of(task.problem.equations, (*task.problem.lanes.names, *task.outputs)),
+            varied=task.problem.varied.names,
+            shape=task.problem.varied.shape,
+            units=units_of(task.problem.equations, (*task.problem.varied.names, *task.outputs)),
             tally=tally,
             complete=complete,
             seconds=time.perf_counter() - self._began,

@@ -70,7 +70,7 @@ class Task:
         return {
             "model": self.problem.equations.name,
             "runs": self.problem.count,
-            "varied": list(self.problem.lanes.names),
+            "varied": list(self.problem.varied.names),
             "until": self.until,
             "outputs": list(self.outputs),
             "keep": [repr(one) for one in self.keep],
@@ -94,14 +94,14 @@ class Task:
         end = min((chunk + 1) * self.chunk, self.problem.count)
         return [(begin, min(begin + self.block, end)) for begin in range(chunk * self.chunk, end, self.block)]
 
-    def columns(self, begin: int, values: Mapping[str, Reals], reasons: Texts, lanes: Finished) -> dict[str, Column]:
+    def columns(self, begin: int, values: Mapping[str, Reals], reasons: Texts, finished: Finished) -> dict[str, Column]:
         """The columns of runs from `begin` on: varied values, reasons of invalid ones, and results."""
         events = [event.name for event in self.problem.equations.event_list]
-        found: dict[str, Column] = {"run": np.arange(begin, begin + len(lanes.ended)), **values}
-        found["status"], found["event"], found["reason"] = lanes.status, lanes.event, reasons
-        found["ended"], found["steps"] = lanes.ended, lanes.steps
+        found: dict[str, Column] = {"run": np.arange(begin, begin + len(finished.ended)), **values}
+        found["status"], found["event"], found["reason"] = finished.status, finished.event, reasons
+        found["ended"], found["steps"] = finished.ended, finished.steps
         for one in self.keep:
-            found |= one.columns(lanes, self.samples, self.until, self.outputs, events)
+            found |= one.columns(finished, self.samples, self.until, self.outputs, events)
         return found
 
     def column_names(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Task:
         values, none = np.zeros((0, len(self.samples) + 1, len(self.outputs))), np.zeros(0, dtype=np.int64)
         no_text = none.astype(object)
         empty = Finished(values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
-        return tuple(self.columns(0, dict.fromkeys(self.problem.lanes.names, np.zeros(0)), no_text, empty))
+        return tuple(self.columns(0, dict.fromkeys(self.problem.varied.names, np.zeros(0)), no_text, empty))
 
     def begin(self) -> Callable[[int], dict[str, Column]]:
         """A function that computes chunks by number in another process; thread-safe."""
@@ -129,8 +129,8 @@ class Task:
         """Columns of a block, or None if it was stopped."""
         values, requested = self.problem.requested(begin, end)
         reasons = self.problem.validity.reasons(values, end - begin)
-        lanes = worker(requested, reasons == "")
-        return None if lanes is None else self.columns(begin, values, reasons, lanes)
+        finished = worker(requested, reasons == "")
+        return None if finished is None else self.columns(begin, values, reasons, finished)
 
 
 def joined(parts: Sequence[dict[str, Column]]) -> dict[str, Column]:

@@ -19,7 +19,7 @@ from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
-from draisine.simulation.ensemble.distributions import LaneValues
+from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.named_values import numbers, unknown_name
@@ -86,7 +86,7 @@ class EnsembleProblem:
 
     equations: Equations
     starts: StartProblem
-    lanes: LaneValues
+    varied: SampleValues
     kinds: dict[str, tuple[str, str]]  # name → ("parameter" | "input" | "start", name there)
     targets: dict[str, float]
     near: dict[str, float]
@@ -96,17 +96,17 @@ class EnsembleProblem:
 
     def __reduce__(self) -> tuple[Callable[..., EnsembleProblem], tuple[Any, ...]]:
         """Kernels are not pickled; they are compiled in the other process."""
-        rest = self.lanes, self.kinds, self.targets, self.near, self.inputs, self.parameters, self.validity
+        rest = self.varied, self.kinds, self.targets, self.near, self.inputs, self.parameters, self.validity
         return problem_from_pickle, (self.equations, *rest)
 
     @property
     def count(self) -> int:
-        return int(np.prod(self.lanes.shape))
+        return int(np.prod(self.varied.shape))
 
     def requested(self, begin: int, end: int) -> tuple[dict[str, Reals], BatchTargets]:
         """The values of runs from `begin` to before `end`, and the targets, inputs and parameters of their starts."""
         e, count = self.equations, end - begin
-        values = self.lanes.values(begin, end)
+        values = self.varied.values(begin, end)
         u, p = np.tile(self.inputs, (count, 1)), np.tile(self.parameters, (count, 1))
         targets = {name: np.full(count, value) for name, value in self.targets.items()}
         index = {
@@ -127,7 +127,7 @@ class EnsembleProblem:
         programs = [e.dynamics, e.report, e.motion, e.project, e.monitor, e.events]
         reported = [getattr(program, "digest", None) for program in _plain(programs)]
         constants = sorted(self.targets.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()
-        text = repr((reported, e.event_list, e.alternates, constants, self.lanes.reported(), sorted(self.kinds.items()), *more))
+        text = repr((reported, e.event_list, e.alternates, constants, self.varied.reported(), sorted(self.kinds.items()), *more))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -146,7 +146,7 @@ def _plain(programs: Sequence[Any]) -> list[Any]:
 
 def ensemble_problem(
     model: Model | System | Equations,
-    lanes: LaneValues,
+    varied: SampleValues,
     start: Mapping[str, float | InitialGuess],
     parameters: Mapping[str, float],
     inputs: Mapping[str, Amount],
@@ -157,13 +157,13 @@ def ensemble_problem(
         inputs, "ensembles do not call Python functions; give a law as text, with parameters that differ between runs"
     )
     fixed = {name: kind for kind in ("parameter", "input") for name in (parameters if kind == "parameter" else constants)}
-    driven = bool(inputs) or any(_is_input(model, name) for name in lanes.names)
+    driven = bool(inputs) or any(_is_input(model, name) for name in varied.names)
     if isinstance(model, Equations):
         equations = with_laws(model, laws, events)
     else:
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)
-    kinds = {name: _kind(equations, starts, name) for name in lanes.names}
+    kinds = {name: _kind(equations, starts, name) for name in varied.names}
     targets = {name: float(value) for name, value in start.items() if not isinstance(value, InitialGuess)}
     for name, (kind, own) in kinds.items():
         twice = own in targets if kind == "start" else fixed.get(own) == kind
@@ -172,7 +172,7 @@ def ensemble_problem(
     _check_targets(equations, starts, start)
     near = {name: float(value.value) for name, value in start.items() if isinstance(value, InitialGuess)}
     u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
-    return EnsembleProblem(equations, starts, lanes, kinds, targets, near, u, p, ValueCheck.of(model, kinds, parameters))
+    return EnsembleProblem(equations, starts, varied, kinds, targets, near, u, p, ValueCheck.of(model, kinds, parameters))
 
 
 def _is_input(model: Model | System | Equations, name: str) -> bool:

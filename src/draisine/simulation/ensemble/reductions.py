@@ -26,7 +26,7 @@ class Keep(Protocol):
         """Output times that it needs."""
 
     def columns(
-        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
         """Columns by name, one number per run."""
 
@@ -39,9 +39,9 @@ class Final:
         return np.zeros(0)
 
     def columns(
-        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
-        return {f"{name}.end": lanes.values[:, -1, k] for k, name in enumerate(outputs)}
+        return {f"{name}.end": finished.values[:, -1, k] for k, name in enumerate(outputs)}
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Snapshots:
         return np.array(self.at)
 
     def columns(
-        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
         indices = np.searchsorted(samples, self.at)
         return {
-            f"{name}@{t:g}": lanes.values[:, index, k]
+            f"{name}@{t:g}": finished.values[:, index, k]
             for k, name in enumerate(outputs)
             for t, index in zip(self.at, indices, strict=True)
         }
@@ -86,12 +86,12 @@ class Extremes:
         return np.linspace(0.0, until, self.parts + 1)
 
     def columns(
-        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
         own = np.append(np.searchsorted(samples, self.times(until)), len(samples))  # and the end
         found = {}
         for k, name in enumerate(outputs):
-            seen = lanes.values[:, own, k]
+            seen = finished.values[:, own, k]
             found[f"{name}.min"] = np.fmin.reduce(seen, axis=1)
             found[f"{name}.max"] = np.fmax.reduce(seen, axis=1)
         return found
@@ -105,11 +105,11 @@ class EventCounts:
         return np.zeros(0)
 
     def columns(
-        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
     ) -> dict[str, Reals]:
         found = {}
         for k, name in enumerate(events):
-            found[f"{name}.first"], found[f"{name}.count"] = lanes.first[:, k], lanes.count[:, k].astype(float)
+            found[f"{name}.first"], found[f"{name}.count"] = finished.first[:, k], finished.count[:, k].astype(float)
         return found
 
 

@@ -80,12 +80,12 @@ def _constraints_in_conflict(level: Level, targets: Collection[str]) -> list[int
     """The constraints without which these targets have a solution."""
     if not _solvable(level, targets, without=level.constraints):
         return []  # infeasible without any constraint
-    meeting = _violated_constraints(level.system(targets).find(thorough=False), level)
-    if len(meeting) > MOST_TRIED:
-        return meeting
-    needed = [i for i in meeting if _solvable(level, targets, without=(i,))]
+    conflicting = _violated_constraints(level.system(targets).find(thorough=False), level)
+    if len(conflicting) > MOST_TRIED:
+        return conflicting
+    needed = [i for i in conflicting if _solvable(level, targets, without=(i,))]
     # of redundant constraints none is necessary alone; then all that are violated are listed
-    return needed or meeting
+    return needed or conflicting
 
 
 def _violated_constraints(point: Solution, level: Level) -> list[int]:

@@ -259,10 +259,10 @@ class Level:
     def system(
         self, targets: Collection[str], without: Collection[int] = (), loose: Collection[str] = (), frozen: Bools | None = None
     ) -> ResidualSystem:
-        """The constraints but those `without`, and the wishes named.
+        """The constraints but those `without`, and the named targets.
 
         `loose` are unknowns that begin at their target without being held at it; `frozen` are unknowns that stay at their
-        references though nobody wished for it.
+        references although no target requires it.
         """
         reference, free = self.reference.copy(), np.ones(len(self.unknowns), dtype=bool)
         for name, value in self.prescribed.items():

@@ -89,7 +89,7 @@ def lu_solve(a: NumberMatrix, pivot: Integers, n: int, rhs: Numbers) -> None:
 
 def factorize_real(s: Stepper, by_rate: float) -> int:
     """Factorize by_rate · ∂F/∂ẋ + ∂F/∂x."""
-    s.factorisations += 1
+    s.factorizations += 1
     n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
         values = s.entry
@@ -106,7 +106,7 @@ def factorize_real(s: Stepper, by_rate: float) -> int:
 
 def factorize_complex(s: Stepper, system: int, by_rate: complex) -> int:
     """Factorize the same matrix with a complex factor."""
-    s.factorisations += 1
+    s.factorizations += 1
     n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
         values = s.complex_entry

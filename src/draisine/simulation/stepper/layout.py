@@ -213,7 +213,7 @@ class Stepper(Record):
     smooth: int  # the rate at t is that of a smooth solution
     iterations: int
     jacobians: int
-    factorisations: int
+    factorizations: int
     newton_tolerance: float  # 0: to rounding error
     convergence: float  # rate of Newton's iteration …
     newton_factor: float  # … and rate/(1 − rate), kept from step to step

@@ -297,7 +297,7 @@ class _BranchFollower:
     def _special(self, found: FoundPoint) -> SpecialPoint:
         motion = self.curve_of_motions.motion(found.point.y)
         return SpecialPoint(
-            found.kind, self.problem.over, self.curve_of_motions.watched(found.point.y), motion, found.frequency, found=found
+            found.kind, self.problem.over, self.curve_of_motions.varied_value(found.point.y), motion, found.frequency, found=found
         )
 
 

@@ -200,14 +200,14 @@ class SteadyCurve:
         }
         return SteadyMotion(e, x, u, p, values, self.ignorable)
 
-    def watched(self, y: Array) -> float:
+    def varied_value(self, y: Array) -> float:
         """The value of the continuation quantity."""
         return float(self._evaluate(y * self.curve.scale)[0][-1])
 
     def reader(self, name: str) -> Callable[[Array], float]:
         """The value of any named quantity at a point."""
         if name == self.question.over:
-            return self.watched
+            return self.varied_value
         known = self.motion(self.y).values
         if name not in known:
             raise ArgumentError(f"{self.question.equations.name} has no {name!r} to bound{did_you_mean(name, list(known))}")

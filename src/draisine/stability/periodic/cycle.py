@@ -242,8 +242,8 @@ def _peak(values: Array) -> float:
     """The largest value of a periodic sequence, by the parabola through it and its neighbors."""
     i = int(np.argmax(values))
     before, peak, after = values[i - 1], values[i], values[(i + 1) % len(values)]
-    bend = before - 2 * peak + after
-    return float(peak) if bend == 0.0 else float(peak - (after - before) ** 2 / (8 * bend))
+    curvature = before - 2 * peak + after
+    return float(peak) if curvature == 0.0 else float(peak - (after - before) ** 2 / (8 * curvature))
 
 
 def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:

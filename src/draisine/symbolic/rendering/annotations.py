@@ -30,10 +30,10 @@ class Chapter:
     """Quantities that belong together, under one heading."""
 
     title: str
-    meanings: list[Annotation] = field(default_factory=list)
+    annotations: list[Annotation] = field(default_factory=list)
 
     def add(self, name: str, description: str, value: ca.SX) -> None:
-        self.meanings.append(Annotation(name, description, value))
+        self.annotations.append(Annotation(name, description, value))
 
     def vector(self, name: str, description: str, value: Vec) -> None:
         for axis, component in zip(AXES, value, strict=True):

@@ -20,6 +20,7 @@ from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as
 from draisine.symbolic.rendering.named_formulas import Listing
 from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic_equations
 
+LOOP_CLOSURES = "Loop closures and couplings"  # title of a table
 SMALL = 5_000  # operations up to which matrices are printed in addition to the listing
 NO_BODIES = "no picture: the model is given as formulas and has no bodies to draw"
 
@@ -80,7 +81,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
         Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
         Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
-        Table("Loop closures and couplings", ("name", "kind", "meaning"), _ties(data.get("residual_constraints", {}))),
+        Table(LOOP_CLOSURES, ("name", "kind", "meaning"), _residual_constraints(data.get("residual_constraints", {}))),
         Table(
             "Constraints",
             ("name", "kind", "level", "unit"),
@@ -101,7 +102,7 @@ def _rows(entries: dict[str, dict[str, Any]], *columns: str) -> tuple[tuple[str,
     return tuple((name, *(cell(entry[c]) for c in columns)) for name, entry in entries.items())
 
 
-def _ties(entries: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
+def _residual_constraints(entries: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     def shown(value: Any) -> str:
         return " – ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 

@@ -112,7 +112,7 @@ def _symbol(name: str) -> str:
 
 
 def _balances(section: Section) -> list[str]:
-    """K and r of K z = r; z stays symbols, since nobody wants the solution of forty equations written out."""
+    """K and r of K z = r; z stays symbols, since the written-out solution of forty equations is unreadable."""
     lines = ["", "# linear_matrix * unknowns = linear_side", *map(_symbol, section.unknowns)]
     unknowns = [python_name(name) for name in section.unknowns]
     lines.append(f"unknowns = Matrix([{', '.join(unknowns)}])")

@@ -47,16 +47,16 @@ def listing(model: Model | System | Equations) -> Listing:
 
 
 def _derived(f: ReducedFormulation) -> Listing:
-    chapters = [c for c in annotated_chapters(f) if c.meanings]
+    chapters = [c for c in annotated_chapters(f) if c.annotations]
     (derivative,) = f.in_terms_of_state([f.mechanism.measures.q_rate])
     derivative = ca.vertcat(derivative, *f.dynamics.accelerations.values())
-    every = [meaning for chapter in chapters for meaning in chapter.meanings]
+    every = [meaning for chapter in chapters for meaning in chapter.annotations]
     formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), derivative, every)
     sections, entry = [], 0
     for chapter in chapters:
         lines: list[Assignment] = []
-        formulas.write_annotated(range(entry, entry + len(chapter.meanings)), lines)
-        entry += len(chapter.meanings)
+        formulas.write_annotated(range(entry, entry + len(chapter.annotations)), lines)
+        entry += len(chapter.annotations)
         sections.append(Section(chapter.title, tuple(lines)))
     last, results = _derivatives(formulas, f.x_labels)
     return _listed(f.mechanism.system.name, formulas, [*sections, last], results)
@@ -173,8 +173,8 @@ def _unknowns(equations: Equations, dynamics: LinearSolveProgram, derivative: ca
     velocities = [v.name for v in equations.velocities]
     multipliers = [m.name for m in equations.multipliers]
     if dynamics.size == len(velocities) + len(multipliers):
-        held = [name.removesuffix("_multiplier") for name in multipliers]
-        return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *held]
+        constrained = [name.removesuffix("_multiplier") for name in multipliers]
+        return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *constrained]
     reported = {state.name: derivative[k] for k, state in enumerate(equations.states)}
     found = []
     for k in range(dynamics.size):

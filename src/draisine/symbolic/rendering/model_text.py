@@ -58,7 +58,7 @@ def _description_as_data(system: System) -> dict[str, Any]:
         },
         "wheels": [w.name for w in system.wheels],
         "knife_edges": [e.name for e in system.edges],
-        "residual_constraints": _ties(system),
+        "residual_constraints": _residual_constraints(system),
     }
 
 
@@ -68,7 +68,7 @@ def describe(equations: Equations, system: System | None = None) -> str:
     lines += _counts(equations, system)
     if system is not None:
         lines += ["tree", *_tree(system)]
-        reported = [(name, table.pop("kind"), _listed(table)) for name, table in _ties(system).items()]
+        reported = [(name, table.pop("kind"), _listed(table)) for name, table in _residual_constraints(system).items()]
         lines += ["constraints", *_table(reported)] if reported else []
     else:
         kind = "coordinates" if equations.velocities else "states"
@@ -122,9 +122,9 @@ def _tree(system: System) -> list[str]:
     return lines
 
 
-def _ties(system: System) -> dict[str, dict[str, Any]]:
-    """What a model file would say of each tie."""
-    return {tie.name: constraint_table(tie, system) for tie in system.constraints}
+def _residual_constraints(system: System) -> dict[str, dict[str, Any]]:
+    """What a model file would say of each constraint."""
+    return {c.name: constraint_table(c, system) for c in system.constraints}
 
 
 def _listed(table: dict[str, Any]) -> str:

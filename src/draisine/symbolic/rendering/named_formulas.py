@@ -135,17 +135,17 @@ class _Node:
 
 
 class Formulas:
-    """Formulas of `wanted` expressions; intermediate quantities among `meanings` get their names.
+    """Formulas of `wanted` expressions; intermediate quantities among `annotations` get their names.
 
-    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `meanings` are selected by index.
+    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `annotations` are found by index.
     """
 
     def __init__(
-        self, owner: str, build: Callable[[dict[str, Any]], Program], wanted: ca.SX, meanings: Sequence[Annotation]
+        self, owner: str, build: Callable[[dict[str, Any]], Program], wanted: ca.SX, annotations: Sequence[Annotation]
     ) -> None:
         self.owner = owner
-        self.meanings = meanings
-        values = ca.vertcat(*[m.value for m in meanings]) if meanings else ca.SX(0, 1)
+        self.annotations = annotations
+        values = ca.vertcat(*[m.value for m in annotations]) if annotations else ca.SX(0, 1)
         self.program = build({"wanted": wanted, "named": values, "opposite": -values})
         self.arguments = tuple(label for slot in self.program.inputs for label in slot.labels)
         self.functions: dict[str, Callable[..., float]] = {}
@@ -216,7 +216,7 @@ class Formulas:
 
     def _name_nodes(self) -> None:
         for slot, before, description in ((1, "", ""), (2, "minus_", "the negative of: ")):
-            for entry, meaning in enumerate(self.meanings):
+            for entry, meaning in enumerate(self.annotations):
                 node = self._ends[slot, entry]
                 # the negative of a quantity that is itself used needs no name
                 if slot == 2 and self._ends[1, entry] in self._used:

@@ -34,5 +34,5 @@ def lagranges_method(found: SymbolicEquations) -> LagrangesMethod:
         point.set_vel(frame, rate * frame.x)
         loads += [(point, force * frame.x)] if force != 0 else []
     (energy,) = crossed(found.kinetic - found.potential)
-    held, rolling = crossed(found.position_residuals), crossed(found.velocity_residuals)
-    return LagrangesMethod(energy, coordinates, forcelist=loads, frame=frame, hol_coneqs=held, nonhol_coneqs=rolling)
+    holonomic, nonholonomic = crossed(found.position_residuals), crossed(found.velocity_residuals)
+    return LagrangesMethod(energy, coordinates, forcelist=loads, frame=frame, hol_coneqs=holonomic, nonhol_coneqs=nonholonomic)

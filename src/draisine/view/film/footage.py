@@ -175,10 +175,10 @@ def _forces(
         if f"{blade.name}_normal_force" in values:
             vector = vector + values[f"{blade.name}_normal_force"][:, None] * scene.normal
         found.append(Force(blade.name, at, vector))
-    return (*found, *_tie_forces(scene, values, positions, rotations))
+    return (*found, *_constraint_forces(scene, values, positions, rotations))
 
 
-def _tie_forces(
+def _constraint_forces(
     scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
 ) -> list[Force]:
     """Constraint forces: of loop closures on the closed point; of rods and cables on both ends, except on the ground."""

@@ -65,7 +65,7 @@ class AtlasLike(Protocol):
     @property
     def second(self) -> Array: ...
     @property
-    def held_by(self) -> tuple[str, ...]: ...
+    def inputs(self) -> tuple[str, ...]: ...
     @property
     def columns(self) -> dict[str, Array]: ...
     @property
@@ -225,8 +225,8 @@ def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: floa
     with style():
         drawing = new_figure(width, 0.82 * width)
         grid = drawing.subplots(2, 2, sharex=True, sharey=True)
-        holding, slipping, loaded, growing = grid.ravel()
-        _holding_map(holding, atlas)
+        inputs, slipping, loaded, growing = grid.ravel()
+        _input_map(inputs, atlas)
         _friction_map(slipping, atlas)
         _load_map(loaded, atlas)
         _stability_map(growing, atlas)
@@ -255,8 +255,8 @@ def _lines(panel: Axes, atlas: AtlasLike, values: Array, levels: Sequence[float]
         panel.clabel(lines, fmt=form, fontsize=7, inline=True, inline_spacing=3)
 
 
-def _holding_map(panel: Axes, atlas: AtlasLike) -> None:
-    name = atlas.held_by[0] if atlas.held_by else atlas.axes[0]
+def _input_map(panel: Axes, atlas: AtlasLike) -> None:
+    name = atlas.inputs[0] if atlas.inputs else atlas.axes[0]
     values = atlas[name]
     size = max(float(np.nanpercentile(np.abs(values), 93)), 1e-9)
     shown = np.clip(values, -size, size)
@@ -317,8 +317,8 @@ def _common(panel: Axes, atlas: AtlasLike, friction: float | None) -> None:
     panel.set_xlim(atlas.second[0], atlas.second[-1])
     panel.set_ylim(atlas.first[0], atlas.first[-1])
     panel.patch.set(hatch="////", edgecolor="#BBBBBB")
-    if atlas.held_by:
-        values = atlas[atlas.held_by[0]]
+    if atlas.inputs:
+        values = atlas[atlas.inputs[0]]
         size = float(np.nanmax(np.abs(values)))
         # straight running needs no input; a line along the whole edge has no information
         values = np.where(np.abs(values) < 1e-9 * size, np.nan, values)

@@ -210,7 +210,7 @@ def _complex(z: complex, largest: float = 0.0) -> str:
 def certificate(subject: Subject) -> Content:
     """Independent derivations compared at random admissible states."""
     found = certify(subject.model)
-    derivations = count_noun(len(found.derivations), "road")
+    derivations = count_noun(len(found.derivations), "derivation")
     lines = [
         paragraph(
             f"The equations were derived by {derivations} ({', '.join(found.derivations)}) and compared at "

@@ -8,6 +8,7 @@ from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
 from draisine.model.items import Body, System, Vector
 from draisine.program.dae_residual import DaeResidual
+from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.html import matrices_of, section_of
 from draisine.symbolic.rendering.model_text import derived_in_brief
 from draisine.view.drawing import draw
@@ -30,11 +31,11 @@ def model(subject: Subject) -> Content:
         parts = [count_noun(len(system.bodies), "body", "bodies"), count_noun(len(system.joints), "joint")]
         parts += [count_noun(len(system.wheels), "wheel")] if system.wheels else []
         parts += [count_noun(len(system.edges), "knife edge")] if system.edges else []
-        parts += [count_noun(len(system.constraints), "tie")] if system.constraints else []
+        parts += [count_noun(len(system.constraints), "constraint")] if system.constraints else []
         facts["Made of"] = ", ".join(parts)
         lines += _bodies(subject, system) + _joints(system) + _contacts(subject, system)
         lines += _forces(system)
-    lines += [line for t in doc.tables if t.title == "Ties" for line in _captioned(t.head, t.rows, "Ties")]
+    lines += [line for t in doc.tables if t.title == LOOP_CLOSURES for line in _captioned(t.head, t.rows, LOOP_CLOSURES)]
     lines += _captioned(
         ("input", "unit", "meaning"),
         [(u.name, pretty_unit(u.unit), u.description) for u in e.inputs],
@@ -164,13 +165,13 @@ def _contacts(subject: Subject, system: System) -> list[str]:
     head = ("wheel", "body", "axis", "radius [m]", "tube radius [m]", "contact")
     lines = _captioned(head, rows, "Wheels, which touch the ground")
     edges = [(k.name, k.body, k.along, _vector(subject, k.at), "on the ground" if k.on_ground else "") for k in system.edges]
-    lines += _captioned(("knife edge", "body", "along", "at [m]", "held"), edges, "Knife edges: no velocity across the blade")
+    lines += _captioned(("knife edge", "body", "along", "at [m]", "height"), edges, "Knife edges: no velocity across the blade")
     pairs = [(c.name, f"{c.first} – {c.second}", _law(c.contact)) for c in system.surface_contacts]
     return lines + _captioned(("contact", "between", "law along the surfaces"), pairs, "Bodies that touch")
 
 
 def _forces(system: System) -> list[str]:
-    rows = [(e.name, "effort", f"{e.amount} along {e.measure}") for e in system.generalized_forces]
+    rows = [(e.name, "generalized force", f"{e.amount} along {e.measure}") for e in system.generalized_forces]
     rows += [
         (w.name, "wrench", f"at {w.point}: force {_formulas(w.force)}, torque {_formulas(w.torque)}") for w in system.wrenches
     ]

@@ -94,9 +94,9 @@ def fork_solids(fork: Fork, color: str) -> list[Solid]:
     solids: list[Solid] = []
     for side in (spread * sideways, -spread * sideways):
         # quadratic: down along the steer axis first, then forward to the hub
-        bend = axle.hub + up * ((crown - axle.hub) @ up) * 0.3 + forward * ((crown - axle.hub) @ forward)
+        corner = axle.hub + up * ((crown - axle.hub) @ up) * 0.3 + forward * ((crown - axle.hub) @ forward)
         s = np.linspace(0.0, 1.0, 9)[:, None]
-        path = (1 - s) ** 2 * crown + 2 * s * (1 - s) * bend + s**2 * axle.hub + side
+        path = (1 - s) ** 2 * crown + 2 * s * (1 - s) * corner + s**2 * axle.hub + side
         solids.append(Tube(fork.body, path, _STAY * 1.15 * r, color))
         solids.append(Tube(fork.body, np.array([crown, crown + side]), _STAY * 1.5 * r, color))
     tip = top + 0.10 * r * up
@@ -105,10 +105,10 @@ def fork_solids(fork: Fork, color: str) -> list[Solid]:
     solids.append(Tube(fork.body, np.array([tip, bar]), _TUBE * 0.7 * r, METAL))
     half, grip = _BAR * r, _GRIP * r
     ends = [bar + sign * half * sideways - grip * forward * 0.8 + 0.06 * r * up for sign in (1.0, -1.0)]
-    bends = [bar + sign * 0.72 * half * sideways + 0.06 * r * up for sign in (1.0, -1.0)]
-    solids.append(Tube(fork.body, np.array([ends[0], bends[0], bar, bends[1], ends[1]]), _STAY * r, METAL))
-    for end, bend in zip(ends, bends, strict=True):
-        solids.append(Tube(fork.body, np.array([end, end + 0.55 * (bend - end)]), _STAY * 1.6 * r, DARK))
+    corners = [bar + sign * 0.72 * half * sideways + 0.06 * r * up for sign in (1.0, -1.0)]
+    solids.append(Tube(fork.body, np.array([ends[0], corners[0], bar, corners[1], ends[1]]), _STAY * r, METAL))
+    for end, corner in zip(ends, corners, strict=True):
+        solids.append(Tube(fork.body, np.array([end, end + 0.55 * (corner - end)]), _STAY * 1.6 * r, DARK))
     solids.append(
         Tube(fork.body, np.array([axle.hub - 1.4 * spread * sideways, axle.hub + 1.4 * spread * sideways]), 0.02 * r, METAL)
     )

@@ -154,7 +154,7 @@ class _SceneBuilder:
     def _middle(self, body: str, otherwise: Array) -> Array:
         return otherwise if body == GROUND else self.center[body]
 
-    # ---------------------------------------------------------------- bodies, contacts, ties
+    # ---------------------------------------------------------------- bodies, contacts, constraints
 
     def _wheel(self, wheel: items.Wheel) -> None:
         center = self._vector(wheel.center)
@@ -199,12 +199,12 @@ class _SceneBuilder:
         return InertiaEllipsoid(body.name, self.center[body.name], axes * np.sqrt(np.maximum(squares, 0.0)))
 
     def _cords(self) -> None:
-        for tie in self.system.constraints:
-            for a, b in dict.fromkeys(pair for _, residual in tie.residuals for pair in pairs(residual)):
-                rows = [(row, self._factor(residual, a, b)) for row, residual in tie.residuals]
+        for constraint in self.system.constraints:
+            for a, b in dict.fromkeys(pair for _, residual in constraint.residuals for pair in pairs(residual)):
+                rows = [(row, self._factor(residual, a, b)) for row, residual in constraint.residuals]
                 row, factor = next(((row, factor) for row, factor in rows if factor), ("", 0.0))
-                self.shapes.append(Cord(tie.name, (self._point(a), self._point(b)), False, row, factor))
-            self.shapes += self._loop_closures(tie)
+                self.shapes.append(Cord(constraint.name, (self._point(a), self._point(b)), False, row, factor))
+            self.shapes += self._loop_closures(constraint)
         for potential in self.system.potentials:
             for a, b in dict.fromkeys(_distances(potential.energy)):
                 self.shapes.append(Cord(potential.name, (self._point(a), self._point(b)), True))
@@ -227,15 +227,15 @@ class _SceneBuilder:
             return evaluate_number(residual, {**self.values, "t": 0.0, **stand_ins}, {**self.tables, "distance": distance})
 
         try:
-            slopes = [at(far + 1.0) - at(far) for far in (1.0, 2.0)]
+            differences = [at(far + 1.0) - at(far) for far in (1.0, 2.0)]
         except ExpressionError:
             return 0.0
-        return slopes[0] if abs(slopes[1] - slopes[0]) < _SAME else 0.0
+        return differences[0] if abs(differences[1] - differences[0]) < _SAME else 0.0
 
-    def _loop_closures(self, tie: items.ResidualConstraint) -> list[Shape]:
+    def _loop_closures(self, constraint: items.ResidualConstraint) -> list[Shape]:
         """Points connected by a constraint: rows that are offsets, by pair of points."""
         offsets: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for row, residual in tie.residuals:
+        for row, residual in constraint.residuals:
             if isinstance(residual, Call) and residual.function.startswith("offset_"):
                 a, b = residual.arguments
                 if isinstance(a, Name) and isinstance(b, Name):
@@ -246,7 +246,7 @@ class _SceneBuilder:
             turned = self._frame(point.orientation if point is not None else ()).rotation
             directions = np.column_stack([turned @ _unit(axis) for axis, _ in rows])
             holder, (body, at) = self._point(first)[0], self._point(second)
-            found.append(LoopClosure(tie.name, body, at, holder, directions, tuple(row for _, row in rows)))
+            found.append(LoopClosure(constraint.name, body, at, holder, directions, tuple(row for _, row in rows)))
         return found
 
     def _point(self, name: str) -> tuple[str, Array]:

@@ -35,7 +35,7 @@ class _GivenSolids:
         self.body, self.own, self.values = body, color, values
 
     def solids(self, shape: items.BodyShape) -> list[Solid]:
-        makers: dict[type, Callable[..., list[Solid]]] = {
+        builders: dict[type, Callable[..., list[Solid]]] = {
             items.Box: self._box,
             items.Sphere: self._sphere,
             items.Cylinder: self._cylinder,
@@ -47,7 +47,7 @@ class _GivenSolids:
         }
         at = np.array([self._number(c) for c in shape.at])
         orientation = self._rotation(shape.orientation)
-        return makers[type(shape)](shape, at, orientation, shape.color or self.own)
+        return builders[type(shape)](shape, at, orientation, shape.color or self.own)
 
     def _number(self, amount: Expr) -> float:
         return evaluate_number(amount, self.values)

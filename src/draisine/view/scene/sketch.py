@@ -30,13 +30,13 @@ def sketch(
     labels: bool = True,
     width: float = PAGE,
     remark: str = "",
-    holding: Array | None = None,
+    containing: Array | None = None,
 ) -> Figure:
     """A drawing of the scene at the given poses, with one scale in all views.
 
     Without names of views (side, front, top, three-quarter): the straight view that shows most, and a three-quarter view. You
     should see bodies as lines from joint to joint, thin lines to the centers of mass (quartered circles), axes of hinges
-    dash-dotted or as small circles, constraints dashed, wheels with their contact points on the ground. `holding`: points in
+    dash-dotted or as small circles, constraints dashed, wheels with their contact points on the ground. `containing`: points in
     the world that the picture contains, for a common frame of several pictures.
     """
     scene = scene.fitted(poses)
@@ -44,7 +44,7 @@ def sketch(
     if not len(points):
         raise ArgumentError(f"{scene.name!r} has no bodies to draw")
     looks = views_by_name(views) if views is not None else default_views(scene, poses)
-    points = points if holding is None else holding
+    points = points if containing is None else containing
     patch = ground_patch(scene, points)
     boxes = [_box(view, points, patch) for view in looks]
     scale = _scale([high - low for low, high in boxes], width)

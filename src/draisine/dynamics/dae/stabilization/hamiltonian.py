@@ -50,13 +50,13 @@ def rattle_step(equations: Equations) -> RattleStep:
     n, m = len(equations.velocities), system.row_count
     q, v, h = ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("h")
     p = system.symbols[3]
-    mass, slope, rows, positions = _functions(system)
+    mass, gradient, rows, positions = _functions(system)
     z = ca.SX.sym("z", 2 * n + m)
     w0, w1, impulse = ca.vertsplit(z, [0, n, 2 * n, 2 * n + m])  # impulse of the constraints, h λ
     end = q + h / 2 * (w0 + w1)
     momentum = mass(q, p) @ w0
     residual = ca.vertcat(
-        momentum - mass(q, p) @ v - (h * slope(q, w0, p) + rows(q, p).T @ impulse) / 2,
+        momentum - mass(q, p) @ v - (h * gradient(q, w0, p) + rows(q, p).T @ impulse) / 2,
         mass(end, p) @ w1 - momentum,
         positions(end, p),
     )
@@ -82,7 +82,7 @@ def rattle_step(equations: Equations) -> RattleStep:
         ca.horzcat(mass(end, p), -h / 2 * rows(end, p).T),
         ca.horzcat(rows(end, p), ca.SX(m, m)),
     )
-    side = ca.vertcat(mass(end, p) @ w1 + h / 2 * slope(end, w1, p), ca.SX.zeros(m))
+    side = ca.vertcat(mass(end, p) @ w1 + h / 2 * gradient(end, w1, p), ca.SX.zeros(m))
     new = ca.SX.sym("new", n + m)
     kick = LinearSolveProgram.build(f"{name}_rattle_end", slots, matrix, side, new, {"q_new": end, "v_new": new[:n]})
     return RattleStep(drift, kick, n, m)
@@ -95,10 +95,10 @@ def _functions(system: UnreducedSystem) -> tuple[ca.Function, ca.Function, ca.Fu
     gone = ca.vertcat(t, u, rest)
     kinetic, potential = system.energies
     still = [system.mass, ca.gradient(kinetic - potential, q), system.rows, ca.densify(system.residuals[0])]
-    mass, slope, rows, positions = ca.substitute(still, [gone], [ca.SX.zeros(gone.numel())])
+    mass, gradient, rows, positions = ca.substitute(still, [gone], [ca.SX.zeros(gone.numel())])
     return (
         ca.Function("mass", [q, p], [mass]),
-        ca.Function("slope", [q, v, p], [slope]),
+        ca.Function("gradient", [q, v, p], [gradient]),
         ca.Function("rows", [q, p], [rows]),
         ca.Function("places", [q, p], [positions]),
     )
@@ -154,7 +154,7 @@ def in_momenta(equations: Equations) -> Momenta:
         raise ModelError(f"{equations.name}: Gauss–Legendre is symplectic without constraints, but {name} is one; {cure}")
     _check_conservative(system, "a symplectic method")
     n = len(equations.velocities)
-    mass, slope, _, _ = _functions(system)
+    mass, gradient, _, _ = _functions(system)
     t, _, u, p = system.symbols
     q, momenta, v = ca.SX.sym("q", n), ca.SX.sym("momenta", n), ca.SX.sym("v", n)
     speed = ca.solve(mass(q, p), momenta)
@@ -167,7 +167,7 @@ def in_momenta(equations: Equations) -> Momenta:
         "u": (u, [i.name for i in equations.inputs]),
         "p": (p, parameters),
     }
-    rates = ca.vertcat(speed, slope(q, speed, p))
+    rates = ca.vertcat(speed, gradient(q, speed, p))
     rest = ca.SX.zeros(len(equations.extra_states))  # constant in a conservative mechanism
     nothing = ca.SX(0, 1)
     empty: Slots = dict.fromkeys(("v", "multipliers", "outputs", "residuals", "power", "inputs"), nothing)

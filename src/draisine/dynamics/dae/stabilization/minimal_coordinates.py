@@ -77,10 +77,10 @@ def _choices(system: UnreducedSystem) -> tuple[tuple[str, ...], ...]:
     found: dict[tuple[str, ...], int] = {}
     for k in range(_SAMPLES):
         spread = np.maximum(np.abs(default), 1.0) if k else 0.0
-        slope = _settled(at, default + spread * random.uniform(-1.5, 1.5, len(default)), given)
-        if slope is None:
+        jacobian = _settled(at, default + spread * random.uniform(-1.5, 1.5, len(default)), given)
+        if jacobian is None:
             continue
-        names = _independent(slope, [v.name for v in e.velocities])
+        names = _independent(jacobian, [v.name for v in e.velocities])
         found[names] = found.get(names, 0) + (_SAMPLES if not found else 1)
     if not found:
         raise ModelError(f"{e.name}: no configuration was found in which the constraints hold and are independent of each other")
@@ -91,17 +91,17 @@ def _settled(at: ca.Function, q: Reals, given: tuple[Reals, Reals]) -> Reals | N
     """The constraint Jacobian after least-norm projection; None without convergence or where it is singular."""
 
     def evaluate(q: Reals) -> tuple[Reals, Reals]:
-        error, slope = (np.array(m.full()) for m in at(0.0, q, *given))
-        return error[:, 0], slope
+        error, jacobian = (np.array(m.full()) for m in at(0.0, q, *given))
+        return error[:, 0], jacobian
 
     found = _ONTO.solve(evaluate, q, LeastNorm(None))
-    slope = found.point.jacobian
-    return slope if found.converged and condition_share(slope) > _SINGULAR else None
+    jacobian = found.point.jacobian
+    return jacobian if found.converged and condition_share(jacobian) > _SINGULAR else None
 
 
-def _independent(slope: Reals, velocities: Sequence[str]) -> tuple[str, ...]:
+def _independent(jacobian: Reals, velocities: Sequence[str]) -> tuple[str, ...]:
     """Velocities that remain after a greedy choice of the most independent columns as dependent."""
-    taken = independent_columns(slope, len(slope))
+    taken = independent_columns(jacobian, len(jacobian))
     return tuple(name for j, name in enumerate(velocities) if j not in taken)
 
 
@@ -150,9 +150,9 @@ class _Minimal:
         """Newton's method for the dependent coordinates, a fixed number of symbolic steps that become part of the program."""
         _, bound = self._indices
         residual = self.system.residuals[0]
-        slope = ca.jacobian(residual, self.system.parts[0])[:, bound]
+        jacobian = ca.jacobian(residual, self.system.parts[0])[:, bound]
         for _ in range(steps):
-            change = ca.solve(ca.densify(self._at(slope, q)), self._at(residual, q))
+            change = ca.solve(ca.densify(self._at(jacobian, q)), self._at(residual, q))
             q = ca.SX(q)
             q[bound] -= change
         return q
@@ -163,9 +163,9 @@ class _Minimal:
         free, bound = self._indices
         t, q = self.system.symbols[0], self.system.parts[0]
         residual = self.system.residuals[0]
-        slope = ca.densify(ca.jacobian(residual, q))
+        jacobian = ca.densify(ca.jacobian(residual, q))
         moved = ca.densify(ca.jacobian(residual, t))
-        solved = -ca.solve(slope[:, bound], ca.horzcat(slope[:, free], moved))
+        solved = -ca.solve(jacobian[:, bound], ca.horzcat(jacobian[:, free], moved))
         return solved[:, : len(free)], solved[:, len(free)]
 
     @cached_property
@@ -186,11 +186,11 @@ class _Minimal:
         unreduced = self.system.solved
         assert unreduced is not None  # ensured by `check_holonomic`
         z = ca.SX.sym("z", unreduced.size)
-        slope = unreduced.after.function.call([*self._unreduced, z])[0]
+        derivatives = unreduced.after.function.call([*self._unreduced, z])[0]
         count = self.system.parts[0].numel()
-        kept = [*range(count), *(count + j for j in self._indices[0]), *range(2 * count, slope.numel())]
+        kept = [*range(count), *(count + j for j in self._indices[0]), *range(2 * count, derivatives.numel())]
         labels = [f"d{s}/dt" for s in self._labels]
-        after = Program.build(unreduced.after.name, {**self._slots, "z": z}, {"xdot": (slope[kept], labels)})
+        after = Program.build(unreduced.after.name, {**self._slots, "z": z}, {"xdot": (derivatives[kept], labels)})
         return solved_at(unreduced, self._slots, self._unreduced, after)
 
     def _project(self) -> Program | LinearSolveProgram:

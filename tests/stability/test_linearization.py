@@ -110,7 +110,7 @@ def test_pendulum_with_redundant_coordinates():
 
 
 def test_a_state_that_breaks_the_constraints_is_refused(bike):
-    """Lifted by 0.1 m, or with the wheels' spins out of tune; the nearest admissible state is told."""
+    """Lifted by 0.1 m, or with the wheels' spins out of tune; the nearest admissible state is reported."""
     motion = motion_at(bike, {"speed": 5.0})
     lifted = motion.x.copy()
     lifted[[q.name for q in motion.equations.states].index("frame_z")] += 0.1

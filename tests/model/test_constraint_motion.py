@@ -1,4 +1,4 @@
-"""Each kind of tie in the smallest mechanism with a known answer: accelerations, and multipliers with their signs."""
+"""Each kind of constraint in the smallest mechanism with a known answer: accelerations, and multipliers with their signs."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_forces_of_a_closed_hinge() -> None:
     assert forces == pytest.approx([0.0, 0.0, 5.0 * G, 0.0, -5.0 * G * 0.4], abs=1e-9)
 
 
-def test_a_velocity_tie_is_a_knife_edge() -> None:
+def test_a_velocity_constraint_is_a_knife_edge() -> None:
     def sleigh(blade: bool) -> Model:
         m = Model("sleigh")
         m.gravity(0)

@@ -1,4 +1,4 @@
-"""Ties: what each one holds, what is refused in words, and files that read back the same."""
+"""Constraints: what each one holds, what is refused in words, and files that read back the same."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_a_residual_with_more_than_the_places_of_one_body_may_stand() -> None:
     assert len(m.freeze().constraints) == 2
 
 
-def test_ties_made_by_hand_are_checked_too() -> None:
+def test_constraints_made_by_hand_are_checked_too() -> None:
     system = shop().freeze()
     with pytest.raises(ModelError, match="constraint 'x' has no residual"):
         check_system(replace(system, constraints=(ResidualConstraint("x", ()),)))
@@ -369,7 +369,7 @@ def test_complaints_about_files(table: str, message: str) -> None:
     assert re.match(rf"model text, line \d+: {re.escape(message)}", str(caught.value))
 
 
-def test_a_copy_and_another_reference_body_keep_the_ties() -> None:
+def test_a_copy_and_another_reference_body_keep_the_constraints() -> None:
     m = everything()
     assert Model.of(m.freeze()).freeze() == m.freeze()
 

@@ -1,4 +1,4 @@
-"""Feedback linearization and computed torque: exact tracking, decay by the poles, zero dynamics by two roads."""
+"""Feedback linearization and computed torque: exact tracking, decay by the poles, zero dynamics by two derivations."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_bad_input_is_said(arm, bike):
         dr.control.computed_torque(arm, REFERENCE, poles=[-1 + 1j, -2])
     with pytest.raises(ArgumentError, match="no poles are given for 'elbow'"):
         dr.control.computed_torque(arm, REFERENCE, poles={"upper": [-1, -2]})
-    with pytest.raises(ArgumentError, match="nothing is called 'uper'"):
+    with pytest.raises(ArgumentError, match="unknown name 'uper'"):
         dr.control.feedback_linearization(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
     with pytest.raises(ArgumentError, match="'motor' is not an input"):
         dr.control.feedback_linearization(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)
