@@ -129,6 +129,7 @@ def _derive(
     independent: tuple[str, ...],
 ) -> Equations:
     mechanism = _mechanism(system)
+    check_events(events, [event.name for event in system.events])
     requested = independent or system.independent
     choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
     if isinstance(choice, Augmented):

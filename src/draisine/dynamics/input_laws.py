@@ -28,7 +28,7 @@ def with_laws(equations: Equations, laws: Mapping[str, Expr] | None = None, even
 
     The inputs keep their names and positions; a value passed for an input with a law is ignored.
     """
-    check_events(events)
+    check_events(events, [event.name for event in equations.event_list])
     if not laws and not events:
         return equations
     return _with_laws(equations, tuple(sorted((laws or {}).items())), tuple(events))

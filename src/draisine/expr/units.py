@@ -330,9 +330,16 @@ class Measured(float):
         return measured
 
     def checked(self, unit: str, where: str) -> float:
-        """The number, after a check of its unit."""
-        found = quantity_in(self.text, unit, where)
-        return float(self) if found is None else found
+        """The number in `unit`, after a check of its dimension; only outputs have units that are not SI.
+
+        >>> Measured.read("0.5 rev").checked("deg", "heading in degrees")
+        180.0
+        """
+        found, split = quantity_in(self.text, unit, where), _split(self.text)
+        if found is None or split is None:
+            return float(self)
+        (number, given), expected = split, parse_unit(unit)
+        return found if expected.scale == 1.0 else (given / expected).to_si(number)
 
 
 def unit_of(text: str) -> str | None:

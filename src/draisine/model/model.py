@@ -79,12 +79,13 @@ class Model(JointBuilders, ConstraintBuilders):
             si = si_text(own or unit) if own or unit else unit
         except UnitError as problem:
             raise ModelError(f"unit of parameter {name!r}: {problem}") from None
-        if si != unit and isinstance(default, int | float):
-            default = f"{default!r} {unit}"
-        unit = si
-        value = amount_in(default, unit, f"parameter {name!r}")
+        value = amount_in(default, si, f"parameter {name!r}")
         if not isinstance(value, Number):
             raise ModelError(f"parameter {name!r}: the default must be a number, got {default!r}")
+        if si != unit and not (isinstance(default, str) and unit_of(default)):  # a plain number is in `unit`, also as text
+            value = amount_in(f"{float(value.value)!r} {unit}", si, f"parameter {name!r}")
+            assert isinstance(value, Number)
+        unit = si
         self._add("parameters", Parameter(name, value.value, unit, description))
         return named(name, "parameter")
 

@@ -191,6 +191,30 @@ def check_numbers(system: System, parameters: Mapping[str, float] | None = None)
     ParameterRules.of(system, dict(parameters or {}))
 
 
+def lost_masses(system: System, parameters: Mapping[str, float] | None = None) -> tuple[str, ...]:
+    """Warnings about masses at which floating-point arithmetic is lost.
+
+    A mass is lost beside another if adding it to the other changes nothing, and digits of a subnormal number are lost already.
+    """
+    values = {parameter.name: parameter.default for parameter in system.parameters} | dict(parameters or {})
+    tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
+    masses = {body.name: evaluate_number(body.mass, values, tables) for body in system.bodies if body.mass != Number(0.0)}
+    if not masses:
+        return ()
+    large = max(masses, key=masses.__getitem__)
+    largest = masses[large]
+    warnings = []
+    for name, mass in masses.items():
+        if mass < np.finfo(float).tiny:
+            warnings.append(f"the mass of body {name!r} ({mass:g} kg) is too small for floating-point numbers; scale the model")
+        elif largest + mass == largest:
+            warnings.append(
+                f"the mass of body {name!r} ({mass:g} kg) is lost beside that of body {large!r} ({largest:g} kg): their sum "
+                "is the larger one, and motions that depend on both are not reliable; leave out the body or give it mass=0"
+            )
+    return tuple(warnings)
+
+
 @dataclass(frozen=True, eq=False)
 class ParameterRules:
     """Rules that the varied parameters of a description may violate; those of the other parameters have been checked."""

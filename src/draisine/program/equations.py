@@ -6,7 +6,7 @@ consists of its coordinates q and the chosen independent velocities; that of a f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -61,12 +61,32 @@ class Event:
     direction: int = 0  # +1 rising, −1 falling, 0 both
     description: str = ""  # part of the status if a simulation stops here, e.g. "lean passed 80°"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ArgumentError(f"an event needs a name, got {self.name!r}; write Event('name', 'expression that crosses zero')")
+        if not isinstance(self.expression, str) or not self.expression.strip():
+            raise ArgumentError(
+                f"event {self.name!r}: its expression must be a text such as 'lean - 1', which crosses zero at the event, "
+                f"got {self.expression!r}"
+            )
+        if self.action not in ("stop", "record"):
+            raise ArgumentError(f"event {self.name!r}: action must be 'stop' or 'record', got {self.action!r}")
+        if self.direction not in (-1, 0, 1):
+            raise ArgumentError(
+                f"event {self.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {self.direction!r}"
+            )
 
-def check_events(events: tuple[Event, ...]) -> None:
-    """Check the types of events."""
+
+def check_events(events: tuple[Event, ...], own: Iterable[str] = ()) -> None:
+    """Check the types of events, and that no two have one name; `own` are the names of the model's events."""
+    known = set(own)
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"events: {event!r} is not an event; write Event('name', 'expression that crosses zero')")
+        if event.name in known:
+            whose = "the model has an event of this name" if event.name in set(own) else "two events have this name"
+            raise ArgumentError(f"event {event.name!r}: {whose}, and results tell events apart by name; give it another")
+        known.add(event.name)
 
 
 @dataclass(frozen=True)

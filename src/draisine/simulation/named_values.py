@@ -1,4 +1,4 @@
-"""Values by name: targets, parameters and inputs as numbers in SI units."""
+"""Values by name: targets, parameters and inputs as numbers in their units."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError
 
 
 def number_in(value: object, unit: str | None = None, where: str = "") -> float | None:
-    """A value as a number in SI, or None if it is not a number.
+    """A value as a number in the expected unit, or None if it is not a number.
 
-    A text with a unit, such as "8 cm", must have the dimension of the expected unit, where that is known.
+    A text with a unit, such as "8 cm", is converted and must have the dimension of the expected unit, where that is known.
+    Expected units are SI, except those of outputs whose expressions are in other units.
 
     >>> number_in("8 cm", "m", "trail"), number_in(0.08, "m", "trail"), number_in("long", "m", "trail")
     (0.08, 0.08, None)

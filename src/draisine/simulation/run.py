@@ -30,6 +30,7 @@ from draisine.simulation.methods.selection import (
     MethodChoice,
     NonstiffChecks,
     check_atol,
+    check_step,
     detects_stiffness,
     method_title,
     projection_threshold,
@@ -84,6 +85,7 @@ def integrate(
     if not (np.isfinite(start) and np.isfinite(until)):
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_atol(chosen.method, root)
+    check_step(chosen.method, float(start), float(until))
     driver = _Driver(
         choices,
         x,

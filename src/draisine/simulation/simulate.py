@@ -13,9 +13,11 @@ from draisine.codegen.equation_cache import derive_cached
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
+from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -93,7 +95,8 @@ def simulate(
         sensitivity=sensitivity,
     )
     trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
-    trajectory = replace(trajectory, source=model.freeze() if isinstance(model, Model) else model)
+    source = model.freeze() if isinstance(model, Model) else model
+    trajectory = replace(trajectory, source=source, status=_with_lost_masses(trajectory.status, source, computed))
     if computed.varied is None:
         return trajectory
     from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
@@ -207,6 +210,15 @@ def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, f
     """Refuse parameters that are physically impossible, such as negative masses or inertias."""
     if parameters and not isinstance(model, Equations):
         check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
+
+
+def _with_lost_masses(status: Status, source: System | Equations, computed: Computed) -> Status:
+    """The status with warnings about masses at which arithmetic is lost; equations do not tell the masses of bodies."""
+    if isinstance(source, System):
+        values = dict(zip((q.name for q in computed.equations.parameters), computed.parameters.tolist(), strict=True))
+        for warning in lost_masses(source, values):
+            status = status.with_warning(warning)
+    return status
 
 
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:

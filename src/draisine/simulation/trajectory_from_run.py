@@ -1,4 +1,4 @@
-"""Trajectories from runs: all reported channels at every sample, and warnings about contact forces."""
+"""Trajectories from runs: all reported channels at every sample, and warnings about contact forces and non-finite values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from draisine.program.equations import Equations
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics, Trajectory
-from draisine.simulation.result import Clock, Run, Segment
+from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
 @lru_cache(maxsize=64)
 def reporter(equations: Equations) -> Kernel:
     """The compiled report of equations."""
     return compile(equations.report)
+
+
+@lru_cache(maxsize=64)
+def _event_values(equations: Equations) -> Kernel | None:
+    """The compiled values of events."""
+    return None if equations.events is None else compile(equations.events)
 
 
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
@@ -66,7 +72,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         pieces,
         status=status,
         events=[(e.name, e.time) for e in run.events],
-        warnings=_contact_warnings(pieces),
+        warnings=[*_contact_warnings(pieces), *_nonfinite_channels(pieces), *_nonfinite_events(run.segments, p)],
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
@@ -77,7 +83,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
 def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
     """Warnings about friction coefficients above 1 needed for rolling, and about negative normal forces."""
     warnings = []
-    for name, times, values in _columns(pieces):
+    for name, times, values in _columns(pieces, (Group.OUTPUTS,)):
         if name.endswith("_friction_needed") and values.size and np.nanmax(values) > 1.0:
             worst = int(np.nanargmax(values))
             wheel = name.removesuffix("_friction_needed")
@@ -89,11 +95,45 @@ def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
     return warnings
 
 
-def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]]:
+MOST_NAMED = 5  # channels that a warning names
+
+
+def _nonfinite_channels(pieces: Sequence[Piece]) -> list[str]:
+    """A warning that names the channels with values that are not finite."""
+    found = []
+    for name, times, values in _columns(pieces, tuple(Group)):
+        bad = ~np.isfinite(values)
+        if bad.any():
+            found.append(f"{name} (at {bad.sum()} of {len(values)} samples, first at {time_text(float(times[np.argmax(bad)]))})")
+    if not found:
+        return []
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return [f"not finite: {', '.join(found[:MOST_NAMED])}{more}; look for a division by zero or the root of a negative number"]
+
+
+def _nonfinite_events(segments: Sequence[Segment], p: np.ndarray) -> list[str]:
+    """Warnings about events without a value: they cannot occur while their expression is not a number."""
+    first: dict[str, float] = {}
+    for segment in segments:
+        kernel = _event_values(segment.equations)
+        if kernel is None or not len(segment.times):
+            continue
+        (values,) = kernel.map(segment.times[:, None], segment.states, segment.inputs, p)
+        bad = np.isnan(values.reshape(len(segment.times), -1))
+        for event, rows in zip(segment.equations.event_list, bad.T, strict=True):
+            if rows.any():
+                first.setdefault(event.name, float(segment.times[np.argmax(rows)]))
+    return [
+        f"event {name!r} has no value at {time_text(t)}: its expression is not a number there, and the event cannot be found"
+        for name, t in first.items()
+    ]
+
+
+def _columns(pieces: Sequence[Piece], groups: tuple[Group, ...]) -> list[tuple[str, np.ndarray, np.ndarray]]:
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for piece in pieces:
         for group in piece.blocks:
             for i, channel in enumerate(group.channels):
-                if channel.group == Group.OUTPUTS:
+                if channel.group in groups:
                     found.setdefault(channel.name, []).append((piece.time, group.values[:, i]))
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]

@@ -19,7 +19,7 @@ from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import EnsembleProblem, Texts
 from draisine.simulation.ensemble.reductions import Keep, sample_times
 from draisine.simulation.ensemble.storage import Column
-from draisine.simulation.methods.selection import Method, check_atol, select_method
+from draisine.simulation.methods.selection import Method, check_atol, check_step, select_method
 
 BLOCK = 1024  # runs per call of compiled code: enough that Python's overhead is small
 ROOM = 2_000_000  # largest number of stored values of a block
@@ -86,6 +86,7 @@ class Task:
         equations = self.problem.equations
         chosen = select_method(self.method, equations)
         check_atol(chosen.method, equations)
+        check_step(chosen.method, 0.0, self.until)
         made = Shared(prepare(equations), self.problem.starts, self.method, chosen, self.until, self.samples, self.reporter, stop)
         made.ready(self.problem.requested(0, 1)[1])
         return made

@@ -116,6 +116,17 @@ def check_atol(method: SteppingMethod, equations: Equations) -> None:
         raise ArgumentError(f"{equations.name}: atol has {count} numbers; give one, or one for each of {names}")
 
 
+def check_step(method: SteppingMethod, start: float, until: float) -> None:
+    """Refuse a fixed step that is below the rounding of the run's times: its steps cannot be counted, nor the time advance."""
+    step = None if method.adaptive else getattr(method, "step", None)
+    latest = max(abs(start), abs(until))
+    if step is not None and start != until and step < np.spacing(latest):
+        raise ArgumentError(
+            f"{type(method).__name__}: the step of {step:g} s is lost beside times of {latest:g} s, which are multiples of "
+            f"{np.spacing(latest):.2g} s; give a longer step, or a method that chooses its steps, such as DOP853()"
+        )
+
+
 def projection_threshold(method: SteppingMethod) -> float:
     """The residual above which the state is projected onto its constraints: a tenth of the tolerance.
 
