@@ -63,7 +63,7 @@ def test_steps_are_refused_exactly_where_the_time_cannot_advance() -> None:
 
 def test_ensembles_refuse_the_step_too() -> None:
     with pytest.raises(ArgumentError, match="RK4: the step of 1e-19 s is lost"):
-        dr.ensemble(oscillator(), {"x": [0.5, 1.0]}, until=5.0, method=RK4(step=1e-19))
+        dr.ensemble(oscillator(), 5.0, {"x": [0.5, 1.0]}, method=RK4(step=1e-19))
 
 
 # ---------------------------------------------------------------------------------------------------------------- events

@@ -54,7 +54,7 @@ def test_without_gains_the_branches_are_fine_enough_to_bend():
 
 
 def test_a_step_is_answered_by_the_closed_form():
-    y, place = step_response(LAG, "u", ["y", "place"], 4.0).axes
+    y, place = step_response(LAG, 4.0, "u", ["y", "place"]).axes
     t = y.lines[0].get_xdata()
     np.testing.assert_allclose(y.lines[0].get_ydata(), 0.5 - np.exp(-t) + np.exp(-2 * t) / 2, atol=1e-9)
     np.testing.assert_allclose(place.lines[0].get_ydata(), t / 2 + np.exp(-t) - np.exp(-2 * t) / 4 - 0.75, atol=1e-9)

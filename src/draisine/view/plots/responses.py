@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 
 def bode(
-    linear: LinearModel, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, *, width: float = PAGE
+    linear: LinearModel, input: str, output: str | Sequence[str], frequencies: ArrayLike | None = None, *, width: float = PAGE
 ) -> Figure:
-    """Amplitude and phase of outputs (or states) for a unit sine at an input, against its frequency in rad/s.
+    """Bode plot of a `linear` model: amplitude and phase of each `output` (or state) for a unit sine at an `input`, against the
+    frequency in rad/s (`frequencies`; by default around the eigenvalues). `width` is that of the figure in inches.
 
     You should see straight asymptotes whose slopes count poles less zeros. Phases begin within ±180° and are continuous. For an
     unstable model the plot shows the transfer function only.
     """
-    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    names = (output,) if isinstance(output, str) else tuple(output)
     omega = _frequencies(linear, frequencies)
     with style():
         from matplotlib.ticker import MultipleLocator
@@ -55,7 +56,8 @@ def response_at(linear: LinearModel, input: str, output: str, frequencies: NDArr
 def gain_locus(
     linear: LinearModel, input: str, output: str, gains: ArrayLike | None = None, *, width: float = 0.75 * PAGE
 ) -> Figure:
-    """Root locus: eigenvalues under feedback input = −k · output, as k grows; crosses at k = 0, circles at the zeros.
+    """Root locus of a `linear` model: eigenvalues under feedback input = −k · output, as k grows; crosses at k = 0, circles at
+    the zeros. `width` is that of the figure in inches.
 
     You should see every branch begin at a cross and end at a circle or leave the figure; the half plane right of the dark line
     is unstable. Use negative `gains` for feedback of the other sign.
@@ -82,10 +84,11 @@ def gain_locus(
     return drawing
 
 
-def step_response(linear: LinearModel, input: str, outputs: str | Sequence[str], until: float, *, width: float = PAGE) -> Figure:
-    """Deviations of outputs (or states) after an input has stepped up by one unit, against time."""
+def step_response(linear: LinearModel, until: float, input: str, output: str | Sequence[str], *, width: float = PAGE) -> Figure:
+    """Step response of a `linear` model: deviations of each `output` (or state) after an `input` has stepped up by one unit, from 0
+    to `until` seconds. `width` is that of the figure in inches."""
     control = python_control("step_response")
-    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    names = (output,) if isinstance(output, str) else tuple(output)
     system = linear.with_outputs(*names).essential(names).to_control((input,), names)
     answer = control.forced_response(system, np.linspace(0.0, until, 801), 1.0, squeeze=False)
     with style():
