@@ -39,6 +39,7 @@ SHARED = {
     "model": Argument(0, "what is studied: a description, or equations", r"Model|Subject|Described"),
     "linear": Argument(0, "a linear model, in place of `model`", r"^LinearModel$"),
     "input": Argument((1, 2), "name of one input of a linear model", r"^str$"),
+    "output": Argument((2, 3), "names of outputs of a linear model", r"str"),
     "width": Argument(KEYWORD, "of a figure, in inches", r"^float$"),
     "until": Argument(1, "duration in seconds", r"^float$"),
     "start": Argument(KEYWORD, "targets by name for the initial state", r"^Mapping\[str, .*\| None$"),

@@ -85,8 +85,8 @@ def gain_locus(
 
 
 def step_response(linear: LinearModel, until: float, input: str, output: str | Sequence[str], *, width: float = PAGE) -> Figure:
-    """Step response of a `linear` model: deviations of each `output` (or state) after an `input` has stepped up by one unit, from 0
-    to `until` seconds. `width` is that of the figure in inches."""
+    """Step response of a `linear` model: deviations of each `output` (or state) after an `input` has stepped up by one unit,
+    from 0 to `until` seconds. `width` is that of the figure in inches."""
     control = python_control("step_response")
     names = (output,) if isinstance(output, str) else tuple(output)
     system = linear.with_outputs(*names).essential(names).to_control((input,), names)
