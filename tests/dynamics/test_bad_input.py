@@ -179,3 +179,9 @@ def test_models(model, said):
 
 def test_the_cure_for_a_motion_without_mass():
     assert dr.certify(hinged(inertia=(0.1, 0.1, 0.1)), count=3).passed
+
+
+@pytest.mark.parametrize("given", ["augmented", 3, dr.formulations.Augmented, dr.stabilization.GGL()])
+def test_what_is_no_formulation_is_refused(given):
+    with pytest.raises(dr.errors.ArgumentError, match=r"is not a formulation; give Reduced\(\), Recursive\(\) or Augmented\(\)"):
+        dr.derive(dr.gallery.bicycle(), formulation=given)

@@ -17,7 +17,7 @@ from draisine.dynamics.formulations import Augmented, FormulationChoice, Recursi
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.recursive.formulation import EliminatedTree, RecursiveFormulation
 from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
-from draisine.errors import ModelError, NotRecursive
+from draisine.errors import ArgumentError, ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -116,6 +116,8 @@ def derive(
     """
     system = model.freeze() if isinstance(model, Model) else model
     check_events(events)
+    if formulation is not None and not isinstance(formulation, FormulationChoice):
+        raise ArgumentError(f"formulation={formulation!r} is not a formulation; give Reduced(), Recursive() or Augmented()")
     return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, formulation, ())
 
 

@@ -17,6 +17,8 @@ from draisine.dynamics.stabilization import (
 )
 from draisine.program.linear_solve import Solver
 
+__all__ = ["Augmented", "Drift", "FormulationChoice", "Recursive", "Reduced", "Solver"]
+
 
 @dataclass(frozen=True)
 class Reduced:

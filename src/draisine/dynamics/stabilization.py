@@ -15,6 +15,18 @@ from draisine.errors import ArgumentError
 TIME_CONSTANT = 0.1  # s; decay time of constraint errors where no step size is known
 STEPS = 4.0  # decay time in steps: shorter would be stiff for the integrator, longer would let errors grow
 
+__all__ = [
+    "GGL",
+    "Baumgarte",
+    "InvariantStabilization",
+    "Minimal",
+    "NoControl",
+    "Projection",
+    "Rattle",
+    "Symplectic",
+    "VelocityProjection",
+]
+
 
 @dataclass(frozen=True)
 class Baumgarte:

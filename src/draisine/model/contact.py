@@ -20,6 +20,8 @@ from draisine.model.quantities import Amount, amount_in
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
 _FORCES = ("longitudinal", "lateral", "cornering")
 
+__all__ = ["Coulomb", "Creep", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
+
 
 @dataclass(frozen=True)
 class TangentialLaw:

@@ -14,6 +14,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.codegen.equation_cache import derive_cached
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
@@ -28,7 +31,7 @@ NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of th
 
 
 def consistent_start(
-    equations: Equations | StartProblem,
+    model: Model | System | Equations | StartProblem,
     start: Mapping[str, float | InitialGuess] | None = None,
     *,
     parameters: Mapping[str, float] | ArrayLike | None = None,
@@ -46,13 +49,15 @@ def consistent_start(
     values. For many starts, pass a `StartProblem` instead of the equations: its programs are compiled once.
 
     >>> import draisine as dr
-    >>> start = consistent_start(dr.derive(dr.gallery.bicycle()), {"lean": 0.1, "steer": 0.2})
+    >>> start = consistent_start(dr.gallery.bicycle(), {"lean": 0.1, "steer": 0.2})
     >>> [moved.name for moved in start.report.moved]
     ['frame_z', 'frame_qw', 'frame_qx', 'frame_qy']
     >>> start.coordinates["steer"]
     0.2
     """
-    problem = equations if isinstance(equations, StartProblem) else StartProblem(equations, compiled=False)
+    if isinstance(model, Model | System):
+        model = derive_cached(model.freeze() if isinstance(model, Model) else model)
+    problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)
     e = problem.equations
     given = float(time), numbers("input", e.inputs, inputs), numbers("parameter", e.parameters, parameters)
     return _Solver(problem, sorted_targets(e, problem.kinds, start or {}), given).solve()
