@@ -81,3 +81,16 @@ def test_any_unit_of_the_dimension_gives_the_same_start() -> None:
             assert start.coordinates["turn"] == pytest.approx(angle, abs=1e-13)
         assert dr.consistent_start(table, {"hd": math.degrees(angle)}).coordinates["turn"] == pytest.approx(angle, abs=1e-13)
         assert dr.consistent_start(table, {"turn": f"{math.degrees(angle)!r} deg"}).coordinates["turn"] == pytest.approx(angle)
+
+
+def test_a_quantity_in_si_units_is_not_labeled_with_another_unit() -> None:
+    """Values of outputs are those of their expressions: "deg" on an angle in rad would be a wrong number without a word."""
+    m = dr.Model("rod")
+    m.body("rod", mass=1.0, center_of_mass=(0, 0, -1), inertia=(0, 0, 0))
+    m.revolute("swing", "ground", "rod", axis="y")
+    for expression, unit in (("swing", "deg"), ("swing_rate", "rpm"), ("position_x(rod)", "mm"), ("velocity_x(rod)", "km/h")):
+        with pytest.raises(dr.errors.ModelError, match=rf"output 'seen': .* its unit is '{unit}'; give the unit"):
+            m.output("seen", expression, unit)
+    m.output("degrees", "swing*180/pi", "deg")
+    m.output("angle", "swing", "rad")
+    assert dr.simulate(m, 0.1, start={"degrees": "30 deg"})["angle"][0] == pytest.approx(math.pi / 6, abs=1e-15)
