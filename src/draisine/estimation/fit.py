@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.profiles import Profile, profile
 from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
+from draisine.numerics.progress import ProgressCallback
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -126,9 +127,7 @@ class Fit(Result):
             self.problem, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
         )
 
-    def bootstrap(
-        self, count: int = 200, seed: int = 0, block: int = 1, progress: Callable[[str], None] | None = None
-    ) -> Bootstrap:
+    def bootstrap(self, count: int = 200, seed: int = 0, block: int = 1, progress: ProgressCallback | None = None) -> Bootstrap:
         """Bootstrap: fits to the prediction plus resampled residuals, in blocks of `block` if they are not white.
 
         With noisy inputs, noise with the given standard deviations is added to measurements and inputs.

@@ -13,7 +13,7 @@ Every pair of values has its steady motion and its exact linear model. Stability
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
@@ -160,7 +161,7 @@ def stability_map(
     growth: bool = False,
     chunk: int = CHUNK,
     on: Any = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> StabilityMap:
     """The stability of steady motions over two quantities, each a parameter, an input, a state or an output of motion.
 
@@ -170,7 +171,7 @@ def stability_map(
     - `growth`: also the largest real part of the eigenvalues, which takes several times as long;
     - `chunk`: pairs computed together; `on`: where they are computed, as in `ensemble`: a `distributed.Client`, or a process
       executor;
-    - `progress`: called with the completed fraction. An interrupt (Ctrl-C) returns the map computed so far.
+    - `progress`: called with a `Progress` after every chunk of points. An interrupt (Ctrl-C) returns the map computed so far.
     """
     if len(over) != 2:
         raise ArgumentError(
@@ -213,7 +214,7 @@ def _fill(
     found: Classification,
     job: ClassificationJob,
     chunks_done: Iterable[tuple[int, Classification]],
-    progress: Callable[[float], None] | None,
+    progress: ProgressCallback | None,
 ) -> bool:
     """Store the chunks as they arrive; False if interrupted."""
     done, count = 0, len(found.kind)
@@ -222,7 +223,7 @@ def _fill(
             found.put(job.chunk_slice(chunk), part)
             done += len(part.kind)
             if progress is not None:
-                progress(done / count)
+                progress(Progress.counted("point", done, count))
     except KeyboardInterrupt:
         warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked 'not computed'", stacklevel=3)
         return False
