@@ -108,6 +108,7 @@ def as_data(found: Ensemble) -> dict[str, Any]:
         "complete": found.complete,
         "seconds": found.seconds,
         "statuses": found.statuses,
+        "warnings": list(found.warnings),
         "statistics": statistics,
         "folder": None if found.folder is None else str(found.folder.path),
     }

@@ -27,8 +27,9 @@ from draisine.numerics.parallel import Job
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
+from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
-from draisine.stability.steady_family import sweep_values
+from draisine.stability.steady_family import Family, sweep_values
 
 if TYPE_CHECKING:
     import xarray
@@ -45,6 +46,7 @@ _KINDS = (
     "no steady motion",
     "not computed",
 )
+FORCES = 60  # largest number of values of each quantity at which contact forces are computed
 _BICYCLE = ("stable", "capsize", "weave", "weave and capsize", "falls without oscillation", *_KINDS[UNDECIDED:])
 
 
@@ -56,6 +58,8 @@ class StabilityMap(Result):
     - `kind`: the kind of instability as a number, an index of `kinds`;
     - `static`, `dynamic`: test functions that change sign where a real mode, or a pair, crosses the imaginary axis;
     - `growth`: largest real part, 1/s, if requested;
+    - `normal_force`: the least normal force of ideal contacts, N, if there are any: where it is negative the ground would have
+      to pull. It is computed at up to 60 values of each quantity and interpolated between them;
     - `constant`: number of neutral modes on the whole map, which do not count: motions that form a family, as turns at
       constant torques do, have one.
     """
@@ -73,6 +77,13 @@ class StabilityMap(Result):
     constant: int
     complete: bool
     units: dict[str, str] = field(repr=False)
+    normal_force: Array | None = field(repr=False, default=None)
+
+    @property
+    def pulled(self) -> NDArray[np.bool_]:
+        """Where the ground would have to pull: with ideal contacts such a motion is not possible."""
+        force = self.normal_force
+        return np.zeros(self.kind.shape, dtype=bool) if force is None else np.asarray(force < 0.0)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -106,6 +117,7 @@ class StabilityMap(Result):
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
         arrays = {"kind": self.kind, "unstable": self.unstable} | ({} if self.growth is None else {"growth": self.growth})
+        arrays |= {} if self.normal_force is None else {"normal_force": self.normal_force}
         return {
             "model": self.model,
             "over": list(self.over),
@@ -120,6 +132,8 @@ class StabilityMap(Result):
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
             arrays["growth"] = self.growth
+        if self.normal_force is not None:
+            arrays["normal_force"] = self.normal_force
         chunks_done = require("xarray", "to_xarray()").Dataset(
             {name: (self.over, array) for name, array in arrays.items()},
             coords={name: (name, v, {"units": self.units.get(name, "")}) for name, v in self.values.items()},
@@ -132,6 +146,8 @@ class StabilityMap(Result):
         axes = np.meshgrid(*self.values.values(), indexing="ij")
         places = {name: axis.ravel() for name, axis in zip(self.values, axes, strict=True)}
         grown = {} if self.growth is None else {"growth": self.growth.ravel()}
+        if self.normal_force is not None:
+            grown["normal_force"] = self.normal_force.ravel()
         return {**places, "kind": np.array(self.kinds)[self.kind.ravel()], "unstable": self.unstable.ravel(), **grown}
 
     def _overview(self) -> Mapping[str, Any]:
@@ -140,13 +156,14 @@ class StabilityMap(Result):
     def plot(self, **options: Any) -> Any:
         """Regions by kind of instability, with labeled boundaries; see `draisine.view.plots.parameter_studies`."""
         regions = self.values, self.kind, self.kinds, self.boundaries
-        return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, **options)
+        return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, pulled=self.pulled, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())
         ranges = ", ".join(f"{name} {v[0]:g} … {v[-1]:g} ({len(v)})" for name, v in self.values.items())
         family = f" ({self.constant} neutral mode{'s' if self.constant > 1 else ''} everywhere)" if self.constant else ""
-        return f"{self.model} over {ranges}: {shares}{family}"
+        pulled = f"; the ground would have to pull on {np.mean(self.pulled):.1%} of the map" if self.pulled.any() else ""
+        return f"{self.model} over {ranges}: {shares}{family}{pulled}"
 
 
 def stability_map(
@@ -207,6 +224,7 @@ def stability_map(
         constant,
         complete,
         {q.name: q.unit for q in (*e.states, *e.velocities, *e.inputs, *e.outputs, *e.parameters)},
+        _normal_force(family, *values.values()),
     )
 
 
@@ -228,6 +246,25 @@ def _fill(
         warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked 'not computed'", stacklevel=3)
         return False
     return True
+
+
+def _normal_force(family: Family, one: Array, other: Array) -> Array | None:
+    """The least normal force of ideal contacts over the map; NaN where there is no steady motion."""
+    margins, kernel = contact_margins(family.equations), contact_kernel(family.equations)
+    if margins is None or kernel is None or not margins.normal:
+        return None
+    some = [v[np.unique(np.linspace(0, len(v) - 1, min(len(v), FORCES)).round().astype(int))] for v in (one, other)]
+    points = np.stack(np.meshgrid(*some, indexing="ij"), axis=-1).reshape(-1, 2)
+    states, found = family.states_at(points)
+    least = margins.least_force(kernel.map(*states)[0])
+    force = np.where(found, least, np.nan).reshape(len(some[0]), len(some[1]))
+    by_row = np.array([_interpolated(other, some[1], row) for row in force])
+    return np.array([_interpolated(one, some[0], column) for column in by_row.T]).T
+
+
+def _interpolated(at: Array, known: Array, values: Array) -> Array:
+    order = np.argsort(known)
+    return np.interp(at, known[order], values[order])
 
 
 def _crossings(m: StabilityMap, test: Array, change: int, axis: int) -> Array:
