@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
+from draisine.estimation.contact_forces import contact_warnings
 from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
@@ -206,6 +207,7 @@ class Fit(Result):
             if min(value - a, b - value) <= 1e-6 * size:
                 found.append(f"{name} lies at a bound of its range ({value:.6g}); its interval is not reliable")
         found += [f"the data do not identify {c}" for c in self.identifiability.unidentifiable]
+        found += contact_warnings(self.problem, self.method, self.outcome)
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])
             cure = "" if self.loss is not None else "; a robust loss (loss=Huber()) would give them less weight"
