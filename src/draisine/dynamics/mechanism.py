@@ -19,6 +19,7 @@ from draisine.dynamics.constraints.redundancy import (
     select_rows,
     within_spans,
 )
+from draisine.dynamics.constraints.row_sizes import model_length
 from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
 from draisine.dynamics.contact.rolling import (
@@ -99,7 +100,8 @@ class Mechanism:
             ),
             *system.constraints,
         ]
-        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters)
+        self.length = model_length(system, scope, self.default_parameters)
+        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters, self.length)
         # residuals in which no coordinate enters, and which are zero
         known = {name for rows in self.residual_rows for name in rows.names}
         self.idle = [name for constraint in self.residual_constraints for name, _ in constraint.residuals if name not in known]
