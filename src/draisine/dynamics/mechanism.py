@@ -9,7 +9,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.constraints.redundancy import (
+    ADMISSIBLE,
     LATEST_TIME,
     ProjectedSamples,
     RowSelection,
@@ -259,7 +261,33 @@ class Mechanism:
             inside[0] = True
             if 4 * inside.sum() >= count:  # ranges given by the user are informative; default ranges of angles are not
                 points, times = points[inside], times[inside]
+        if self.residual_constraints and tries[0].size[0] < ADMISSIBLE and self._few_enough_rows and not many:
+            points, times = self._assembled(points[:count], times[:count])
         return points[:count], times[:count]
+
+    def _assembled(
+        self, points: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The samples without those that no motion connects with the first, where the mobility differs; time is a coordinate of
+        driven mechanisms."""
+        scope, p = self.scope, self.default_parameters
+        unknowns = ca.vertcat(scope.q, scope.t)
+        residual = ca.densify(ca.vertcat(*[r for _, r in self.position_constraints]))
+        if not residual.numel():
+            return points, times
+        function = ca.Function("f", [unknowns, scope.p], [residual, ca.densify(ca.jacobian(residual, unknowns))])
+
+        def evaluate(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+            f, j = (part.full() for part in function(y, p))
+            return (f[:, 0], j) if np.isfinite(f).all() and np.isfinite(j).all() else None
+
+        def rows_at(y: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.nan_to_num(self._at(self.matrix, y[:, :-1], y[:, -1]))
+
+        lengths = [self.length if c.unit == "m" else 1.0 for c in self.system.coordinates]
+        sizes = np.array([*lengths, 1.0 if ca.depends_on(residual, scope.t) else 0.0])
+        found = assembled(np.column_stack([points, times]), rows_at, evaluate, sizes)
+        return found[:, :-1], found[:, -1]
 
     def _sample_times(self, count: int, seed: int) -> NDArray[np.float64]:
         scope = self.scope
@@ -311,8 +339,11 @@ class Mechanism:
 
     def at_samples(self, matrix: ca.SX) -> NDArray[np.float64]:
         """A matrix of (t, q, p) at the sampled configurations: samples × rows × columns."""
+        return self._at(matrix, *self.sampled)
+
+    def _at(self, matrix: ca.SX, points: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A matrix of (t, q, p) at some configurations."""
         scope = self.scope
-        points, times = self.sampled
         evaluate = ca.Function("sampled", [scope.t, scope.q, scope.p], [ca.densify(matrix)]).map(len(points))
         parameters = np.repeat(self.default_parameters[:, None], len(points), axis=1)
         values = evaluate(times[None, :], points.T, parameters).full()
