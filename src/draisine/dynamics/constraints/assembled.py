@@ -22,11 +22,11 @@ Array = NDArray[np.float64]
 CLEAR = 1e-4  # singular value of scaled rows above which they are clearly independent
 WALKS, STEPS = 8, 6  # random directions from the start, and steps along each
 STEP = 0.15  # radians, or lengths of the model
-_ONTO = Newton(tolerance=1e-13, acceptable=1e-11, max_iterations=30)
+_ONTO = Newton(tolerance=1e-13, acceptable=1e-11, max_iterations=40, least_share=1e-3)
 
 
 def followed(evaluate: Evaluate, start: Array, sizes: Array) -> list[Array]:
-    """Configurations along motions from the start, by steps in its null space that are projected onto the constraints.
+    """Configurations along motions from the start, by steps of fixed length that begin in the null space of the constraints.
 
     `evaluate` gives residuals and Jacobian; `sizes` are those of the unknowns, zero for constant ones.
     """
@@ -44,7 +44,7 @@ def followed(evaluate: Evaluate, start: Array, sizes: Array) -> list[Array]:
 
 
 def _step(evaluate: Evaluate, here: Array, ahead: Array, sizes: Array) -> Array | None:
-    """A configuration about one step from here in the direction `ahead`; None where nothing moves that way."""
+    """A configuration one step from here in the direction `ahead`; None where nothing moves that way."""
     values = evaluate(here)
     if values is None:
         return None
@@ -53,9 +53,22 @@ def _step(evaluate: Evaluate, here: Array, ahead: Array, sizes: Array) -> Array 
     length = float(np.linalg.norm(along))
     if length < 1e-9:
         return None
-    found = _ONTO.solve(evaluate, here + STEP * sizes * along / length, LeastNorm(1e-9, sizes))
-    moved = float(np.linalg.norm(_changes(here, found.point.x, sizes)))
-    return found.point.x if found.converged and 0.5 * STEP < moved < 2.0 * STEP else None
+    scale = np.where(sizes > 0, sizes, 1.0)
+
+    def at_distance(y: Array) -> tuple[Array, Array] | None:
+        # without it a projection near a flat position returns to that position
+        values = evaluate(y)
+        if values is None:
+            return None
+        change = _changes(here, y, sizes)
+        return (
+            np.append(values[0], (change @ change - STEP**2) / (2 * STEP)),
+            np.vstack([values[1], change / (STEP * scale)]),
+        )
+
+    found = _ONTO.solve(at_distance, here + STEP * sizes * along / length, LeastNorm(1e-9, sizes))
+    forward = float(_changes(here, found.point.x, sizes) @ along) > 0
+    return found.point.x if found.converged and forward else None
 
 
 def _changes(before: Array, after: Array, sizes: Array) -> Array:
