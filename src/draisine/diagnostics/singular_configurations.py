@@ -415,7 +415,8 @@ def choice_of(mechanism: ConstraintManifold) -> Choice | None:
     here, nearby = float(amplified[0]), float(amplified.max())
     if here <= SWITCH:
         return Choice(e.independent, here, nearby)
-    others = {names: float(amplification(rows[:1], mechanism.velocities, names)[0]) for names in e.alternates}
+    velocities = dict.fromkeys(tuple(n for n in names if n in mechanism.velocities) for names in e.alternates)
+    others = {names: float(amplification(rows[:1], mechanism.velocities, names)[0]) for names in velocities}
     best = min(others, key=others.__getitem__, default=None)
     if best is None or others[best] >= here:
         return Choice(e.independent, here, nearby)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import casadi as ca
@@ -21,6 +22,7 @@ from draisine.dynamics.constraints.redundancy import (
     select_rows,
     within_spans,
 )
+from draisine.dynamics.constraints.row_choices import generic, other_rows, quality, row_space
 from draisine.dynamics.constraints.row_sizes import model_length
 from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
@@ -377,6 +379,40 @@ class Mechanism:
         return [rows for rows in found if rows.count]
 
     @cached_property
+    def other_rows(self) -> list[tuple[str, ...]]:
+        """Names of other rows to solve for where the kept ones are nearly dependent, but all rows together are not."""
+        if not any(redundant.repeats for redundant in self.selection.redundant):
+            return []
+        return [tuple(self.row_names[i] for i in rows) for rows in other_rows(self.samples, self.selection.kept)]
+
+    def with_rows(self, names: Sequence[str]) -> Mechanism:
+        """The same mechanism, with other rows that are solved for."""
+        other = copy(self)
+        for depends_on_rows in ("kept_rows", "other_rows", "independent_row_samples", "independent_positions", "choices"):
+            other.__dict__.pop(depends_on_rows, None)
+        other.__dict__["selection"] = select_rows(self.samples, [self.row_names.index(name) for name in names])
+        return other
+
+    @property
+    def solved_rows(self) -> tuple[str, ...]:
+        """Names of the rows that are solved for, if a run may have to take others."""
+        return tuple(self.row_names[i] for i in self.selection.kept) if self.other_rows else ()
+
+    def row_alternates(self) -> list[tuple[str, ...]]:
+        """For each of the other rows the independent velocities that suit where these rows are best, then the rows."""
+        found = []
+        scaled = generic(self.samples) if self.other_rows else np.empty((0, 0, 0))
+        sets = [[self.row_names.index(name) for name in rows] for rows in self.other_rows]
+        qualities = [quality(scaled, rows) for rows in (self.selection.kept, *sets)]
+        spaces = row_space(self.samples) if self.other_rows else scaled
+        for rows, own in zip(self.other_rows, qualities[1:], strict=True):
+            where = own >= np.max(qualities, axis=0)
+            names = self.scope.velocities
+            choices = rank_choices(spaces[where] if where.any() else spaces, names, np.zeros((1, len(names)), dtype=bool))
+            found.append((*min(choices, key=lambda choice: choice.worst).independent, *rows))
+        return found
+
+    @cached_property
     def independent_row_samples(self) -> NDArray[np.float64]:
         """Matrices of the rows that are solved for."""
         return self.samples[:, list(self.selection.kept)]
@@ -450,7 +486,9 @@ class Mechanism:
 
     def worst_amplification(self, choices: Sequence[Sequence[str]]) -> float:
         """The worst amplification over the samples, with the best of some choices at each."""
-        worst = [amplification(self.independent_row_samples, self.scope.velocities, choice) for choice in choices]
+        # other rows are taken where the kept ones lose rank
+        samples = row_space(self.samples) if self.other_rows else self.independent_row_samples
+        worst = [amplification(samples, self.scope.velocities, choice) for choice in choices]
         return float(np.min(worst, axis=0).max()) if worst else 1.0
 
     def _alternates(self, independent: tuple[str, ...]) -> list[VelocityChoice]:

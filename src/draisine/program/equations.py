@@ -111,7 +111,7 @@ class Equations:
       here.
     - `project` (or None): → `x_new`, after one Newton step towards the position constraints, and `error`, the residual before it.
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
-      one of the `alternates`.
+      one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
     """
@@ -137,6 +137,7 @@ class Equations:
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
     limits: RunLimits = RunLimits()
     alternates: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[str, ...] = ()  # names of the constraint rows that are solved for, where a run may have to take others
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None
     causes: Program | None = None
@@ -155,6 +156,11 @@ class Equations:
     def states(self) -> tuple[Quantity, ...]:
         speeds = {v.name: v for v in self.velocities}
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
+
+    @property
+    def choice(self) -> tuple[str, ...]:
+        """What `alternates` replaces: the independent velocities, and the rows that are solved for where these are chosen."""
+        return (*self.independent, *self.rows)
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
@@ -220,7 +226,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
         values[name] = read(header[name])
     values["force_outputs"] = frozenset(header["force_outputs"])
     values["limits"] = RunLimits(*header["limits"])
-    for name in ("independent", "notes", "warnings"):
+    for name in ("independent", "rows", "notes", "warnings"):
         values[name] = tuple(header[name])
     for name in ("quaternions", "alternates"):
         values[name] = tuple(tuple(names) for names in header[name])

@@ -168,7 +168,7 @@ class VelocityChoices:
 
     def equations(self, choice: tuple[str, ...]) -> Equations:
         """The equations of a choice."""
-        if choice == self.root.independent:
+        if choice == self.root.choice:
             return self.root
         if choice not in self._known:
             if self.root.with_independent is None:
@@ -188,7 +188,7 @@ class VelocityChoices:
         """The other choices."""
         if self.root.with_independent is None:
             return ()
-        return tuple(c for c in dict.fromkeys((self.root.independent, *self.root.alternates)) if c != choice)
+        return tuple(c for c in dict.fromkeys((self.root.choice, *self.root.alternates)) if c != choice)
 
     def best_other(
         self, choice: tuple[str, ...], t: float, x: Reals, u: Reals, p: Reals
@@ -254,7 +254,7 @@ def best_choice_for(
 def prepare(equations: Equations) -> VelocityChoices:
     """Compile the equations for runs. `integrate` takes the result in place of the equations."""
     choices = VelocityChoices(equations)
-    choices.compiled(equations.independent)
+    choices.compiled(equations.choice)
     return choices
 
 
