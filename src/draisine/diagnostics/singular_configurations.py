@@ -261,7 +261,7 @@ class _PathMonitor:
         names = [*(c.name for c in self.mechanism.equations.coordinates), TIME]
         back = path.on(path.start, -SHORT)  # a coordinate may turn at the state itself
         along = [*([back] if back is not None else []), *points[1:]]
-        rates = np.array([path.rates(point) for point in along])
+        rates = np.array([path.rates(point) for point in along]).reshape(len(along), len(names))
         found = []
         for j, name in enumerate(names):
             if np.abs(rates[:, j]).max(initial=0.0) < 1e-6:

@@ -46,7 +46,7 @@ def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tupl
     suited = len(mechanism.scope.velocities) >= MANY_VELOCITIES and why_not_recursive(mechanism) is None
     if suited and not mechanism.residual_constraints:
         return Recursive(), [_recursive_note(mechanism)]
-    suited = suited and not mechanism.other_rows  # only the other formulations take other rows during a run
+    suited = suited and not mechanism.solved_rows  # only the other formulations take other rows during a run
     # with contacts, some velocities would be eliminated (by contacts) and others not (by constraints): only on request
     suited = suited and not mechanism.contacts and len(mechanism.row_names) <= MOST_ROWS
     if suited and len(mechanism.row_names) <= FEW_CONSTRAINTS * len(mechanism.scope.velocities):

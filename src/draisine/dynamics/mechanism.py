@@ -22,7 +22,7 @@ from draisine.dynamics.constraints.redundancy import (
     select_rows,
     within_spans,
 )
-from draisine.dynamics.constraints.row_choices import generic, other_rows, quality, row_space
+from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
 from draisine.dynamics.constraints.row_sizes import model_length
 from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
@@ -381,30 +381,41 @@ class Mechanism:
     @cached_property
     def other_rows(self) -> list[tuple[str, ...]]:
         """Names of other rows to solve for where the kept ones are nearly dependent, but all rows together are not."""
-        if not any(redundant.repeats for redundant in self.selection.redundant):
+        if not self.solved_rows:
             return []
         return [tuple(self.row_names[i] for i in rows) for rows in other_rows(self.samples, self.selection.kept)]
 
     def with_rows(self, names: Sequence[str]) -> Mechanism:
         """The same mechanism, with other rows that are solved for."""
         other = copy(self)
-        for depends_on_rows in ("kept_rows", "other_rows", "independent_row_samples", "independent_positions", "choices"):
+        for depends_on_rows in (
+            "kept_rows",
+            "solved_rows",
+            "other_rows",
+            "independent_row_samples",
+            "independent_positions",
+            "choices",
+        ):
             other.__dict__.pop(depends_on_rows, None)
         other.__dict__["selection"] = select_rows(self.samples, [self.row_names.index(name) for name in names])
         return other
 
-    @property
+    @cached_property
     def solved_rows(self) -> tuple[str, ...]:
-        """Names of the rows that are solved for, if a run may have to take others."""
-        return tuple(self.row_names[i] for i in self.selection.kept) if self.other_rows else ()
+        """Names of the rows that are solved for, if a run may have to take others: not where redundant rows are the same
+        combinations of these in all configurations."""
+        out = [redundant.row for redundant in self.selection.redundant if redundant.repeats]
+        if not out or not combinations_vary(self.samples, self.selection.kept, out):
+            return ()
+        return tuple(self.row_names[i] for i in self.selection.kept)
 
     def row_alternates(self) -> list[tuple[str, ...]]:
         """For each of the other rows the independent velocities that suit where these rows are best, then the rows."""
-        found = []
-        scaled = generic(self.samples) if self.other_rows else np.empty((0, 0, 0))
+        if not self.other_rows:
+            return []
+        found, scaled, spaces = [], generic(self.samples), row_space(self.samples)
         sets = [[self.row_names.index(name) for name in rows] for rows in self.other_rows]
         qualities = [quality(scaled, rows) for rows in (self.selection.kept, *sets)]
-        spaces = row_space(self.samples) if self.other_rows else scaled
         for rows, own in zip(self.other_rows, qualities[1:], strict=True):
             where = own >= np.max(qualities, axis=0)
             names = self.scope.velocities
@@ -429,6 +440,14 @@ class Mechanism:
         kept = {name for rows in self.kept_rows for name in rows.names}
         stay = [i for i, (c, _) in enumerate(found) if c.name in kept]
         return [found[i] for i in select_rows(jacobian[np.isfinite(jacobian).all(axis=(1, 2))], stay).kept]
+
+    @property
+    def watched_positions(self) -> list[ca.SX]:
+        """Residuals of redundant position constraints, which are not solved for."""
+        if not self.residual_constraints:
+            return []
+        solved = {constraint.name for constraint, _ in self.independent_positions}
+        return [r for constraint, r in self.position_constraints if constraint.name not in solved]
 
     @cached_property
     def mass_matrix(self) -> ca.SX:
@@ -487,7 +506,7 @@ class Mechanism:
     def worst_amplification(self, choices: Sequence[Sequence[str]]) -> float:
         """The worst amplification over the samples, with the best of some choices at each."""
         # other rows are taken where the kept ones lose rank
-        samples = row_space(self.samples) if self.other_rows else self.independent_row_samples
+        samples = row_space(self.samples) if self.solved_rows else self.independent_row_samples
         worst = [amplification(samples, self.scope.velocities, choice) for choice in choices]
         return float(np.min(worst, axis=0).max()) if worst else 1.0
 

@@ -96,6 +96,8 @@ class RunLimits:
     condition: float = 100.0  # condition number above which a simulation changes its independent velocities
     residual: float | None = None  # above it the state is projected; by default a tenth of the method's tolerance
     projections: int = 4  # maximum per step; one is enough unless the drift is large
+    watched: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
+    length: float = 1.0  # typical length, relative to which a residual is large
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,9 +177,15 @@ class Equations:
     def translated(
         self, new: Equations, t: float, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The same state for another choice of independent velocities."""
+        """The same state for another choice of independent velocities and rows; NaN at a singular position."""
+        if new.independent == self.independent:
+            return x.copy()
         slots = [slot.name for slot in self.report.outputs]
-        velocities = dict(zip((v.name for v in self.velocities), self.report([t], x, u, p)[slots.index("v")], strict=True))
+        try:
+            reported = self.report([t], x, u, p)[slots.index("v")]
+        except np.linalg.LinAlgError:
+            reported = np.full(len(self.velocities), np.nan)
+        velocities = dict(zip((v.name for v in self.velocities), reported, strict=True))
         q, r = len(self.coordinates), len(self.independent)
         return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])
 
@@ -209,7 +217,7 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
         elif entry.name in _RECORDS:
             header[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
         elif entry.name == "limits":
-            header[entry.name] = [value.condition, value.residual, value.projections]
+            header[entry.name] = [value.condition, value.residual, value.projections, value.watched, value.length]
         elif entry.name == "force_outputs":
             header[entry.name] = sorted(value)
         elif entry.name not in _NOT_STORED:

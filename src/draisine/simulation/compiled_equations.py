@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
+from draisine.numerics.rank import independent_columns
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -198,13 +199,45 @@ class VelocityChoices:
         The velocities are mapped exactly, because the report gives all of them at the present state.
         """
         best: tuple[tuple[str, ...], Reals, float] | None = None
-        for other in self.others(choice):
+
+        def compare(other: tuple[str, ...]) -> None:
+            nonlocal best
             mapped = self.equations(choice).translated(self.equations(other), t, x, u, p)
             monitor = self.equations(other).monitor
             condition = 1.0 if monitor is None else float(monitor([t], mapped, u, p)[0][0])
             if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
                 best = (other, mapped, condition)
+
+        for other in self.others(choice):
+            compare(other)
+        if self.root.rows and self.root.with_independent is not None and (best is None or best[2] > self.root.limits.condition):
+            here = best_rows(self.equations(choice), t, x, u, p)
+            if here is not None and here != choice:
+                compare(here)
         return best
+
+
+def best_rows(e: Equations, t: float, x: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
+    """The choice of independent velocities and rows that is best conditioned at a state, by pivoting; None without values."""
+    q, count = x[: len(e.coordinates)], len(e.velocities)
+    rates = [i for i, c in enumerate(e.constraints) if c.level == "velocity"]
+    slot = [s.name for s in e.motion.outputs].index("residuals")
+
+    def speeds(v: Reals) -> Reals:
+        return np.asarray(e.motion([t], q, v, u, p)[slot])[rates]
+
+    offset = speeds(np.zeros(count))
+    rows = np.column_stack([speeds(unit) - offset for unit in np.eye(count)])  # linear in the velocities
+    if not np.isfinite(rows).all():
+        return None
+    kept = sorted(independent_columns(rows.T, len(e.rows)))
+    if len(kept) < len(e.rows):
+        return None
+    independent = e.independent
+    if len(independent) < count:
+        dependent = independent_columns(rows[kept], len(kept))
+        independent = tuple(v.name for i, v in enumerate(e.velocities) if i not in dependent)
+    return (*independent, *(e.constraints[rates[i]].name for i in kept))
 
 
 def _compiled(e: Equations) -> CompiledEquations:

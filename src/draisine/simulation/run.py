@@ -29,6 +29,7 @@ from draisine.simulation.methods.selection import (
     MethodChanges,
     MethodChoice,
     NonstiffChecks,
+    broken_threshold,
     check_atol,
     check_step,
     detects_stiffness,
@@ -153,6 +154,7 @@ class _Driver:
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
+        stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
         stepper.projections = choices.root.limits.projections
         stepper.limit = choices.root.limits.condition
         stepper.budget = FIRST_BUDGET

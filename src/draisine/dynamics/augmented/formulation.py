@@ -132,11 +132,17 @@ class AugmentedFormulation(BaseFormulation):
             holonomic=self._holonomic,
             nonholonomic=[(name, speeds[index[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
+            watched=self._watched(speeds),
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
+
+    def _watched(self, speeds: ca.SX) -> list[ca.SX]:
+        """Residuals of redundant constraints at position and velocity level."""
+        m = self.mechanism
+        return [*m.watched_positions, *(speeds[redundant.row] for redundant in m.selection.redundant if redundant.repeats)]
 
     @property
     def _needed(self) -> ca.SX:
@@ -171,10 +177,10 @@ class AugmentedFormulation(BaseFormulation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             monitor=self._monitor(),
-            limits=RunLimits(condition=SWITCH),
+            limits=RunLimits(condition=SWITCH, length=m.length) if m.solved_rows else RunLimits(length=m.length),
             alternates=tuple((*self.independent, *rows) for rows in m.other_rows),
             rows=m.solved_rows,
-            with_independent=again if m.other_rows else None,
+            with_independent=again if m.solved_rows else None,
             inverse_dynamics=self.inverse_dynamics(),
             notes=(*notes, *repeated, *remarks),
             warnings=tuple(repeated),

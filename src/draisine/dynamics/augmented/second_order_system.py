@@ -50,6 +50,7 @@ class SecondOrder:
     holonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     nonholonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
+    watched: list[ca.SX] = field(default_factory=list)  # residuals of redundant constraints, not solved for
     outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
@@ -252,7 +253,8 @@ def _project(
     positions, velocities = _parts(z, rows.all_positions.numel())
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
-    outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (ca.norm_inf(side), ["error"])}
+    error = ca.norm_inf(ca.vertcat(side, *system.watched))
+    outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])}
     return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 
 

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.redundancy import DEPENDENT, scaled_rows
+from draisine.dynamics.constraints.redundancy import DEPENDENT, coefficients, scaled_rows
 from draisine.numerics.rank import independent_columns, ranks_of
 
 Array = NDArray[np.float64]
 
 ENOUGH = 0.15  # quality of rows at which no others are needed
+VARIES = 1e-6  # change of the coefficients of redundant rows, scaled to length 1
 MOST = 4  # other choices of rows
 
 
@@ -32,6 +33,13 @@ def quality(scaled: Array, kept: Sequence[int]) -> Array:
     rank = len(kept)
     whole = np.linalg.svd(scaled, compute_uv=False)[:, rank - 1]
     return np.asarray(np.linalg.svd(scaled[:, list(kept)], compute_uv=False)[:, rank - 1] / whole)
+
+
+def combinations_vary(samples: Array, kept: Sequence[int], out: Sequence[int]) -> bool:
+    """Whether redundant rows are different combinations of the kept ones in different configurations; only then can the kept ones
+    lose rank alone."""
+    shares = coefficients(generic(samples), kept, out)
+    return bool(np.ptp(shares, axis=0).max(initial=0.0) > VARIES)
 
 
 def other_rows(samples: Array, kept: Sequence[int]) -> list[tuple[int, ...]]:

@@ -134,7 +134,7 @@ class ReducedFormulation(BaseFormulation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
-            limits=RunLimits(condition=SWITCH),
+            limits=RunLimits(condition=SWITCH, length=m.length),
             alternates=(*((*j.independent, *m.solved_rows) for j in choices), *m.row_alternates()),
             rows=m.solved_rows,
             with_independent=again,

@@ -196,7 +196,9 @@ class Worker:
         for number, other in enumerate(self._choices):
             if other == choice:
                 continue
-            mapped = np.column_stack([x[:, :q], v[:, [index[name] for name in s.choices.equations(other).independent]], x[:, q + r :]])
+            mapped = np.column_stack(
+                [x[:, :q], v[:, [index[name] for name in s.choices.equations(other).independent]], x[:, q + r :]]
+            )
             condition = self._condition(other, t, mapped, u, p)
             better = np.flatnonzero((condition < lowest) & np.isfinite(mapped).all(axis=1))
             best_state[better], lowest[better], best[better] = mapped[better], condition[better], number
@@ -231,6 +233,8 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
+        if self._shared.equations.rows:  # a single run can choose rows at its state
+            status[state.reason == layout.SWITCH] = ""
         return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
 
     # ----------------------------------------------------------------------------------------------- single runs
