@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.assembled import assembled
+from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.redundancy import (
     ADMISSIBLE,
     LATEST_TIME,
@@ -62,6 +63,7 @@ SAMPLES = 64  # configurations at which choices of independent velocities are co
 MANY_ROWS = 40  # constraint rows beyond which a few configurations near the default are used
 MAX_SAMPLED_ROWS = 200  # and beyond which redundancy is not examined
 _FEW, _NEARBY = 3, 0.1  # their number, and their relative distance from the default
+_AWAY = 9  # samples that need not be admissible, with which derivatives are compared
 _TRIALS = 5  # rounds of samples that are projected onto the constraints of a mechanism with loops
 
 
@@ -358,11 +360,30 @@ class Mechanism:
         """Rows that are solved for, and redundant or identically satisfied ones."""
         if not self._few_enough_rows:
             return RowSelection(tuple(range(len(self.row_names))))
+        self._check_not_degenerate()
         found = select_rows(self.samples)
         check_consistent(
             self.system.name, self.row_names, found, self.samples, self.at_samples(self.drift)[self._finite_samples, :, 0]
         )
         return found
+
+    def _check_not_degenerate(self) -> None:
+        """Raise if a position constraint has no rate wherever it is satisfied."""
+        positions = [pair for rows in self.residual_rows for pair in position_constraints_of(rows)]
+        if not positions:
+            return
+        scope, residual = self.scope, ca.vertcat(*[r for _, r in positions])
+        both = [ca.densify(residual), ca.densify(ca.jacobian(residual, scope.q))]
+        function = ca.Function("residuals", [scope.t, scope.q, scope.p], both)
+
+        def residuals(q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            f, j = function(0.0, q, self.default_parameters)
+            return f.full()[:, 0], j.full()
+
+        points, times = self.sampled
+        found = degenerate(residuals, points[times == 0.0][:_AWAY], sample_coordinates(self.system, _AWAY)[1:])
+        if found:
+            raise degenerate_error(f"model {self.system.name!r}", [positions[i][0].name for i in found])
 
     @property
     def _few_enough_rows(self) -> bool:

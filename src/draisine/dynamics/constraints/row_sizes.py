@@ -1,7 +1,7 @@
 """Sizes of constraint rows: the length of a model, and the size below which a row is rounding error.
 
-A point at 0.1 + 0.2 tied to one at 0.3 leaves an offset of 6e-17 whose rate depends on a joint. Such a row constrains nothing: its
-entries are compared with the lengths of the model, not with each other.
+A point at 0.1 + 0.2 tied to one at 0.3 leaves an offset of 6e-17 whose rate depends on a joint. Such a row constrains nothing:
+its entries are compared with the lengths of the model, not with each other.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def model_length(system: System, scope: Scope, parameters: Array) -> float:
 
 
 def scale_of(unit: str, length: float) -> float:
-    """The size of a residual, from its unit at position or velocity level; where that has no power of m alone, the larger of 1 and
-    the model's length.
+    """The size of a residual, from its unit at position or velocity level; for other units the larger of 1 and the model's
+    length.
 
     >>> [scale_of(unit, 0.2) for unit in ("m", "m^2", "rad", "")]
     [0.2, 0.04000000000000001, 1.0, 1.0]
@@ -47,19 +47,9 @@ def scale_of(unit: str, length: float) -> float:
     return {"m": length, "m^2": length**2, "rad": 1.0}.get(base, max(1.0, length))
 
 
-def smallest_row(units: Sequence[str], length: float) -> Array:
-    """The length of a row, per unit of its residual, up to which it is rounding error. Its columns belong to velocities of rotation
-    (multiplied by 1) and of translation (multiplied by the model's length, see `in_lengths`)."""
-    return ROUNDING * np.array([scale_of(unit, length) for unit in units])
-
-
-def in_lengths(rows: Array, velocity_units: Sequence[str], length: float) -> Array:
-    """Rows for velocities of translation in lengths of the model per second."""
-    return np.asarray(rows * np.array([length if unit == "m/s" else 1.0 for unit in velocity_units]))
-
-
 def vanishing_rows(matrix: ca.SX, units: Sequence[str], scope: Scope, parameters: Array, length: float) -> list[int]:
-    """Rows that are zero up to rounding at any coordinates and for other parameters, too.
+    """Rows that are zero up to rounding at any coordinates and for other parameters, too: entries of velocities of rotation, and
+    those of translation times the model's length, relative to the size of the residual.
 
     A row that vanishes at the default parameters alone stays: it is a constraint at others.
     """
@@ -70,10 +60,10 @@ def vanishing_rows(matrix: ca.SX, units: Sequence[str], scope: Scope, parameters
     sizes = np.array([length if v.unit == "m/s" else 1.0 for v in scope.system.velocities])[columns]
     rng = np.random.default_rng(17)
     varied = bool(len(parameters)) and ca.depends_on(matrix, scope.p)
-    largest = np.zeros(matrix.shape[0])
+    largest, smallest = np.zeros(matrix.shape[0]), ROUNDING * np.array([scale_of(unit, length) for unit in units])
     for q in sample_coordinates(scope.system, _SAMPLES):
         changed = parameters * (1.0 + _VARIED * rng.uniform(-1.0, 1.0, len(parameters)))
         for t, p in ((0.0, parameters), *(((0.7, changed),) if varied else ())):
             values = np.abs(evaluate(t, q, p).full()[:, 0]) * sizes
             np.maximum.at(largest, rows, np.where(np.isfinite(values), values, np.inf))
-    return [int(i) for i in np.flatnonzero(largest <= smallest_row(units, length))]
+    return [int(i) for i in np.flatnonzero(largest <= smallest)]
