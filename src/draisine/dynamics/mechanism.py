@@ -381,7 +381,8 @@ class Mechanism:
             return f.full()[:, 0], j.full()
 
         points, times = self.sampled
-        found = degenerate(residuals, points[times == 0.0][:_AWAY], sample_coordinates(self.system, _AWAY)[1:])
+        away = sample_coordinates(self.system, _AWAY)[1:]  # without the default
+        found = degenerate(residuals, list(points[times == 0.0][:_AWAY]), list(away))
         if found:
             raise degenerate_error(f"model {self.system.name!r}", [positions[i][0].name for i in found])
 

@@ -1,4 +1,4 @@
-"""Constraints that are singular as written: (x − y)² = 0 says that x = y, but its rate 2 (x − y)(ẋ − ẏ) vanishes wherever it holds.
+"""Constraints that are singular as written: (x − y)² = 0 says that x = y, but its rate 2 (x − y)(ẋ − ẏ) vanishes where it holds.
 
 Such a constraint has no force: its multiplier would have to be infinite. Newton's method approaches it in ever smaller steps, and
 its derivative decreases with them; that of a constraint that is only flat does not.
@@ -59,7 +59,9 @@ def _closer(residuals: Residuals, row: int, q: Array) -> float:
 def degenerate_error(model: str, names: Sequence[str]) -> ModelError:
     """The error that names constraints which are singular as written."""
     listed = " and ".join(repr(name) for name in names)
-    are, their = ("is", "its rate vanishes wherever it is") if len(names) == 1 else ("are", "their rates vanish wherever they are")
+    are, their = (
+        ("is", "its rate vanishes wherever it is") if len(names) == 1 else ("are", "their rates vanish wherever they are")
+    )
     return ModelError(
         f"{model}: constraint {listed} {are} singular as written: {their} satisfied, as that of (x - y)^2 = 0 does, so that no "
         "force belongs to it; write what must be zero without the power: x - y = 0"

@@ -1,7 +1,7 @@
 """Choice of the rows that are solved for, where some are redundant.
 
-Any independent subset of the rows serves near one configuration, but a subset may lose rank where all rows together do not: two of
-the five rows of Bennett's linkage do, somewhere on its way. A run then takes other rows, as it takes other velocities.
+Any independent subset of the rows serves near one configuration, but a subset may lose rank where all rows together do not: two
+of the five rows of Bennett's linkage do, somewhere on its way. A run then takes other rows, as it takes other velocities.
 """
 
 from __future__ import annotations
