@@ -131,7 +131,7 @@ def test_a_start_in_the_flat_position_is_singular():
 
 @pytest.mark.parametrize("way", [{}, {"formulation": Augmented()}, {"formulation": Recursive()}, {"drift": Projection()}])
 def test_a_redundant_row_that_breaks_ends_the_run(way):
-    """A last crank of another length makes the mechanism a truss; its redundant row is not solved for, but watched."""
+    """A last crank of another length makes the mechanism a truss; its redundant row is not solved for, but monitored."""
     model = ParallelCranks([1.0] * 4, -1.2).model()
     assert dr.simulate(model, 0.2, **way).status.kind == Ending.FINISHED
     run = dr.simulate(model, 1.0, parameters={"last": 0.31}, **way)

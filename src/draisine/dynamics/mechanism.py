@@ -464,7 +464,7 @@ class Mechanism:
         return [found[i] for i in select_rows(jacobian[np.isfinite(jacobian).all(axis=(1, 2))], stay).kept]
 
     @property
-    def watched_positions(self) -> list[ca.SX]:
+    def monitored_positions(self) -> list[ca.SX]:
         """Residuals of redundant position constraints, which are not solved for."""
         if not self.residual_constraints:
             return []

@@ -96,7 +96,7 @@ class RunLimits:
     condition: float = 100.0  # condition number above which a simulation changes its independent velocities
     residual: float | None = None  # above it the state is projected; by default a tenth of the method's tolerance
     projections: int = 4  # maximum per step; one is enough unless the drift is large
-    watched: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
+    monitored: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
     length: float = 1.0  # typical length, relative to which a residual is large
 
 
@@ -217,7 +217,7 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
         elif entry.name in _RECORDS:
             header[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
         elif entry.name == "limits":
-            header[entry.name] = [value.condition, value.residual, value.projections, value.watched, value.length]
+            header[entry.name] = [value.condition, value.residual, value.projections, value.monitored, value.length]
         elif entry.name == "force_outputs":
             header[entry.name] = sorted(value)
         elif entry.name not in _NOT_STORED:

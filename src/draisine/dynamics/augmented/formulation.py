@@ -132,17 +132,17 @@ class AugmentedFormulation(BaseFormulation):
             holonomic=self._holonomic,
             nonholonomic=[(name, speeds[index[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
-            watched=self._watched(speeds),
+            monitored=self._monitored(speeds),
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
 
-    def _watched(self, speeds: ca.SX) -> list[ca.SX]:
+    def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
         """Residuals of redundant constraints at position and velocity level."""
         m = self.mechanism
-        return [*m.watched_positions, *(speeds[redundant.row] for redundant in m.selection.redundant if redundant.repeats)]
+        return [*m.monitored_positions, *(speeds[redundant.row] for redundant in m.selection.redundant if redundant.repeats)]
 
     @property
     def _needed(self) -> ca.SX:

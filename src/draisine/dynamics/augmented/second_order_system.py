@@ -51,7 +51,7 @@ class SecondOrder:
     holonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     nonholonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
-    watched: list[ca.SX] = field(default_factory=list)  # residuals of redundant constraints, not solved for
+    monitored: list[ca.SX] = field(default_factory=list)  # residuals of redundant constraints, not solved for
     outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
@@ -255,7 +255,7 @@ def _project(
     positions, velocities = _parts(z, rows.all_positions.numel())
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
-    error = ca.norm_inf(ca.vertcat(side, *system.watched))
+    error = ca.norm_inf(ca.vertcat(side, *system.monitored))
     outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])}
     return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 

@@ -282,7 +282,7 @@ class RecursiveFormulation(BaseFormulation):
             return None
         q, speeds = m.scope.q, ca.vertcat(*self.independent.values())
         rest = self.x[q.numel() + speeds.numel() :]
-        errors = [*residuals, *m.watched_positions]
+        errors = [*residuals, *m.monitored_positions]
         if self._loops:
             (loop_speeds,) = self.in_terms_of_state([ca.vertcat(*[_speeds(rows) for rows in self._loops])])
             errors.append(loop_speeds)

@@ -142,7 +142,7 @@ def projection_threshold(method: SteppingMethod) -> float:
 def broken_threshold(limits: RunLimits, threshold: float) -> float:
     """The residual at which a run ends because projections to `threshold` did not help: a thousand times that, within a millionth
     and a hundredth of the typical length."""
-    if not limits.watched:
+    if not limits.monitored:
         return math.inf
     return min(max(1e3 * threshold, 1e-6 * limits.length), max(1e-2 * limits.length, 10.0 * threshold))
 

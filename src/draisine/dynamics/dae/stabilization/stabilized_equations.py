@@ -147,7 +147,7 @@ def _with_invariants(
         f"{equations.name}_hold", wider.slots(t, x, u, p, initial), lean @ lean.T, side, z, outputs
     )
     rounds = 1 if once else equations.limits.projections
-    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds, watched=False)
+    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds, monitored=False)
     return StabilizedEquations(replace(wider.equations, project=project, limits=limits), before)
 
 
