@@ -133,7 +133,13 @@ def _forward(problem: OnPath, run: Run) -> Trajectory:
     status = run.status
     if status.kind is Ending.FINISHED:
         status = replace(status, message=f"followed the path; {status.message}; index {problem.index} reduced")
-    elif status.kind in (Ending.EVENT, Ending.SINGULAR, Ending.STEP_TOO_SMALL, Ending.NOT_FINITE):
+    elif status.kind in (
+        Ending.EVENT,
+        Ending.SINGULAR,
+        Ending.CONSTRAINTS_BROKEN,
+        Ending.STEP_TOO_SMALL,
+        Ending.NOT_FINITE,
+    ):
         status = _lost(problem, run)
     # where a control loses its effect it has no value
     kept = max(1, len(run.times) - (status.kind is Ending.SINGULAR))

@@ -261,7 +261,7 @@ class _PathMonitor:
         names = [*(c.name for c in self.mechanism.equations.coordinates), TIME]
         back = path.on(path.start, -SHORT)  # a coordinate may turn at the state itself
         along = [*([back] if back is not None else []), *points[1:]]
-        rates = np.array([path.rates(point) for point in along])
+        rates = np.array([path.rates(point) for point in along]).reshape(len(along), len(names))
         found = []
         for j, name in enumerate(names):
             if np.abs(rates[:, j]).max(initial=0.0) < 1e-6:
@@ -415,7 +415,8 @@ def choice_of(mechanism: ConstraintManifold) -> Choice | None:
     here, nearby = float(amplified[0]), float(amplified.max())
     if here <= SWITCH:
         return Choice(e.independent, here, nearby)
-    others = {names: float(amplification(rows[:1], mechanism.velocities, names)[0]) for names in e.alternates}
+    velocities = dict.fromkeys(tuple(n for n in names if n in mechanism.velocities) for names in e.alternates)
+    others = {names: float(amplification(rows[:1], mechanism.velocities, names)[0]) for names in velocities}
     best = min(others, key=others.__getitem__, default=None)
     if best is None or others[best] >= here:
         return Choice(e.independent, here, nearby)

@@ -46,6 +46,7 @@ def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tupl
     suited = len(mechanism.scope.velocities) >= MANY_VELOCITIES and why_not_recursive(mechanism) is None
     if suited and not mechanism.residual_constraints:
         return Recursive(), [_recursive_note(mechanism)]
+    suited = suited and not mechanism.solved_rows  # only the other formulations take other rows during a run
     # with contacts, some velocities would be eliminated (by contacts) and others not (by constraints): only on request
     suited = suited and not mechanism.contacts and len(mechanism.row_names) <= MOST_ROWS
     if suited and len(mechanism.row_names) <= FEW_CONSTRAINTS * len(mechanism.scope.velocities):
@@ -128,14 +129,19 @@ def _derive(
     events: tuple[Event, ...],
     work: bool | None,
     formulation: FormulationChoice | None,
-    independent: tuple[str, ...],
+    chosen: tuple[str, ...],
 ) -> Equations:
+    """`chosen` are names of independent velocities, and of the constraint rows to solve for; none for the best ones."""
     mechanism = _mechanism(system)
     check_events(events, [event.name for event in system.events])
-    requested = independent or system.independent
+    rows = tuple(name for name in chosen if name not in mechanism.scope.velocities and name in mechanism.row_names)
+    mechanism = mechanism.with_rows(rows) if rows else mechanism
+    requested = tuple(name for name in chosen if name not in rows) or system.independent
     choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
     if isinstance(choice, Augmented):
-        equations = AugmentedFormulation(mechanism, choice, dict(laws), events, work).equations(why)
+        equations = AugmentedFormulation(mechanism, choice, dict(laws), events, work).equations(
+            why, partial(_derive, system, laws, events, work, choice)
+        )
     elif isinstance(choice, Recursive):
         tree = eliminated_tree(mechanism)
         if isinstance(tree, str):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.constraints.assembled import assembled
+from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.redundancy import (
+    ADMISSIBLE,
     LATEST_TIME,
     ProjectedSamples,
     RowSelection,
@@ -19,6 +23,8 @@ from draisine.dynamics.constraints.redundancy import (
     select_rows,
     within_spans,
 )
+from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
+from draisine.dynamics.constraints.row_sizes import model_length
 from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
 from draisine.dynamics.contact.rolling import (
@@ -57,6 +63,7 @@ SAMPLES = 64  # configurations at which choices of independent velocities are co
 MANY_ROWS = 40  # constraint rows beyond which a few configurations near the default are used
 MAX_SAMPLED_ROWS = 200  # and beyond which redundancy is not examined
 _FEW, _NEARBY = 3, 0.1  # their number, and their relative distance from the default
+_AWAY = 9  # samples that need not be admissible, with which derivatives are compared
 _TRIALS = 5  # rounds of samples that are projected onto the constraints of a mechanism with loops
 
 
@@ -99,7 +106,8 @@ class Mechanism:
             ),
             *system.constraints,
         ]
-        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters)
+        self.length = model_length(system, scope, self.default_parameters)
+        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters, self.length)
         # residuals in which no coordinate enters, and which are zero
         known = {name for rows in self.residual_rows for name in rows.names}
         self.idle = [name for constraint in self.residual_constraints for name, _ in constraint.residuals if name not in known]
@@ -257,7 +265,33 @@ class Mechanism:
             inside[0] = True
             if 4 * inside.sum() >= count:  # ranges given by the user are informative; default ranges of angles are not
                 points, times = points[inside], times[inside]
+        if self.residual_constraints and tries[0].size[0] < ADMISSIBLE and self._few_enough_rows and not many:
+            points, times = self._assembled(points[:count], times[:count])
         return points[:count], times[:count]
+
+    def _assembled(
+        self, points: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The samples without those that no motion connects with the first, where the mobility differs; time is a coordinate of
+        driven mechanisms."""
+        scope, p = self.scope, self.default_parameters
+        unknowns = ca.vertcat(scope.q, scope.t)
+        residual = ca.densify(ca.vertcat(*[r for _, r in self.position_constraints]))
+        if not residual.numel():
+            return points, times
+        function = ca.Function("f", [unknowns, scope.p], [residual, ca.densify(ca.jacobian(residual, unknowns))])
+
+        def evaluate(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+            f, j = (part.full() for part in function(y, p))
+            return (f[:, 0], j) if np.isfinite(f).all() and np.isfinite(j).all() else None
+
+        def rows_at(y: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.nan_to_num(self._at(self.matrix, y[:, :-1], y[:, -1]))
+
+        lengths = [self.length if c.unit == "m" else 1.0 for c in self.system.coordinates]
+        sizes = np.array([*lengths, 1.0 if ca.depends_on(residual, scope.t) else 0.0])
+        found = assembled(np.column_stack([points, times]), rows_at, evaluate, sizes)
+        return found[:, :-1], found[:, -1]
 
     def _sample_times(self, count: int, seed: int) -> NDArray[np.float64]:
         scope = self.scope
@@ -309,8 +343,11 @@ class Mechanism:
 
     def at_samples(self, matrix: ca.SX) -> NDArray[np.float64]:
         """A matrix of (t, q, p) at the sampled configurations: samples × rows × columns."""
+        return self._at(matrix, *self.sampled)
+
+    def _at(self, matrix: ca.SX, points: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A matrix of (t, q, p) at some configurations."""
         scope = self.scope
-        points, times = self.sampled
         evaluate = ca.Function("sampled", [scope.t, scope.q, scope.p], [ca.densify(matrix)]).map(len(points))
         parameters = np.repeat(self.default_parameters[:, None], len(points), axis=1)
         values = evaluate(times[None, :], points.T, parameters).full()
@@ -323,11 +360,31 @@ class Mechanism:
         """Rows that are solved for, and redundant or identically satisfied ones."""
         if not self._few_enough_rows:
             return RowSelection(tuple(range(len(self.row_names))))
+        self._check_not_degenerate()
         found = select_rows(self.samples)
         check_consistent(
             self.system.name, self.row_names, found, self.samples, self.at_samples(self.drift)[self._finite_samples, :, 0]
         )
         return found
+
+    def _check_not_degenerate(self) -> None:
+        """Raise if a position constraint has no rate wherever it is satisfied."""
+        positions = [pair for rows in self.residual_rows for pair in position_constraints_of(rows)]
+        if not positions:
+            return
+        scope, residual = self.scope, ca.vertcat(*[r for _, r in positions])
+        both = [ca.densify(residual), ca.densify(ca.jacobian(residual, scope.q))]
+        function = ca.Function("residuals", [scope.t, scope.q, scope.p], both)
+
+        def residuals(q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            f, j = function(0.0, q, self.default_parameters)
+            return f.full()[:, 0], j.full()
+
+        points, times = self.sampled
+        away = sample_coordinates(self.system, _AWAY)[1:]  # without the default
+        found = degenerate(residuals, list(points[times == 0.0][:_AWAY]), list(away))
+        if found:
+            raise degenerate_error(f"model {self.system.name!r}", [positions[i][0].name for i in found])
 
     @property
     def _few_enough_rows(self) -> bool:
@@ -342,6 +399,51 @@ class Mechanism:
             found.append(rows.only([i for i in range(rows.count) if start + i in self.selection.kept]))
             start += rows.count
         return [rows for rows in found if rows.count]
+
+    @cached_property
+    def other_rows(self) -> list[tuple[str, ...]]:
+        """Names of other rows to solve for where the kept ones are nearly dependent, but all rows together are not."""
+        if not self.solved_rows:
+            return []
+        return [tuple(self.row_names[i] for i in rows) for rows in other_rows(self.samples, self.selection.kept)]
+
+    def with_rows(self, names: Sequence[str]) -> Mechanism:
+        """The same mechanism, with other rows that are solved for."""
+        other = copy(self)
+        for depends_on_rows in (
+            "kept_rows",
+            "solved_rows",
+            "other_rows",
+            "independent_row_samples",
+            "independent_positions",
+            "choices",
+        ):
+            other.__dict__.pop(depends_on_rows, None)
+        other.__dict__["selection"] = select_rows(self.samples, [self.row_names.index(name) for name in names])
+        return other
+
+    @cached_property
+    def solved_rows(self) -> tuple[str, ...]:
+        """Names of the rows that are solved for, if a run may have to take others: not where redundant rows are the same
+        combinations of these in all configurations."""
+        out = [redundant.row for redundant in self.selection.redundant if redundant.repeats]
+        if not out or not combinations_vary(self.samples, self.selection.kept, out):
+            return ()
+        return tuple(self.row_names[i] for i in self.selection.kept)
+
+    def row_alternates(self) -> list[tuple[str, ...]]:
+        """For each of the other rows the independent velocities that suit where these rows are best, then the rows."""
+        if not self.other_rows:
+            return []
+        found, scaled, spaces = [], generic(self.samples), row_space(self.samples)
+        sets = [[self.row_names.index(name) for name in rows] for rows in self.other_rows]
+        qualities = [quality(scaled, rows) for rows in (self.selection.kept, *sets)]
+        for rows, own in zip(self.other_rows, qualities[1:], strict=True):
+            where = own >= np.max(qualities, axis=0)
+            names = self.scope.velocities
+            choices = rank_choices(spaces[where] if where.any() else spaces, names, np.zeros((1, len(names)), dtype=bool))
+            found.append((*min(choices, key=lambda choice: choice.worst).independent, *rows))
+        return found
 
     @cached_property
     def independent_row_samples(self) -> NDArray[np.float64]:
@@ -360,6 +462,14 @@ class Mechanism:
         kept = {name for rows in self.kept_rows for name in rows.names}
         stay = [i for i, (c, _) in enumerate(found) if c.name in kept]
         return [found[i] for i in select_rows(jacobian[np.isfinite(jacobian).all(axis=(1, 2))], stay).kept]
+
+    @property
+    def monitored_positions(self) -> list[ca.SX]:
+        """Residuals of redundant position constraints, which are not solved for."""
+        if not self.residual_constraints:
+            return []
+        solved = {constraint.name for constraint, _ in self.independent_positions}
+        return [r for constraint, r in self.position_constraints if constraint.name not in solved]
 
     @cached_property
     def mass_matrix(self) -> ca.SX:
@@ -417,7 +527,9 @@ class Mechanism:
 
     def worst_amplification(self, choices: Sequence[Sequence[str]]) -> float:
         """The worst amplification over the samples, with the best of some choices at each."""
-        worst = [amplification(self.independent_row_samples, self.scope.velocities, choice) for choice in choices]
+        # other rows are taken where the kept ones lose rank
+        samples = row_space(self.samples) if self.solved_rows else self.independent_row_samples
+        worst = [amplification(samples, self.scope.velocities, choice) for choice in choices]
         return float(np.min(worst, axis=0).max()) if worst else 1.0
 
     def _alternates(self, independent: tuple[str, ...]) -> list[VelocityChoice]:

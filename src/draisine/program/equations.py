@@ -96,6 +96,8 @@ class RunLimits:
     condition: float = 100.0  # condition number above which a simulation changes its independent velocities
     residual: float | None = None  # above it the state is projected; by default a tenth of the method's tolerance
     projections: int = 4  # maximum per step; one is enough unless the drift is large
+    monitored: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
+    length: float = 1.0  # typical length, relative to which a residual is large
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ class Equations:
       here.
     - `project` (or None): → `x_new`, after one Newton step towards the position constraints, and `error`, the residual before it.
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
-      one of the `alternates`.
+      one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
     """
@@ -137,6 +139,7 @@ class Equations:
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
     limits: RunLimits = RunLimits()
     alternates: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[str, ...] = ()  # names of the constraint rows that are solved for, where a run may have to take others
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None
     causes: Program | None = None
@@ -157,6 +160,11 @@ class Equations:
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
 
     @property
+    def choice(self) -> tuple[str, ...]:
+        """What `alternates` replaces: the independent velocities, and the rows that are solved for where these are chosen."""
+        return (*self.independent, *self.rows)
+
+    @property
     def explicit(self) -> Program | LinearSolveProgram:
         """The dynamics as ẋ = f(t, x, u, p)."""
         if isinstance(self.dynamics, DaeResidual):
@@ -169,9 +177,15 @@ class Equations:
     def translated(
         self, new: Equations, t: float, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The same state for another choice of independent velocities."""
+        """The same state for another choice of independent velocities and rows; NaN at a singular position."""
+        if new.independent == self.independent:
+            return x.copy()
         slots = [slot.name for slot in self.report.outputs]
-        velocities = dict(zip((v.name for v in self.velocities), self.report([t], x, u, p)[slots.index("v")], strict=True))
+        try:
+            reported = self.report([t], x, u, p)[slots.index("v")]
+        except np.linalg.LinAlgError:
+            reported = np.full(len(self.velocities), np.nan)
+        velocities = dict(zip((v.name for v in self.velocities), reported, strict=True))
         q, r = len(self.coordinates), len(self.independent)
         return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])
 
@@ -203,7 +217,7 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
         elif entry.name in _RECORDS:
             header[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
         elif entry.name == "limits":
-            header[entry.name] = [value.condition, value.residual, value.projections]
+            header[entry.name] = [value.condition, value.residual, value.projections, value.monitored, value.length]
         elif entry.name == "force_outputs":
             header[entry.name] = sorted(value)
         elif entry.name not in _NOT_STORED:
@@ -220,7 +234,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
         values[name] = read(header[name])
     values["force_outputs"] = frozenset(header["force_outputs"])
     values["limits"] = RunLimits(*header["limits"])
-    for name in ("independent", "notes", "warnings"):
+    for name in ("independent", "rows", "notes", "warnings"):
         values[name] = tuple(header[name])
     for name in ("quaternions", "alternates"):
         values[name] = tuple(tuple(names) for names in header[name])

@@ -104,8 +104,8 @@ def _with_others(equations: Any, others: dict[tuple[str, ...], Any]) -> Any:
         return known[tuple(choice)]
 
     for made in (equations, *others.values()):
-        known[made.independent] = replace(made, with_independent=choose)
-    return known[equations.independent]
+        known[made.choice] = replace(made, with_independent=choose)
+    return known[equations.choice]
 
 
 # ------------------------------------------------------------------------------------------------------------ writing

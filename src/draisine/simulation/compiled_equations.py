@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
+from draisine.numerics.rank import independent_columns
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -175,7 +176,7 @@ class VelocityChoices:
 
     def equations(self, choice: tuple[str, ...]) -> Equations:
         """The equations of a choice."""
-        if choice == self.root.independent:
+        if choice == self.root.choice:
             return self.root
         if choice not in self._known:
             if self.root.with_independent is None:
@@ -195,7 +196,7 @@ class VelocityChoices:
         """The other choices."""
         if self.root.with_independent is None:
             return ()
-        return tuple(c for c in dict.fromkeys((self.root.independent, *self.root.alternates)) if c != choice)
+        return tuple(c for c in dict.fromkeys((self.root.choice, *self.root.alternates)) if c != choice)
 
     def best_other(
         self, choice: tuple[str, ...], t: float, x: Reals, u: Reals, p: Reals
@@ -205,13 +206,45 @@ class VelocityChoices:
         The velocities are mapped exactly, because the report gives all of them at the present state.
         """
         best: tuple[tuple[str, ...], Reals, float] | None = None
-        for other in self.others(choice):
+
+        def compare(other: tuple[str, ...]) -> None:
+            nonlocal best
             mapped = self.equations(choice).translated(self.equations(other), t, x, u, p)
             monitor = self.equations(other).monitor
             condition = 1.0 if monitor is None else float(monitor([t], mapped, u, p)[0][0])
             if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
                 best = (other, mapped, condition)
+
+        for other in self.others(choice):
+            compare(other)
+        if self.root.rows and self.root.with_independent is not None and (best is None or best[2] > self.root.limits.condition):
+            here = best_rows(self.equations(choice), t, x, u, p)
+            if here is not None and here != choice:
+                compare(here)
         return best
+
+
+def best_rows(e: Equations, t: float, x: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
+    """The choice of independent velocities and rows that is best conditioned at a state, by pivoting; None without values."""
+    q, count = x[: len(e.coordinates)], len(e.velocities)
+    rates = [i for i, c in enumerate(e.constraints) if c.level == "velocity"]
+    slot = [s.name for s in e.motion.outputs].index("residuals")
+
+    def speeds(v: Reals) -> Reals:
+        return np.asarray(e.motion([t], q, v, u, p)[slot])[rates]
+
+    offset = speeds(np.zeros(count))
+    rows = np.column_stack([speeds(unit) - offset for unit in np.eye(count)])  # linear in the velocities
+    if not np.isfinite(rows).all():
+        return None
+    kept = sorted(independent_columns(rows.T, len(e.rows)))
+    if len(kept) < len(e.rows):
+        return None
+    independent = e.independent
+    if len(independent) < count:
+        dependent = independent_columns(rows[kept], len(kept))
+        independent = tuple(v.name for i, v in enumerate(e.velocities) if i not in dependent)
+    return (*independent, *(e.constraints[rates[i]].name for i in kept))
 
 
 def _compiled(e: Equations) -> CompiledEquations:
@@ -262,7 +295,7 @@ def prepare(equations: Equations, watch: bool = False) -> VelocityChoices:
     """Compile the equations for runs. `integrate` takes the result in place of the equations. With `watch`, runs keep the least
     margins of contacts."""
     choices = VelocityChoices(equations, watch)
-    choices.compiled(equations.independent)
+    choices.compiled(equations.choice)
     return choices
 
 

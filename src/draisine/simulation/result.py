@@ -129,6 +129,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.REACHED: _finished,
         layout.STOPPED: _event,
         layout.SWITCH: _singular,
+        layout.BROKEN: _broken,
         layout.NOT_FINITE: _not_finite,
         layout.STEP_TOO_SMALL: _too_small,
         layout.TOO_MANY_STEPS: _too_many,
@@ -166,6 +167,26 @@ def _cause(s: FinalState) -> str:
     program = s.equations.causes
     (values,) = program([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)
     return program.output("value").labels[int(np.argmax(np.nan_to_num(values, nan=np.inf)))]
+
+
+def _broken(s: FinalState) -> Status:
+    """The constraint with the largest residual, of positions first; redundant ones, which are monitored only, are among them."""
+    slot = [output.name for output in s.equations.report.outputs].index("residuals")
+    values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])
+    limit, constraints = float(s.memory.stepper.broken), s.equations.constraints
+    open_positions = [i for i, c in enumerate(constraints) if c.level == "position" and values[i] > limit]
+    worst = max(open_positions or range(len(constraints)), key=lambda i: float(np.nan_to_num(values[i])))
+    what = (
+        f"constraint {constraints[worst].name}"
+        if constraints[worst].level == "position"
+        else f"rate of {constraints[worst].name}"
+    )
+    return Status(
+        Ending.CONSTRAINTS_BROKEN,
+        f"{what} is off by {values[worst]:.3g} {constraints[worst].unit} at {s.at_time}, and projections do not bring it below "
+        f"{limit:.2g}: the constraints contradict each other there, or the position is singular; check the parameters, start "
+        "elsewhere, or stop before it by an event",
+    )
 
 
 def _not_finite(s: FinalState) -> Status:

@@ -30,6 +30,7 @@ from draisine.simulation.methods.selection import (
     MethodChanges,
     MethodChoice,
     NonstiffChecks,
+    broken_threshold,
     check_atol,
     check_step,
     detects_stiffness,
@@ -141,7 +142,7 @@ class _Driver:
         self._changes, self._nonstiff = MethodChanges(), NonstiffChecks()
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
-        self._compiled = choices.compiled(choices.root.independent)
+        self._compiled = choices.compiled(choices.root.choice)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
         self._caller: ControlCaller | None = None
@@ -154,6 +155,7 @@ class _Driver:
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
+        stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
         stepper.projections = choices.root.limits.projections
         stepper.limit = choices.root.limits.condition
         stepper.budget = FIRST_BUDGET
@@ -275,7 +277,7 @@ class _Driver:
         """Switch to a better choice of velocities, or keep the present one; False if it is singular."""
         memory, stepper = self._memory, self._memory.stepper
         condition = stepper.condition if np.isfinite(stepper.condition) else np.inf
-        choice = self._compiled.equations.independent
+        choice = self._compiled.equations.choice
         best = self._choices.best_other(choice, stepper.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
             stepper.limit = 2.0 * condition

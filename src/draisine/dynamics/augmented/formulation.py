@@ -5,21 +5,24 @@ Constraint rows and outputs are those of the reduced formulation. Only redundant
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.linear_algebra import UNIT
+from draisine.dynamics.linear_algebra import UNIT, fold_constant, squared_volume
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
+from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.expr.expression import Expr, parse
-from draisine.program.equations import Equations, Event, Quantity
+from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -129,11 +132,17 @@ class AugmentedFormulation(BaseFormulation):
             holonomic=self._holonomic,
             nonholonomic=[(name, speeds[index[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
+            monitored=self._monitored(speeds),
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
+
+    def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
+        """Residuals of redundant constraints at position and velocity level."""
+        m = self.mechanism
+        return [*m.monitored_positions, *(speeds[redundant.row] for redundant in m.selection.redundant if redundant.repeats)]
 
     @property
     def _needed(self) -> ca.SX:
@@ -142,7 +151,18 @@ class AugmentedFormulation(BaseFormulation):
         needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, UNIT[2])
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
-    def equations(self, notes: list[str]) -> Equations:
+    def _monitor(self) -> Program | None:
+        """Loss of rank of the rows that are solved for, where a run can take others."""
+        m = self.mechanism
+        if not m.solved_rows:
+            return None
+        rows = [[fold_constant(m.matrix[i, j]) for j in range(m.matrix.shape[1])] for i in m.selection.kept]
+        volume = squared_volume(rows)
+        typical = float(np.nanmedian(m.at_samples(volume)))
+        return self.program("monitor", {"condition": (ca.sqrt(typical / volume), ["condition"])})
+
+    def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
+        """The programs with all names; `again` derives the same system with other rows that are solved for."""
         m, reported = self.mechanism, ReportBuilder(self)
         repeated, remarks = self.remarks()
         return replace(
@@ -156,6 +176,11 @@ class AugmentedFormulation(BaseFormulation):
             events=reported.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
+            monitor=self._monitor(),
+            limits=RunLimits(condition=SWITCH, length=m.length) if m.solved_rows else RunLimits(length=m.length),
+            alternates=tuple((*self.independent, *rows) for rows in m.other_rows),
+            rows=m.solved_rows,
+            with_independent=again if m.solved_rows else None,
             inverse_dynamics=self.inverse_dynamics(),
             notes=(*notes, *repeated, *remarks),
             warnings=tuple(repeated),

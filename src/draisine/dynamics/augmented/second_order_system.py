@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
@@ -50,6 +51,7 @@ class SecondOrder:
     holonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     nonholonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
+    monitored: list[ca.SX] = field(default_factory=list)  # residuals of redundant constraints, not solved for
     outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
@@ -116,6 +118,7 @@ def augmented(
     rows = _Rows(system)
     n, m = system.v.numel(), len(rows.names)
     check_regular(system, rows.matrix, rows.names)
+    _check_not_degenerate(system)
     extra = (Quantity("work", "J", "work done by inputs, dampers and moving constraints"),) if work else ()
     done = ca.SX.sym("work", len(extra))
     x = ca.vertcat(system.q, system.v, done)
@@ -252,7 +255,8 @@ def _project(
     positions, velocities = _parts(z, rows.all_positions.numel())
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
-    outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (ca.norm_inf(side), ["error"])}
+    error = ca.norm_inf(ca.vertcat(side, *system.monitored))
+    outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])}
     return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 
 
@@ -265,6 +269,7 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
 
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero
+_NEARBY, _MOST_EXAMINED = 3, 60  # configurations near the default, and constraints that are examined for a vanishing rate
 _INVOLVED = 1e-5  # entries of a null vector above this part of the largest take part in the dependence
 
 
@@ -300,6 +305,26 @@ def check_regular(system: SecondOrder, rows: ca.SX, names: Sequence[str]) -> Non
             "defaults where it is"
         )
     _raise_singular(system, names, kernel[:n], kernel[n:])
+
+
+def _check_not_degenerate(system: SecondOrder) -> None:
+    """Raise if a holonomic constraint has no rate wherever it is satisfied."""
+    if not 0 < len(system.holonomic) <= _MOST_EXAMINED:
+        return
+    residual = ca.vertcat(*[f for _, f in system.holonomic])
+    both = [ca.densify(residual), ca.densify(ca.jacobian(residual, system.q))]
+    function = ca.Function("residuals", [system.t, system.q, system.p], both)
+    values = np.array([p.default for p in system.parameters])
+
+    def residuals(q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        f, j = function(0.0, q, values)
+        return f.full()[:, 0], j.full()
+
+    rng = np.random.default_rng(1853)
+    defaults = np.array([c.default for c in system.coordinates])
+    found = degenerate(residuals, (), [defaults + rng.uniform(-0.3, 0.3, defaults.size) for _ in range(_NEARBY)])
+    if found:
+        raise degenerate_error(system.name, [system.holonomic[i][0] for i in found])
 
 
 def _kernel(matrix: ca.DM, rng: np.random.Generator) -> NDArray[np.float64] | None:

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.constraints.redundancy import RowSelection, select_rows
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL, row_rank
@@ -192,13 +193,12 @@ class ConstraintManifold:
         """The nearest admissible configuration, by least-norm Newton steps; None without convergence. Coordinates that are
         `fixed` do not change."""
         sizes = self.sizes if fixed is None else np.where(fixed, 0.0, self.sizes)
-
-        def evaluate(q: Array) -> tuple[Array, Array] | None:
-            found = self.position_residuals_at(q, t)
-            return None if found is None else found[:2]
-
-        found = PROJECTION.solve(evaluate, q, LeastNorm(RTOL, sizes))
+        found = PROJECTION.solve(lambda q: self._evaluated(q, t), q, LeastNorm(RTOL, sizes))
         return found.point.x if found.converged else None
+
+    def _evaluated(self, q: Array, t: float | None) -> tuple[Array, Array] | None:
+        found = self.position_residuals_at(q, t)
+        return None if found is None else found[:2]
 
     @cached_property
     def configurations(self) -> list[Array]:
@@ -211,7 +211,13 @@ class ConstraintManifold:
             found_near = next((q for q in tries if q is not None and self.sample_at(q).finite), None)
             if found_near is not None:
                 found.append(found_near)
-        return found
+        if not self._position_rows or not self.row_names or not self.sample_at(found[0]).finite:
+            return found
+
+        def rows_at(points: Array) -> Array:
+            return np.array([self.sample_at(q).rows for q in points])
+
+        return list(assembled(np.array(found), rows_at, lambda q: self._evaluated(q, None), self.sizes))
 
     @cached_property
     def samples(self) -> list[ConstraintSample]:

@@ -113,7 +113,7 @@ def project_samples(samples: Array, times: Array, residual: ca.Function, values:
     return ProjectedSamples(found.x, times, found.residual)
 
 
-_RANK = 1e-7  # singular value of rows, scaled to length 1, below which they are dependent
+DEPENDENT = 1e-7  # singular value of rows, scaled to length 1, below which they are dependent
 _SHARE = 1e-6  # coefficient below which a row does not contribute to another
 _RATE_TOLERANCE = 1e-6  # relative difference of the rates that a redundant row and the others prescribe
 
@@ -140,8 +140,8 @@ def select_rows(samples: Array, required: Sequence[int] = ()) -> RowSelection:
     count = samples.shape[1]
     if count == 0:
         return RowSelection(())
-    scaled, length = _scaled(samples)
-    ranks = ranks_of(scaled, _RANK)
+    scaled, length = scaled_rows(samples)
+    ranks = ranks_of(scaled, DEPENDENT)
     rank = int(ranks.max())
     if rank == count:
         return RowSelection(tuple(range(count)))
@@ -157,7 +157,7 @@ def select_rows(samples: Array, required: Sequence[int] = ()) -> RowSelection:
     return RowSelection(tuple(kept), tuple(redundant))
 
 
-def _scaled(samples: Array) -> tuple[Array, Array]:
+def scaled_rows(samples: Array) -> tuple[Array, Array]:
     """Rows divided by their greatest length over the samples; rows that vanish everywhere become zero."""
     length = np.linalg.norm(samples, axis=2).max(axis=0)
     length = np.where(length > 1e-10 * length.max(), length, 0.0)
@@ -194,7 +194,7 @@ def check_consistent(model: str, names: Sequence[str], selection: RowSelection, 
     if not selection.redundant or not np.abs(drift).max(initial=0.0) > 0:
         return
     out = [s.row for s in selection.redundant]
-    scaled, length = _scaled(samples)
+    scaled, length = scaled_rows(samples)
     rates = drift / np.where(length > 0, length, 1.0)
     shares = coefficients(scaled, selection.kept, out)
     given = np.einsum("sok,sk->so", shares, rates[:, list(selection.kept)])

@@ -16,9 +16,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.constraints.row_sizes import vanishing_rows
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
 from draisine.errors import ModelError
+from draisine.expr.expression import Call, walk
+from draisine.model.constraints import PAIRS
 from draisine.model.items import ResidualConstraint
 from draisine.program.equations import Constraint, Kind, Quantity
 
@@ -160,32 +163,41 @@ class ResidualBlock:
 
 
 def residual_rows(
-    constraints: Sequence[ResidualConstraint], measures: Measures, default_parameters: NDArray[np.float64]
+    constraints: Sequence[ResidualConstraint], measures: Measures, default_parameters: NDArray[np.float64], length: float
 ) -> list[Rows]:
-    """Rows of all residual constraints, one block for each."""
+    """Rows of all residual constraints, one block for each that constrains something. `length` is that of the model."""
     system = ResidualSystem(constraints, measures)
     velocities = measures.scope.velocities
+    units = [constraint.unit_of(name) for constraint, name, _ in system.named]
     entries: dict[int, dict[int, ca.SX]] = {}
     pattern = system.matrix.sparsity()
     for k, (i, j) in enumerate(zip(*pattern.get_triplet(), strict=True)):
         entry = fold_constant(system.matrix.nz[k])
         if not is_zero(entry):
             entries.setdefault(i, {})[j] = entry
+    for i in vanishing_rows(system.matrix, units, measures.scope, default_parameters, length) if entries else []:
+        entries.pop(i, None)
     blocks, start = [], 0
     for constraint in constraints:
         source = ResidualBlock(constraint, system, start)
         indices = range(start, start + len(constraint.residuals))
         kept = [i for i in indices if i in entries]
         _check_fixed_residuals(source, [i for i in indices if i not in entries], default_parameters)
-        if not kept:
-            _raise_idle(constraint)
-        columns = {velocities[j]: [entries[i].get(j, ZERO) for i in kept] for j in sorted({j for i in kept for j in entries[i]})}
-        names = tuple(constraint.residuals[i - start][0] for i in kept)
-        blocks.append(
-            Rows(source, names, columns, tuple(fold_constant(system.drift[i]) for i in kept), tuple(i - start for i in kept))
-        )
         start = indices.stop
+        if not kept:
+            if not _closes_loop(constraint):
+                _raise_idle(constraint)
+            continue  # repeats a joint: two hinges on one axis
+        columns = {velocities[j]: [entries[i].get(j, ZERO) for i in kept] for j in sorted({j for i in kept for j in entries[i]})}
+        own = tuple(i - indices.start for i in kept)
+        names = tuple(constraint.residuals[i][0] for i in own)
+        blocks.append(Rows(source, names, columns, tuple(fold_constant(system.drift[i]) for i in kept), own))
     return blocks
+
+
+def _closes_loop(constraint: ResidualConstraint) -> bool:
+    """Whether its residuals are measures of two frames, as those of hinges, sliders and rods are."""
+    return all(any(isinstance(part, Call) and part.function in PAIRS for part in walk(r)) for _, r in constraint.residuals)
 
 
 def _raise_idle(constraint: ResidualConstraint) -> None:

@@ -255,7 +255,7 @@ class RecursiveFormulation(BaseFormulation):
             project=self._project(),
             monitor=self._monitor(),
             causes=self._causes(),
-            limits=RunLimits(condition=MOST),
+            limits=RunLimits(condition=MOST, length=m.length),
             events=reported.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
@@ -282,7 +282,7 @@ class RecursiveFormulation(BaseFormulation):
             return None
         q, speeds = m.scope.q, ca.vertcat(*self.independent.values())
         rest = self.x[q.numel() + speeds.numel() :]
-        errors = list(residuals)
+        errors = [*residuals, *m.monitored_positions]
         if self._loops:
             (loop_speeds,) = self.in_terms_of_state([ca.vertcat(*[_speeds(rows) for rows in self._loops])])
             errors.append(loop_speeds)

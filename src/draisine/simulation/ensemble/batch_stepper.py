@@ -18,7 +18,7 @@ from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins
 from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
-from draisine.simulation.methods.selection import MethodChoice, detects_stiffness, projection_threshold
+from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import EXPLICIT, SOURCES, Memory
@@ -31,6 +31,7 @@ BUDGET = 4096  # steps between two checks of the stop flag
 ENDINGS = {
     layout.REACHED: Ending.FINISHED,
     layout.STOPPED: Ending.EVENT,
+    layout.BROKEN: Ending.CONSTRAINTS_BROKEN,
     layout.NOT_FINITE: Ending.NOT_FINITE,
     layout.STEP_TOO_SMALL: Ending.STEP_TOO_SMALL,
     layout.TOO_MANY_STEPS: Ending.TOO_MANY_STEPS,
@@ -169,6 +170,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     memory = Memory(compiled.kernels(watch=True), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
+    stepper.broken = broken_threshold(e.limits, stepper.threshold)
     stepper.projections, stepper.limit = e.limits.projections, e.limits.condition
     stepper.budget = BUDGET
     stepper.check_stiffness = int(detects_stiffness(method))

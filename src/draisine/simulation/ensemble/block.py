@@ -68,7 +68,7 @@ class Shared:
     def ready(self, first: BatchTargets) -> None:
         """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
         root, in_batches = self.equations, steps_in_batches(self.equations, self.chosen)
-        for choice in (root.independent, *self.choices.others(root.independent)):
+        for choice in (root.choice, *self.choices.others(root.choice)):
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
             contact_kernel(compiled.equations)
@@ -102,7 +102,7 @@ class Worker:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._steppers: dict[Choice, BatchStepper] = {}
-        root = shared.equations.independent
+        root = shared.equations.choice
         self._choices = (root, *shared.choices.others(root))  # samples refer to them by index
 
     def __call__(self, requested: BatchTargets, valid: Bools) -> Finished | None:
@@ -173,7 +173,7 @@ class Worker:
         root, t = s.equations, np.zeros(len(requested))
         x = starts.states(root)
         choice_of = np.zeros(len(requested), dtype=np.intp)
-        lowest = self._condition(root.independent, t, x, requested.inputs, requested.parameters)
+        lowest = self._condition(root.choice, t, x, requested.inputs, requested.parameters)
         poor = starts.solved & (lowest > root.limits.condition)
         for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
             mapped = starts.states(s.choices.equations(other))
@@ -215,7 +215,9 @@ class Worker:
         for number, other in enumerate(self._choices):
             if other == choice:
                 continue
-            mapped = np.column_stack([x[:, :q], v[:, [index[name] for name in other]], x[:, q + r :]])
+            mapped = np.column_stack(
+                [x[:, :q], v[:, [index[name] for name in s.choices.equations(other).independent]], x[:, q + r :]]
+            )
             condition = self._condition(other, t, mapped, u, p)
             better = np.flatnonzero((condition < lowest) & np.isfinite(mapped).all(axis=1))
             best_state[better], lowest[better], best[better] = mapped[better], condition[better], number
@@ -250,6 +252,8 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
+        if self._shared.equations.rows:  # a single run can choose rows at its state
+            status[state.reason == layout.SWITCH] = ""
         return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
 
     # ----------------------------------------------------------------------------------------------- single runs

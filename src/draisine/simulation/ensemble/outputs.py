@@ -57,15 +57,15 @@ class Reporter:
 
     def prepare(self, equations: Equations) -> None:
         """Compile the outputs for one choice of velocities."""
-        if self.names and equations.independent not in self._kernels:
-            self._kernels[equations.independent] = self._compiled(equations)
+        if self.names and equations.choice not in self._kernels:
+            self._kernels[equations.choice] = self._compiled(equations)
 
     def __call__(self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
         """(points, outputs)."""
         if not self.names:
             return np.zeros((len(t), 0))
         self.prepare(equations)
-        results = self._kernels[equations.independent].map(t[:, None], x, u, p)
+        results = self._kernels[equations.choice].map(t[:, None], x, u, p)
         if len(results) == 1:
             return results[0]
         slots = [slot.name for slot in equations.report.outputs]

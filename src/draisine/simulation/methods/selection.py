@@ -7,6 +7,7 @@ return that did not last the threshold is lowered, so that a run at the limit do
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, RunLimits
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.tableau import SteppingMethod, check_settings
@@ -136,6 +137,14 @@ def projection_threshold(method: SteppingMethod) -> float:
         return 1e-11
     share = 100.0 if method.scheme.external else 0.1
     return share * (float(getattr(method, "rtol", 0.0)) + float(np.min(getattr(method, "atol", 0.0))))
+
+
+def broken_threshold(limits: RunLimits, threshold: float) -> float:
+    """The residual at which a run ends because projections to `threshold` did not help: a thousand times that, within a millionth
+    and a hundredth of the typical length."""
+    if not limits.monitored:
+        return math.inf
+    return min(max(1e3 * threshold, 1e-6 * limits.length), max(1e-2 * limits.length, 10.0 * threshold))
 
 
 def method_title(method: SteppingMethod) -> str:

@@ -25,6 +25,7 @@ UNSOLVED = 10  # Newton's iteration did not converge, see `solver_failure`
 STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
+BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected
 
 # Outcome of the solution of a system of equations; also the `solver_failure` of a run.
 SOLVED = 0
@@ -143,6 +144,7 @@ class Stepper(Record):
     max_step: float
     step: float  # of fixed-step methods
     threshold: float  # of the residual above which the state is projected
+    broken: float  # of the residual at which the run ends
     limit: float  # of the condition
     # progress of the run
     phase: int

@@ -36,6 +36,7 @@ from draisine.simulation.stepper.implicit_rk import attempt_implicit, implicit_e
 from draisine.simulation.stepper.implicit_systems import record_nonfinite_equation, solve_start
 from draisine.simulation.stepper.layout import (
     ABORTED,
+    BROKEN,
     CHANGED,
     CONTINUE,
     FRESH,
@@ -327,6 +328,7 @@ def project(s: Stepper, m: Tableau) -> int:
             return NOT_FINITE
         copy(s.new, s.x, s.states)
         moved = True
+    broken = s.scalar[0] > s.broken
     # The rate of an implicit method is that of a smooth solution; a newly evaluated one need not be.
     if moved and m.external == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
         copy(s.x, s.point, s.width)
@@ -335,7 +337,7 @@ def project(s: Stepper, m: Tableau) -> int:
         if bad >= 0:
             s.failed_index, s.failed_kind, s.bad_time = bad, 0, s.t
             return NOT_FINITE
-    return CONTINUE
+    return BROKEN if broken else CONTINUE
 
 
 def well_conditioned(s: Stepper) -> bool:

@@ -219,7 +219,8 @@ class _Minimal:
                 f"{e.name}_monitor", self._slots, {"condition": (ca.sqrt(1 + ca.sumsqr(kernel)), ["condition"])}
             ),
             events=None if e.events is None else program_at(e.events, self._slots, self._unreduced),
-            limits=RunLimits(condition=POOR),
+            limits=RunLimits(condition=POOR, length=e.limits.length),
             alternates=tuple(c for c in self.choices if c != self.choice),
+            rows=(),
             with_independent=lambda names: _with_choice(e, self.iterations, self.choices, tuple(names)),
         )

@@ -4,7 +4,7 @@ integrates."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import get_args
@@ -147,7 +147,7 @@ def _with_invariants(
         f"{equations.name}_hold", wider.slots(t, x, u, p, initial), lean @ lean.T, side, z, outputs
     )
     rounds = 1 if once else equations.limits.projections
-    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds)
+    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds, monitored=False)
     return StabilizedEquations(replace(wider.equations, project=project, limits=limits), before)
 
 
@@ -242,18 +242,34 @@ def _stabilized(
         stabilized_unreduced = _unreduced(model, laws, events, work, Augmented(drift.scaled()))
         if not stabilized_unreduced.constraints:
             raise ModelError(f"{stabilized_unreduced.name} has no constraints to stabilize")
-        return StabilizedEquations(replace(stabilized_unreduced, project=None))
+        return _carried(stabilized_unreduced, _without_projection)
     unreduced = _unreduced(model, laws, events, work)
     if isinstance(drift, NoControl):
-        return StabilizedEquations(replace(unreduced, project=None))
+        return _carried(unreduced, _without_projection)
     if isinstance(drift, Projection | VelocityProjection):
-        return projected(unreduced, drift)
+        return _carried(unreduced, lambda e: projected(e, drift))
     if isinstance(drift, InvariantStabilization):
-        return stabilized(unreduced, drift)
+        return _carried(unreduced, lambda e: stabilized(e, drift))
     if isinstance(drift, Minimal):
         return StabilizedEquations(minimal(unreduced, drift.iterations))
     assert isinstance(drift, Rattle | Symplectic)  # the remaining options
     return StabilizedEquations(unreduced)
+
+
+def _without_projection(equations: Equations) -> StabilizedEquations:
+    return StabilizedEquations(replace(equations, project=None))
+
+
+def _carried(equations: Equations, control: Callable[[Equations], StabilizedEquations]) -> StabilizedEquations:
+    """The drift control for equations and for all their other choices of rows."""
+    made, again = control(equations), equations.with_independent
+    if again is None:
+        return made
+
+    def other(choice: tuple[str, ...]) -> Equations:
+        return _carried(again(choice), control).equations
+
+    return replace(made, equations=replace(made.equations, with_independent=other))
 
 
 def _unreduced(
