@@ -63,7 +63,7 @@ def _listed(items: list[str]) -> str:
 
 def _energy(run: Trajectory) -> str:
     if run.energy_drift is None:
-        return ""
+        return "" if run.energy_scale is None else "no balance: the equations do not count the work of forces (work=True does)"
     return f"drift {run.energy_drift:.1e} of {run.energy_scale:.4g} J in play"
 
 
