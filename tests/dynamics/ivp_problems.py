@@ -26,18 +26,19 @@ AMPLIFIER = {
 
 
 def transistor_amplifier() -> dr.Equations:
-    """M u̇ = f(u, t) with a matrix of rank 5 and eight unknown voltages."""
+    """M u̇ = f(u, t) with a matrix of rank 5 and eight unknown voltages; supply voltage and signal are parameters."""
     u = sp.symbols("u1:9")
     du = sp.symbols("du1:9")
     t = dynamicsymbols._t
-    resistance, supply = 9000, 6
+    resistance = 9000
+    supply, amplitude = sp.symbols("supply amplitude")
     capacity = [k * sp.Float("1e-6") for k in range(1, 6)]
 
     def current(voltage: Any) -> Any:
         return sp.Float("1e-6") * (sp.exp(voltage / sp.Float("0.026")) - 1)
 
     first, second = current(u[1] - u[2]), current(u[4] - u[5])
-    signal, alpha = sp.sin(200 * sp.pi * t) / 10, sp.Float("0.99")
+    signal, alpha = amplitude * sp.sin(200 * sp.pi * t), sp.Float("0.99")
     static = [
         (u[0] - signal) / 1000,
         u[1] / resistance + (u[1] - supply) / resistance + (1 - alpha) * first,
@@ -60,7 +61,8 @@ def transistor_amplifier() -> dr.Equations:
     ]
     start = dict(zip(u, (0, 3, 3, 6, 3, 3, 6, 0), strict=True))
     rows = {f"node{i + 1}": a + b for i, (a, b) in enumerate(zip(charging, static, strict=True))}
-    return dr.symbolic.implicit("amplifier", rows, u, rates=dict(zip(u, du, strict=True)), start=start)
+    rates = dict(zip(u, du, strict=True))
+    return dr.symbolic.implicit("amplifier", rows, u, rates=rates, start=start, parameters={supply: 6.0, amplitude: 0.1})
 
 
 # ---------------------------------------------------------------- Andrews' squeezing mechanism
@@ -141,7 +143,9 @@ def _mass_matrix(theta: Any, phi: Any, omega: Any, mass: tuple[float, ...] = MAS
     return m
 
 
-def andrews_typed(mass: tuple[float, ...] = MASS, moment: float = MOMENT, start: dict[str, float] = ANDREWS_START) -> dr.Equations:
+def andrews_typed(
+    mass: tuple[float, ...] = MASS, moment: float = MOMENT, start: dict[str, float] = ANDREWS_START
+) -> dr.Equations:
     """From the mass matrix of the test set, with loops as constraints."""
     q = dynamicsymbols(" ".join(ANGLES))
     rates = sp.Matrix([c.diff() for c in q])

@@ -315,7 +315,7 @@ class _Comparison:
         names = (self.a.e.name, self.b.e.name)
         if min(sizes) <= AGREEMENT * largest:
             none, other = names if sizes[0] < sizes[1] else names[::-1]
-            return f"the potential energy: not comparable, {none} has none and counts as work of its loads what {other} counts there"
+            return f"the potential energy: not comparable, {none} has none and counts as work of loads what {other} counts there"
         if abs(float(potentials[0] @ potentials[1])) >= (1 - AGREEMENT) * sizes[0] * sizes[1]:
             return ""
         return f"the potential energy: not comparable, {names[0]} and {names[1]} count different forces as loads, by their work"

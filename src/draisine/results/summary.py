@@ -34,6 +34,7 @@ def summary(run: Trajectory) -> str:
     facts = [
         ("status", f"{run.status.kind}: {run.status.message}" if run.status.message else str(run.status.kind)),
         ("span", f"{run.time[0]:g} to {run.time[-1]:g} s in {len(run)} samples"),
+        ("equations", str(run.scene.get("reduction", ""))),
         ("final", _final(run)),
         ("energy", _energy(run)),
         ("constraints", _listed([f"{kind} {worst:.1e}" for kind, worst in run.constraint_residual.items()])),
