@@ -701,11 +701,12 @@ def test_a_vector_between_frames_without_orientation_is_named():
         dr.from_sympy(method, parameters={m: 1.0, g: 1.0})
 
 
-def test_symbols_of_one_name_are_one_constant():
+def test_a_value_is_given_by_name_whatever_the_assumptions():
     positive = sp.Symbol("m", positive=True)
-    total = positive * q1.diff() ** 2 / 2 - m * q1**2
-    e = dr.from_sympy(LagrangesMethod(total, [q1]), parameters={"m": 2.0})
-    assert e.dynamics([0.0], [0.3, 0.0], [], [2.0])[0].tolist() == pytest.approx([0.0, -0.6])
+    total = positive * q1.diff() ** 2 / 2 - positive * q1**2
+    for key in ("m", m, positive):
+        e = dr.from_sympy(LagrangesMethod(total, [q1]), parameters={key: 2.0})
+        assert e.dynamics([0.0], [0.3, 0.0], [], [2.0])[0].tolist() == pytest.approx([0.0, -0.6])
 
 
 def test_sympy_is_imported_only_when_used():

@@ -148,7 +148,7 @@ def test_double_pendulum_keeps_its_energy_and_a_moving_support_does_not():
         parameters=VALUES,
     )
     now, angle = 0.37, 0.8
-    slope = moving.dynamics([now], [angle, 1.1], [], moving.default_parameters)[0]
+    slope = moving.dynamics([now], [angle, 1.1, 0.0], [], moving.default_parameters)[0]
     assert slope[1] == pytest.approx(-(9.81 - 16.0 * np.cos(40 * now)) * np.sin(angle) / 0.7, rel=1e-12)
 
 

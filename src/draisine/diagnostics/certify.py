@@ -15,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.diagnostics.nearest_state import nearest_state
 from draisine.dynamics.derive import derive
 from draisine.dynamics.verify.agreement import AGREEMENT, AvoidedSingularity, Certificate, Line, relative_difference, worst_line
 from draisine.dynamics.verify.certificate import certify_derivations
@@ -33,6 +34,7 @@ Reals = NDArray[np.float64]
 
 _NOTHING = 1e-4  # smallest scale of a quantity, relative to the largest of its kind
 UNDECIDED = ("an error that both descriptions have",)
+POTENTIAL = "potential energy"
 _OPEN = 1e-7  # component of a velocity that the common names do not determine
 
 
@@ -140,6 +142,7 @@ class _Values:
     forces: dict[str, float]
     energy: Reals
     powers: dict[str, float]
+    load_power: float  # of forces that are neither inputs nor have a potential
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +175,15 @@ class _Side:
         jacobian = motion["by_q"] @ rate + motion["by_v"] @ reported["vdot"] + motion["by_t"][:, 0]
         names = [*(c.name for c in e.coordinates), *(v.name for v in e.velocities), *self.motion.names[start:]]
         forces = dict(zip(e.report.output("outputs").labels, reported["outputs"].tolist(), strict=True))
+        powers = reported.get("power", np.zeros(len(e.inputs)))
+        counted = [s.name for s in e.states[len(e.coordinates) + len(e.independent) :]] == ["work"]
         return _Values(
             dict(zip(names, [*i.q, *i.v, *motion["values"][start:]], strict=True)),
             dict(zip(names, [*rate, *reported["vdot"], *jacobian[start:]], strict=True)),
             {**forces, **dict(zip((m.name for m in e.multipliers), reported["multipliers"].tolist(), strict=True))},
             reported["energy"][:2] if "energy" in reported else np.zeros(0),
-            dict(zip((u.name for u in e.inputs), reported.get("power", np.zeros(len(e.inputs))).tolist(), strict=True)),
+            dict(zip((u.name for u in e.inputs), powers.tolist(), strict=True)),
+            float(xdot[-1] - powers.sum()) if counted else 0.0,
         )
 
     def left_open(self, i: SampleState, wanted: list[str]) -> list[str]:
@@ -213,8 +219,12 @@ class _Comparison:
                 return Certificate(self.name, (a.name, b.name), 1, (line,), verdict, tuple(avoided), UNDECIDED)
         matched_states, aside = self._matched_states(matched)
         lines = self._lines(matched_states)
+        reason = self._potentials_differ_by_loads(lines, matched_states)
+        if reason:
+            lines = [line for line in lines if line.what != POTENTIAL]
         verdict, away = self._verdict(lines), (*avoided, *aside)
-        return Certificate(self.name, (a.name, b.name), len(matched_states), tuple(lines), verdict, away, UNDECIDED)
+        undecided = (*UNDECIDED, *([reason] if reason else []))
+        return Certificate(self.name, (a.name, b.name), len(matched_states), tuple(lines), verdict, away, undecided)
 
     def _configuration(self, ours: _Values) -> dict[str, float]:
         return {pair.first: ours.values[pair.first] for pair in self.shared.motion}
@@ -262,8 +272,11 @@ class _Comparison:
         inputs = dict(zip((q.name for q in self.a.e.inputs), i.u.tolist(), strict=True))
         given = {pair.second: pair.sign * inputs[pair.first] for pair in self.shared.inputs}
         targets = {pair.second: pair.sign * ours.values[pair.first] for pair in self.shared.motion}
-        start = consistent_start(self._starts, targets, inputs=given, time=i.t)
-        other = SampleState(i.t, start.q, start.v, start.x, np.array([given.get(q.name, 0.0) for q in self.b.e.inputs]))
+        u = np.array([given.get(q.name, 0.0) for q in self.b.e.inputs])
+        other = nearest_state(self.b.motion, targets, i.t, u)
+        if other is None:
+            start = consistent_start(self._starts, targets, inputs=given, time=i.t)
+            other = SampleState(i.t, start.q, start.v, start.x, u)
         self._check_determined(other, list(targets))
         return other
 
@@ -281,6 +294,31 @@ class _Comparison:
         }
         lines = [_line(what, slot, shared, matched_states) for what, (slot, shared) in kinds.items() if shared]
         return [*lines, *_energies(matched_states)]
+
+    def _potentials_differ_by_loads(self, lines: list[Line], matched_states: list[_MatchedStates]) -> str:
+        """Why the potential energies are not comparable, or "".
+
+        Where all else agrees and loads do different work, one description has a potential for a force that the other has as a
+        load: gravity as a force, say. Potentials in a constant ratio are of the same forces, and one of them is wrong.
+        """
+        failing = [line.what for line in lines if not line.holds]
+        if failing != [POTENTIAL]:
+            return ""
+        sides = [[m.ours for m in matched_states], [m.theirs for m in matched_states]]
+        potentials = [np.array([values.energy[1] for values in side]) for side in sides]
+        potentials = [v - v.mean() for v in potentials]
+        powers = [np.array([values.load_power for values in side]) for side in sides]
+        sizes = [float(np.linalg.norm(v)) for v in potentials]
+        largest = max(sizes)
+        if np.abs(powers[0] - powers[1]).max() <= AGREEMENT * max(float(np.abs(powers).max()), 1e-300):
+            return ""
+        names = (self.a.e.name, self.b.e.name)
+        if min(sizes) <= AGREEMENT * largest:
+            none, other = names if sizes[0] < sizes[1] else names[::-1]
+            return f"the potential energy: not comparable, {none} has none and counts as work of loads what {other} counts there"
+        if abs(float(potentials[0] @ potentials[1])) >= (1 - AGREEMENT) * sizes[0] * sizes[1]:
+            return ""
+        return f"the potential energy: not comparable, {names[0]} and {names[1]} count different forces as loads, by their work"
 
     # ---------------------------------------------------------------- verdict
 
@@ -317,9 +355,10 @@ def _energies(matched_states: list[_MatchedStates]) -> list[Line]:
     ours, theirs = np.array([m.ours.energy for m in matched_states]), np.array([m.theirs.energy for m in matched_states])
     ours[:, 1] -= ours[0, 1]
     theirs[:, 1] -= theirs[0, 1]
-    size = max(float(np.abs(ours).max()), 1e-300)
+    # a potential is rounded relative to all energies, a kinetic energy relative to itself
+    sizes = [max(float(np.abs(ours[:, :last]).max()), 1e-300) for last in (1, 2)]
     lines = []
-    for k, what in enumerate(("kinetic energy", "potential energy")):
+    for k, (what, size) in enumerate(zip(("kinetic energy", POTENTIAL), sizes, strict=True)):
         amounts = [relative_difference(one[k : k + 1], two[k : k + 1], size) for one, two in zip(ours, theirs, strict=True)]
         lines.append(worst_line(what, amounts, [m.condition for m in matched_states], [m.place for m in matched_states]))
     return lines

@@ -113,6 +113,12 @@ class AppliedForces:
         return self.driven + self.conservative
 
 
+def acts_without_inputs(driven: ca.SX, u: ca.SX) -> bool:
+    """Whether forces besides those of potentials act while all inputs are zero, so that the energy changes by their work."""
+    left = ca.densify(ca.substitute(driven, u, ca.SX.zeros(u.shape)))
+    return any(not left[i].is_zero() for i in range(left.numel()))
+
+
 def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] = ()) -> AppliedForces:
     """Generalized forces of joint forces, wrenches, potentials and tangential contact laws."""
     v = scope.v

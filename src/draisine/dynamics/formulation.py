@@ -11,6 +11,7 @@ import casadi as ca
 from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.contact.rolling import WheelContact
+from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
@@ -138,7 +139,7 @@ class BaseFormulation(ABC):
             return self.work
         (driven,) = self.in_terms_of_state([m.forces.driven])
         changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
-        return bool(self.laws or m.laws or m.rheonomic or changing)
+        return bool(self.laws or m.laws or m.rheonomic or changing or acts_without_inputs(driven, scope.u))
 
     @property
     def extra_states(self) -> tuple[Quantity, ...]:

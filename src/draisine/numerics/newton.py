@@ -17,6 +17,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.rank import equilibrate
+
 Array = NDArray[np.float64]
 P = TypeVar("P")
 
@@ -197,13 +199,19 @@ def sparse_step(point: Linearized) -> Array:
 class LeastNorm:
     """The minimum-norm least-squares solution δ of J δ = −F; relative singular values below `rcond` count as zero.
 
-    `sizes` scale the unknowns; an unknown of size zero is constant.
+    `sizes` scale the unknowns; an unknown of size zero is constant. With `equilibrated` rows and columns are scaled by their
+    largest entries first, for equations of very different units.
     """
 
     rcond: float | None = 1e-10
     sizes: Array | None = None
+    equilibrated: bool = False
 
     def __call__(self, point: Linearized) -> Array:
-        jacobian = point.jacobian if self.sizes is None else point.jacobian * self.sizes
-        change = np.linalg.lstsq(jacobian, -point.residual, rcond=self.rcond)[0]
-        return np.asarray(change if self.sizes is None else change * self.sizes)
+        jacobian, residual = point.jacobian if self.sizes is None else point.jacobian * self.sizes, point.residual
+        scales = self.sizes
+        if self.equilibrated:
+            jacobian, rows, columns = equilibrate(jacobian)
+            residual, scales = rows * residual, columns if scales is None else columns * scales
+        change = np.linalg.lstsq(jacobian, -residual, rcond=self.rcond)[0]
+        return np.asarray(change if scales is None else change * scales)

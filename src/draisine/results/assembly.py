@@ -94,17 +94,21 @@ def residual_block(constraints: Sequence[NamedConstraint], values: ArrayLike) ->
     return Block(tuple(channel(constraint) for constraint in constraints), np.asarray(values))
 
 
-def energy_block(kinetic: ArrayLike, potential: ArrayLike, work: ArrayLike = 0.0) -> Block:
-    """Kinetic, potential and total energy, and work done by inputs and dissipative forces since the start."""
-    kinetic, potential, work = np.broadcast_arrays(np.asarray(kinetic, dtype=float), potential, work)
+def energy_block(kinetic: ArrayLike, potential: ArrayLike, work: ArrayLike | None = 0.0) -> Block:
+    """Kinetic, potential and total energy, and work done by inputs and dissipative forces since the start; None where it is
+    not counted."""
+    kinetic, potential = np.broadcast_arrays(np.asarray(kinetic, dtype=float), potential)
+    columns = [kinetic, potential, kinetic + potential]
     description = {
         KINETIC: "kinetic energy",
         POTENTIAL: "potential energy",
         TOTAL: "kinetic + potential energy",
         WORK: "work of inputs and dissipative forces since the start",
     }
-    channels = tuple(Channel(name, "J", Group.ENERGY, text) for name, text in description.items())
-    return Block(channels, np.column_stack([kinetic, potential, kinetic + potential, work]))
+    if work is not None:
+        columns.append(np.broadcast_to(np.asarray(work, dtype=float), kinetic.shape))
+    channels = (Channel(name, "J", Group.ENERGY, text) for name, text in list(description.items())[: len(columns)])
+    return Block(tuple(channels), np.column_stack(columns))
 
 
 def pose_block(body: str, poses: ArrayLike) -> Block:

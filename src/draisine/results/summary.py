@@ -34,6 +34,7 @@ def summary(run: Trajectory) -> str:
     facts = [
         ("status", f"{run.status.kind}: {run.status.message}" if run.status.message else str(run.status.kind)),
         ("span", f"{run.time[0]:g} to {run.time[-1]:g} s in {len(run)} samples"),
+        ("equations", str(run.scene.get("reduction", ""))),
         ("final", _final(run)),
         ("energy", _energy(run)),
         ("constraints", _listed([f"{kind} {worst:.1e}" for kind, worst in run.constraint_residual.items()])),
@@ -63,7 +64,7 @@ def _listed(items: list[str]) -> str:
 
 def _energy(run: Trajectory) -> str:
     if run.energy_drift is None:
-        return ""
+        return "" if run.energy_scale is None else "no balance: the equations do not count the work of forces (work=True does)"
     return f"drift {run.energy_drift:.1e} of {run.energy_scale:.4g} J in play"
 
 

@@ -255,8 +255,9 @@ class Trajectory(Result):
 
     @property
     def energy_balance(self) -> Array | None:
-        """Total energy − work, relative to the start, in joules; None for a system without energy."""
-        if TOTAL not in self._column:
+        """Total energy − work, relative to the start, in joules; None for a system without energy, and where forces do work
+        that the equations do not count."""
+        if TOTAL not in self._column or WORK not in self._column:
             return None
         return energy_balance(self[TOTAL], self[WORK])
 
@@ -272,7 +273,7 @@ class Trajectory(Result):
 
     @property
     def energy_drift(self) -> float | None:
-        """The largest |energy balance|, relative to `energy_scale`; None for a system without energy."""
+        """The largest |energy balance|, relative to `energy_scale`; None for a system without an energy balance."""
         balance, scale = self.energy_balance, self.energy_scale
         return None if balance is None or scale is None else float(np.max(np.abs(balance))) / scale
 

@@ -246,7 +246,8 @@ def _segment_errors(
         q, v = segment.states[:, : len(e.coordinates)], reported["v"].reshape(count, -1)
         rates = slope[:, : len(e.coordinates)], reported["vdot"].reshape(count, -1)
         by_level[2] = kernels.rates.map(given[0], q, v, *rates, inputs, p)[0].reshape(count, -1)
-    energy = reported["energy"].reshape(count, 3) if "energy" in reported and balanced else np.empty((count, 0))
+    counted = balanced and "energy" in reported and "work" in e.report.output("energy").labels
+    energy = reported["energy"].reshape(count, 3) if counted else np.empty((count, 0))
     invariant_values = (
         kernels.invariants.map(*given)[0].reshape(count, -1) if kernels.invariants is not None else np.empty((count, 0))
     )

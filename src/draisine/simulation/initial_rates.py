@@ -66,7 +66,9 @@ class DerivativeArray:
         n = self.form.size
         free = np.concatenate([~np.array(self.form.differential), np.ones((self.order + 1) * n, dtype=bool)])
         y = np.concatenate([x, np.zeros((self.order + 1) * n)])
-        found = NEWTON.solve(lambda y: self._evaluate(t, y, u, p), y, LeastNorm(RTOL, free.astype(float))).point
+        found = NEWTON.solve(
+            lambda y: self._evaluate(t, y, u, p), y, LeastNorm(RTOL, free.astype(float), equilibrated=True)
+        ).point
         y = found.x
         self._check(found.residual, found.jacobian, y)
         return y[:n], y[n : 2 * n]

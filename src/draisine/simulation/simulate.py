@@ -17,6 +17,7 @@ from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.numerics.progress import ProgressCallback
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
@@ -98,6 +99,8 @@ def simulate(
     trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
     source = model.freeze() if isinstance(model, Model) else model
     trajectory = replace(trajectory, source=source, status=_with_lost_masses(trajectory.status, source, computed))
+    if computed.reduction:
+        trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
     from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
@@ -132,6 +135,7 @@ class Computed(NamedTuple):
     start: str
     clock: Clock
     varied: VariedRun | None = None
+    reduction: str = ""  # how the given equations were reduced before the run
 
 
 def compute(
@@ -164,8 +168,8 @@ def compute(
 
         drift = scaled(drift, method, until, pilot)
         stabilized = equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
-    equations = (
-        stabilized.equations if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
+    equations, reduction = (
+        (stabilized.equations, "") if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
     )
     p = numbers("parameter", equations.parameters, parameters)
     values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
@@ -204,7 +208,7 @@ def compute(
     elif run is None:
         run = integrate(prepared(fitting).choices, x0, until, **how)
     clock.lap("integrate")
-    return Computed(run, equations, p, str(begin.report), clock, varied)
+    return Computed(run, equations, p, str(begin.report), clock, varied, reduction)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
@@ -222,11 +226,15 @@ def _with_lost_masses(status: Status, source: System | Equations, computed: Comp
     return status
 
 
-def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
+def _equations(
+    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool
+) -> tuple[Equations, str]:
+    """The equations of a run, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
-        return derive_cached(model.freeze() if isinstance(model, Model) else model, laws, events, work=True if driven else None)
-    if not laws and not events:
-        return model
-    from draisine.dynamics.input_laws import with_laws  # imports CasADi
+        described = model.freeze() if isinstance(model, Model) else model
+        return derive_cached(described, laws, events, work=True if driven else None), ""
+    if not laws and not events and not isinstance(model.dynamics, DaeResidual):
+        return model, ""
+    from draisine.simulation.given_equations import equations_for_run  # imports CasADi
 
-    return with_laws(model, laws, events)
+    return equations_for_run(model, laws, events)

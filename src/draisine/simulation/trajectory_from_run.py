@@ -11,7 +11,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
-from draisine.results.trajectory import Statistics, Trajectory
+from draisine.results.trajectory import WORK, Statistics, Trajectory
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
@@ -49,7 +49,8 @@ def blocks_of(equations: Equations, coordinates: np.ndarray, reported: Mapping[s
         residual_block(equations.constraints, reported["residuals"].reshape(count, -1)),
     ]
     if "energy" in reported:  # first-order systems have none
-        blocks.append(energy_block(*reported["energy"].reshape(count, 3).T))
+        kinetic, potential, *work = reported["energy"].reshape(count, -1).T
+        blocks.append(energy_block(kinetic, potential, work[0] if work else None))
         blocks.append(power_block(equations.inputs, reported["power"].reshape(count, -1)))
     return tuple(blocks)
 
@@ -63,6 +64,8 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
             last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
         )
         pieces = [report_segment(single, p)]
+    if "work" not in {s.name for s in equations.extra_states}:
+        pieces = _without_uncounted_work(pieces)
     status = run.status
     for warning in equations.warnings:
         status = status.with_warning(warning)
@@ -78,6 +81,18 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
         scene={"start": start, "method": run.method},
     )
+
+
+def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:
+    """Pieces of a run whose equations do not count work: without the zero reported for it where inputs do any."""
+    if not any(values.any() for _, _, values in _columns(pieces, (Group.POWER,))):
+        return pieces
+
+    def kept(group: Block) -> Block:
+        columns = [i for i, channel in enumerate(group.channels) if (channel.group, channel.name) != (Group.ENERGY, WORK)]
+        return Block(tuple(group.channels[i] for i in columns), group.values[:, columns])
+
+    return [piece._replace(blocks=tuple(map(kept, piece.blocks))) for piece in pieces]
 
 
 def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:

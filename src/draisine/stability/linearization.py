@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
@@ -47,8 +48,13 @@ class Motion:
 
 
 def equations_of(model: Model | System | Equations) -> Equations:
-    """Equations without bookkeeping states."""
-    return model if isinstance(model, Equations) else derive(model, work=False)
+    """Equations without bookkeeping states; those given as 0 = F(t, x, ẋ) are reduced to ẋ = f."""
+    return _explicit(model) if isinstance(model, Equations) else derive(model, work=False)
+
+
+@lru_cache(maxsize=32)
+def _explicit(equations: Equations) -> Equations:
+    return reduce_index(equations)
 
 
 @lru_cache(maxsize=32)

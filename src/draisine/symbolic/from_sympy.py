@@ -34,8 +34,9 @@ from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.symbolic.kane import Mechanics, State, second_order, states
+from draisine.symbolic.kinematic_checks import check_kinematics
 from draisine.symbolic.lagrangian import lagrangian
-from draisine.symbolic.symbol_table import MechanicsSymbols, checked_start, checked_units, leaves, plain
+from draisine.symbolic.symbol_table import MechanicsSymbols, check_one_symbol_each, checked_start, checked_units, leaves, plain
 
 AGREEMENT = 1e-8  # relative, between SymPy's equations and these
 COMPARED = 3  # states
@@ -101,7 +102,10 @@ def from_sympy(
     notes = _notes(mechanics, symbols)
     equations = augmented(system, stabilization, _has_work(system, sampled) if work is None else work)
     if isinstance(formed, KanesMethod) and formed._fr is not None and formed._frstar is not None:
+        for speed in mechanics.auxiliary:  # zero at all times
+            symbols.define(speed.diff(), ca.SX(0))
         notes.append(_compare(equations, formed.mass_matrix, formed.forcing, symbols, sampled))
+    check_kinematics(mechanics, system, symbols, sampled)
     return _with_units(replace(equations, notes=(*equations.notes, *notes)), of_reactions)
 
 
@@ -302,6 +306,8 @@ class _LagrangianSymbols:
             raise ModelError(
                 f"{name} uses {', '.join(rates)}; only coordinates have rates. Write a prescribed motion as an expression of time"
             )
+        check_one_symbol_each(name, found)
+        check_one_symbol_each(name, (*inputs, *parameters))
         declared = {plain(s) for s in (*inputs, *parameters)}
         missing = [s for s in found if plain(s) not in declared]
         constants = sorted({plain(s) for s in missing if isinstance(s, sympy.Symbol)})
@@ -342,7 +348,7 @@ def _compare(equations: Equations, matrix: Any, side: Any, symbols: MechanicsSym
     """Check SymPy's matrix · (accelerations, multipliers) = side with the values computed here; a note, or ModelError."""
     rows, columns = matrix.shape
     lowered = symbols.lower(list(matrix.T), "the mass matrix"), symbols.lower(list(side), "the forcing")  # by columns
-    undeclared = ca.vertcat(ca.SX(0, 1), *symbols.undeclared.values())
+    undeclared = ca.vertcat(ca.SX(0, 1), *symbols.without_value.values())
     evaluate = ca.Function("sympy", [symbols.t, symbols.q, symbols.v, symbols.u, symbols.p, undeclared], list(lowered))
     names = [slot.name for slot in equations.report.outputs]
     p, none = equations.default_parameters, np.zeros(undeclared.numel())

@@ -63,7 +63,7 @@ def second_order(
 ) -> SecondOrder:
     """M, F, energies and constraints of the bodies under the loads."""
     rates = _rates(m, symbols)
-    sums = _Sums(m.frame, symbols, rates)
+    sums = BodySums(m.frame, symbols, rates)
     for body in m.bodies:
         sums.add_body(body)
     active = sums.active_forces(m.loads)
@@ -91,9 +91,10 @@ def second_order(
     configuration = [(n, symbols.scalar(e, f"constraint {n}")) for n, e in m.configuration]
     motion = [(n, symbols.scalar(e, f"constraint {n}")) for n, e in m.motion]
     expressions = [e for _, e in (*configuration, *motion, *system.outputs)]
-    needed = (system.mass, system.force, system.driven, system.kinetic, system.q_rate, *expressions)
-    symbols.check(*needed, functions=not m.auxiliary)
-    system = _sort_constraints(system, configuration, motion)
+    # with auxiliary speeds, forces may be unknown: those that these speeds bring into evidence
+    forces = () if m.auxiliary else (system.force, system.driven)
+    symbols.check(system.mass, *forces, system.kinetic, system.q_rate, *expressions)
+    system = _sort_constraints(system, configuration, motion, len(m.auxiliary))
     return _constrain_auxiliary(system, m, symbols, expressions) if m.auxiliary else system
 
 
@@ -120,7 +121,7 @@ def _rates(m: Mechanics, symbols: MechanicsSymbols) -> ca.SX:
     return symbols.lower(rates, "a rate")
 
 
-class _Sums:
+class BodySums:
     """Mass matrix, inertia forces at u̇ = 0 and kinetic energy, summed over bodies."""
 
     def __init__(self, ground: Any, symbols: MechanicsSymbols, rates: ca.SX) -> None:
@@ -145,19 +146,19 @@ class _Sums:
             raise ModelError(f"{self._symbols.name}: {what} has no known velocity: {problem}") from None
         if velocity.args:
             frame = _one_frame(velocity) or self._ground
-            components = self._components(velocity, frame, what)
+            components = self.components(velocity, frame, what)
             self._add(components, self._symbols.scalar(body.mass, f"the mass of {what}") * components, frame, what)
         if spin is not None and spin.args:
-            frame = _frame_of_dyadic(body.central_inertia) or body.frame
+            frame = frame_of_dyadic(body.central_inertia) or body.frame
             inertia = self._symbols.lower(list(body.central_inertia.to_matrix(frame)), f"the inertia of {what}")
-            components = self._components(spin, frame, what)
+            components = self.components(spin, frame, what)
             self._add(components, ca.reshape(inertia, 3, 3) @ components, frame, what)
 
     def _add(self, velocity: ca.SX, momentum: ca.SX, frame: Any, what: str) -> None:
         partial = ca.jacobian(velocity, self._symbols.v)
         change = self.rate(momentum)
         if frame != self._ground:
-            change += ca.cross(self._components(frame.ang_vel_in(self._ground), frame, what), momentum)
+            change += ca.cross(self.components(frame.ang_vel_in(self._ground), frame, what), momentum)
         self.mass += partial.T @ ca.jacobian(momentum, self._symbols.v)
         self.inertia += partial.T @ change
         self.kinetic += ca.dot(momentum, velocity) / 2
@@ -174,19 +175,19 @@ class _Sums:
                 continue
             what = f"the {'torque on' if is_torque else 'force at'} {target.name!r}"
             frame = _one_frame(velocity) or self._ground
-            partial = ca.jacobian(self._components(velocity, frame, what), self._symbols.v)
-            total += partial.T @ self._components(vector, frame, what)
+            partial = ca.jacobian(self.components(velocity, frame, what), self._symbols.v)
+            total += partial.T @ self.components(vector, frame, what)
         return total
 
-    def _components(self, vector: Any, frame: Any, what: str) -> ca.SX:
+    def components(self, vector: Any, frame: Any, what: str) -> ca.SX:
         """A vector resolved in a frame; its parts are rotated in the program, never multiplied out as formulas."""
         total = ca.SX(3, 1)
         for measures, other in vector.args:
             part = self._symbols.lower(list(measures), what)
-            total += part if other == frame else self._rotation(frame, other, what) @ part
+            total += part if other == frame else self.rotation(frame, other, what) @ part
         return ca.densify(total)
 
-    def _rotation(self, frame: Any, other: Any, what: str) -> ca.SX:
+    def rotation(self, frame: Any, other: Any, what: str) -> ca.SX:
         if (frame, other) not in self._rotations:
             try:
                 matrix = frame.dcm(other)
@@ -205,7 +206,7 @@ def _one_frame(vector: Any) -> Any:
     return vector.args[0][1] if len(vector.args) == 1 else None
 
 
-def _frame_of_dyadic(dyadic: Any) -> Any:
+def frame_of_dyadic(dyadic: Any) -> Any:
     frames = {frame for _, *pair in dyadic.args for side in pair for _, frame in side.args}
     return frames.pop() if len(frames) == 1 else None
 
@@ -214,12 +215,13 @@ def _frame_of_dyadic(dyadic: Any) -> Any:
 
 
 def _sort_constraints(
-    system: SecondOrder, configuration: list[tuple[str, ca.SX]], motion: list[tuple[str, ca.SX]]
+    system: SecondOrder, configuration: list[tuple[str, ca.SX]], motion: list[tuple[str, ca.SX]], auxiliary: int
 ) -> SecondOrder:
     """Configuration constraints with their rates as rows, and the velocity constraints that are independent of them.
 
     Kane's method takes f(q) = 0 and, among the velocity constraints, its rate in any form. A configuration constraint that the
-    kinematics conserve (the norm of a quaternion) has no row.
+    kinematics conserve (the norm of a quaternion) has no row. With auxiliary speeds, the last ones, the velocity constraints are
+    kept instead of the rates: they contain these speeds, and so bring the forces into evidence.
     """
     names = [n for n, _ in (*configuration, *motion)]
     if not names:
@@ -227,6 +229,10 @@ def _sort_constraints(
     count = len(configuration)
     tables = _row_tables(system, configuration, motion)
     idle = [i for i in range(len(names)) if all(np.linalg.norm(rows[i]) <= SAME_SPAN * sizes[i] for rows, sizes in tables)]
+    if auxiliary:
+        zero = np.eye(system.v.numel())[-auxiliary:]
+        kept = [i for i in range(count) if all(not _outside(rows[i], np.vstack([rows[count:], zero])) for rows, _ in tables)]
+        idle += [i for i in kept if i not in idle]
     chosen = [i for i in range(count) if i not in idle]
     for i in range(count, len(names)):
         if i not in idle and any(_outside(rows[i], rows[chosen]) for rows, _ in tables):
@@ -285,13 +291,14 @@ def _check_consistency(name: str, names: list[str], chosen: list[int], idle: lis
 def _constrain_auxiliary(system: SecondOrder, m: Mechanics, symbols: MechanicsSymbols, expressions: list[ca.SX]) -> SecondOrder:
     """Auxiliary speeds as velocities constrained to zero: the multipliers are the noncontributing forces.
 
-    Forces named for that purpose (undeclared functions of time) must not affect the motion; those that do are missing inputs.
+    Forces named for that purpose (constants without a value, undeclared functions of time) must not affect the motion; those that
+    do are missing parameters or inputs.
     """
     count = len(m.auxiliary)
     first = len(m.speeds)
     names = symbols.speeds[first:]
     constrained = replace(system, nonholonomic=[*system.nonholonomic, *((n, system.v[first + i]) for i, n in enumerate(names))])
-    undeclared = ca.vertcat(ca.SX(0, 1), *symbols.undeclared.values())
+    undeclared = ca.vertcat(ca.SX(0, 1), *symbols.without_value.values())
     reach = ca.jacobian(system.force, undeclared)
     zero = ca.SX.zeros(undeclared.numel())
     force, driven = (ca.substitute(part, undeclared, zero) for part in (system.force, system.driven))
@@ -303,14 +310,13 @@ def _constrain_auxiliary(system: SecondOrder, m: Mechanics, symbols: MechanicsSy
         matrix, table = rows(s.t, s.q, p).full(), evaluate(s.t, s.q, s.v, s.u, p, np.ones(undeclared.numel())).full()
         # a constraint force lies in the span of the rows; others affect the motion
         rest = table - matrix.T @ np.linalg.lstsq(matrix.T, table, rcond=None)[0]
-        working = [
-            n for i, n in enumerate(symbols.undeclared) if np.linalg.norm(rest[:, i]) > 1e-9 * (1 + np.linalg.norm(table[:, i]))
-        ]
+        acting = np.linalg.norm(rest, axis=0) > 1e-9 * (1 + np.linalg.norm(table, axis=0))
+        working = [n for n, acts in zip(symbols.without_value, acting, strict=True) if acts]
         if working:
-            raise ModelError(
-                f"{symbols.name} has functions of time that are neither coordinates nor speeds: {', '.join(working)}; declare "
-                f"them with inputs=[…]. They affect the motion, so the auxiliary speed{'s' if count > 1 else ''} "
-                f"{', '.join(names)} cannot bring them into evidence"
+            symbols.refuse(
+                working,
+                f". They affect the motion, so the auxiliary speed{'s' if count > 1 else ''} {', '.join(names)} cannot bring "
+                "them into evidence",
             )
     return replace(constrained, force=force, driven=driven)
 

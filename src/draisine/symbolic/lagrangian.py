@@ -60,7 +60,7 @@ def lagrangian(
     start: Mapping[Any, float] | None = None,
     units: Mapping[Any, str] | None = None,
     stabilization: Baumgarte | None = None,
-    work: bool = False,
+    work: bool | None = None,
     solver: Solver = Solver.AUTO,
 ) -> Equations:
     """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalized forces.
@@ -71,7 +71,8 @@ def lagrangian(
     - `forces`: coordinate → generalized force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
     - `units`: coordinate, symbol, or name of an output or constraint → its SI unit, for tables and figures; nothing is converted.
-    - `work`: add the work of forces and rheonomic constraints as a state; `solver`: of the linear system, at run time.
+    - `work`: add the work of forces and rheonomic constraints as a state, for the energy balance; by default if there are any;
+      `solver`: of the linear system, at run time.
     - `stabilization`: `Baumgarte(…)` for the constraints.
 
     Do not substitute the constraints into L: their reactions would be lost.
@@ -87,12 +88,17 @@ def lagrangian(
     q, v, t = symbols.q, symbols.v, symbols.t
     mass, force = euler_lagrange(total, q, v, t)
     driven = -ca.gradient(symbols.lower(dissipation, "the dissipation"), v) + _forces(symbols, forces or {})
+    # Jacobi's integral h = q̇·∂L/∂q̇ − L changes by −∂L/∂t and the power of the forces
+    integral = ca.dot(v, ca.gradient(total, v)) - total
+    surplus = ca.SX(0)
     if kinetic is None:
-        # without a split, ½ q̇ᵀM q̇ counts as kinetic and the rest of Jacobi's integral q̇·∂L/∂q̇ − L as potential
+        # without a split, ½ q̇ᵀM q̇ counts as kinetic and the rest of h as potential
         quadratic = ca.bilin(mass, v, v) / 2
-        energies = quadratic, ca.dot(v, ca.gradient(total, v)) - total - quadratic
+        energies = quadratic, integral - quadratic
     else:
         energies = symbols.lower(kinetic, "the kinetic energy"), symbols.lower(potential, "the potential energy")
+        if not _quadratic(energies[0], v) or ca.depends_on(energies[1], v):
+            surplus = sum(energies) - integral
     defaults = checked_start(name, "coordinate", start, symbols.names)
     of_constraints = [n for n, _ in (*holonomic_sx, *nonholonomic_sx)]
     known = [*symbols.names, *map(str, inputs), *map(str, parameters or {}), *(outputs or {}), *of_constraints]
@@ -115,6 +121,8 @@ def lagrangian(
         mass=mass,
         force=force + driven,
         driven=driven,
+        by_time=-ca.jacobian(total, t),
+        surplus=surplus,
         kinetic=energies[0],
         potential=energies[1],
         holonomic=holonomic_sx,
@@ -123,6 +131,13 @@ def lagrangian(
         constraint_units={n: unit[n] for n in of_constraints if n in unit},
     )
     return augmented(system, stabilization, work, solver)
+
+
+def _quadratic(kinetic: ca.SX, v: ca.SX) -> bool:
+    """Whether the kinetic energy is a quadratic form of the velocities: not so with a moving support."""
+    rest = ca.SX.zeros(v.numel())
+    lower = ca.densify(ca.veccat(ca.substitute(kinetic, v, rest), ca.substitute(ca.gradient(kinetic, v), v, rest)))
+    return not ca.depends_on(ca.hessian(kinetic, v)[0], v) and all(lower[i].is_zero() for i in range(lower.numel()))
 
 
 def _check_all_names(

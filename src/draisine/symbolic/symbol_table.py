@@ -97,6 +97,29 @@ def check_names(owner: str, groups: Iterable[tuple[str, Iterable[str]]]) -> None
             seen[word] = kind
 
 
+def check_one_symbol_each(owner: str, symbols: Iterable[Any]) -> None:
+    """Refuse different symbols of one name: SymPy tells them apart by identity (`Dummy`) or assumptions, names do not."""
+    seen: dict[str, Any] = {}
+    for symbol in symbols:
+        other = seen.setdefault(plain(symbol), symbol)
+        if other != symbol:
+            raise ModelError(
+                f"{owner}: two different symbols are called {plain(symbol)!r} ({_kind(other)} and {_kind(symbol)}); values are "
+                "given by name, so rename one of them, or create the symbol once and use it everywhere"
+            )
+
+
+def _kind(symbol: Any) -> str:
+    import sympy
+
+    if not isinstance(symbol, sympy.Symbol):
+        return "a name" if isinstance(symbol, str) else "a function of time"
+    if isinstance(symbol, sympy.Dummy):
+        return f"Dummy number {symbol.dummy_index}"
+    given = ", ".join(f"{key}={value}" for key, value in sorted(symbol._assumptions_orig.items()) if key != "commutative")
+    return f"Symbol with {given}" if given else "Symbol"
+
+
 def column(names: Iterable[str]) -> ca.SX:
     """One SX symbol for each name."""
     symbols = [ca.SX.sym(name) for name in names]
@@ -280,6 +303,7 @@ class MechanicsSymbols:
         self.coordinates, self.speeds, self.inputs = ([plain(s) for s in row] for row in (coordinates, speeds, inputs))
         self.parameters = {plain(s): finite(name, f"parameter {plain(s)!r}", value) for s, value in parameters.items()}
         self._check_names()
+        check_one_symbol_each(name, parameters)
         self.t = ca.SX.sym("t")
         self.q, self.v, self.u, self.p = map(column, (self.coordinates, self.speeds, self.inputs, self.parameters))
         self._known: dict[Any, ca.SX] = {dynamicsymbols._t: self.t}
@@ -287,7 +311,8 @@ class MechanicsSymbols:
         self._known |= {s: self.v[i] for i, s in enumerate(speeds)}
         self._given = {n: self.u[i] for i, n in enumerate(self.inputs)} | {n: self.p[i] for i, n in enumerate(self.parameters)}
         self._constants: dict[str, ca.SX] = {}
-        self.undeclared: dict[str, ca.SX] = {}  # functions of time
+        self._undeclared: dict[str, ca.SX] = {}  # functions of time
+        self._owner: dict[str, Any] = {}  # the symbol of each name in the expressions
 
     def _check_names(self) -> None:
         kinds = {
@@ -338,17 +363,28 @@ class MechanicsSymbols:
             raise ModelError(
                 f"{self.name}: {what} uses a constant {name!r}, which is also the name of a state; rename one of them"
             )
+        check_one_symbol_each(self.name, (leaf, self._owner.setdefault(name, leaf)))
         if name in self._given:
             return self._given[name]
-        table = self._constants if isinstance(leaf, sympy.Symbol) else self.undeclared
+        table = self._constants if isinstance(leaf, sympy.Symbol) else self._undeclared
         return table.setdefault(name, ca.SX.sym(name))
 
-    def check(self, *expressions: ca.SX, functions: bool = True) -> None:
-        """Raise ModelError for constants (and functions of time) that the expressions need and that have no value."""
+    @property
+    def without_value(self) -> dict[str, ca.SX]:
+        """Constants and functions of time that were neither declared nor given a value."""
+        return {**self._constants, **self._undeclared}
+
+    def check(self, *expressions: ca.SX) -> None:
+        """Raise ModelError for constants and functions of time that the expressions need and that have no value."""
         used = ca.veccat(*expressions)
+        self.refuse([name for name, symbol in self.without_value.items() if ca.depends_on(used, symbol)])
+
+    def refuse(self, names: Iterable[str], why: str = "") -> None:
+        """Raise ModelError for constants and functions of time without a value, if any are named."""
+        found = sorted(names)
         absent = {
-            "constants without a value": _appearing(used, self._constants),
-            "functions of time that are neither coordinates nor speeds": _appearing(used, self.undeclared) if functions else [],
+            "constants without a value": [n for n in found if n in self._constants],
+            "functions of time that are neither coordinates nor speeds": [n for n in found if n in self._undeclared],
         }
         cures = (
             "give each a default: parameters={symbol or name: value}",
@@ -358,8 +394,4 @@ class MechanicsSymbols:
             f"{kind}: {', '.join(names)}; {cure}" for (kind, names), cure in zip(absent.items(), cures, strict=True) if names
         ]
         if messages:
-            raise ModelError(f"{self.name} has " + "; and ".join(messages))
-
-
-def _appearing(used: ca.SX, symbols: Mapping[str, ca.SX]) -> list[str]:
-    return sorted(name for name, symbol in symbols.items() if ca.depends_on(used, symbol))
+            raise ModelError(f"{self.name} has " + "; and ".join(messages) + why)

@@ -15,7 +15,9 @@ import casadi as ca
 
 from draisine.errors import ExpressionError
 from draisine.program import opcodes as op
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
+from draisine.symbolic.elimination import Definitions, Elimination, defined
 
 if TYPE_CHECKING:
     import sympy
@@ -216,20 +218,29 @@ class Listing:
         return {name: matrix.xreplace(meaning) for name, matrix in self.results.items()}
 
 
-def to_sympy(program: Program) -> Listing:
+def to_sympy(program: Program | LinearSolveProgram) -> Listing:
     """A program as SymPy formulas. Inputs are named by their labels, prefixed by the slot's name if two are equal.
+
+    A linear system that the program solves is eliminated step by step, each entry a definition (`elimination`).
 
     >>> x = ca.SX.sym("x", 2)
     >>> listing = to_sympy(Program.build("f", {"x": (x, ("a", "b"))}, {"y": (x[0] * x[1]) ** 2 + ca.sin(x[0] * x[1])}))
     >>> listing.definitions, listing.results["y"][0]
     (((w0, a*b),), w0**2 + sin(w0))
     """
+    symbols = _input_symbols(program.inputs)
+    definitions: Definitions = []
+    make = _formulas if isinstance(program, Program) else _solved_formulas
+    results = make(program, symbols, definitions)  # type: ignore[operator]
+    return Listing(symbols, tuple(definitions), results)
+
+
+def _formulas(program: Program, symbols: Mapping[str, Sequence[Any]], definitions: Definitions) -> dict[str, Any]:
+    """Results of a program by name; what is used more than once is appended to the definitions."""
     import sympy
 
-    symbols = _input_symbols(program.inputs)
     uses = _use_counts(program)
     functions = _to_sympy()
-    definitions: list[tuple[Any, Any]] = []
     results = {slot.name: sympy.zeros(*slot.shape) for slot in program.outputs}
     work: dict[int, Any] = {}
     for number, line in enumerate(program.tape):
@@ -249,11 +260,32 @@ def to_sympy(program: Program) -> Listing:
             formula = _exact(float(line.constant or 0.0))
         else:
             formula = functions[operation](*(work[i] for i in line.inputs))
-            if uses[number] > 1 and not formula.is_Atom:
-                definitions.append((sympy.Symbol(f"w{len(definitions)}", real=True), formula))
-                formula = definitions[-1][0]
+            if uses[number] > 1:
+                formula = defined(formula, definitions)
         work[line.outputs[0]] = formula
-    return Listing(symbols, tuple(definitions), results)
+    return results
+
+
+def _solved_formulas(
+    program: LinearSolveProgram, symbols: Mapping[str, Sequence[Any]], definitions: Definitions
+) -> dict[str, Any]:
+    """Results of a program with a linear system, which is eliminated."""
+    if program.iterates:
+        raise ExpressionError(
+            f"{program.name} is solved by Newton's iteration, since forces depend on multipliers nonlinearly (creep, friction); "
+            "it has no formula. Convert the programs of an iteration: to_sympy(program.system), to_sympy(program.after)"
+        )
+    given = dict(symbols)
+    entries, side = _formulas(program.system, given, definitions).values()
+    places = zip(program.entry_pattern.rows, program.entry_pattern.columns, strict=True)
+    elimination = Elimination(program, {place: entries[k] for k, place in enumerate(places)}, definitions)
+    columns = [elimination.solve(list(side))]
+    if program.further is not None:
+        slot = program.further.inputs[-1].name
+        (more,) = _formulas(program.further, given | {slot: columns[0]}, definitions).values()
+        columns += [elimination.solve(list(more[:, k])) for k in range(more.shape[1])]
+    solution = [value for column in columns for value in column]  # by columns, as slots are
+    return _formulas(program.after, given | {program.after.inputs[-1].name: solution}, definitions)
 
 
 def _input_symbols(slots: Sequence[Slot]) -> dict[str, tuple[Any, ...]]:

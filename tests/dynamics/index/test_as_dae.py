@@ -37,6 +37,7 @@ def rolling_hoop() -> dr.Equations:
         nonholonomic={"blade": x.diff() * sp.cos(z) + y.diff() * sp.sin(x) - sp.Rational(1, 5)},
         parameters={m: 1.4},
         inputs=[push],
+        work=False,
         outputs={"speed": sp.sqrt(x.diff() ** 2 + y.diff() ** 2)},
         start={x: 0.3, y: 0.2, z: 0.065},
     )

@@ -56,6 +56,8 @@ class SecondOrder:
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
     reactions: ca.SX | None = None  # symbols of λ, holonomic rows first, where forces depend on them
+    by_time: ca.SX | None = None  # −∂L/∂t, where kinetic energies may depend on time; ∂V/∂t if not given
+    surplus: ca.SX = field(default_factory=lambda: ca.SX(0))  # T + V less Jacobi's integral: not zero on a moving support
     load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
 
     def rate(self, quantity: ca.SX) -> ca.SX:
@@ -112,10 +114,13 @@ def _parts(column: ca.SX, count: int) -> tuple[ca.SX, ca.SX]:
 
 
 def augmented(
-    system: SecondOrder, stabilization: Baumgarte | None = None, work: bool = False, solver: Solver = Solver.AUTO
+    system: SecondOrder, stabilization: Baumgarte | None = None, work: bool | None = None, solver: Solver = Solver.AUTO
 ) -> Equations:
-    """`Equations` whose accelerations and multipliers are solved for together at run time."""
+    """`Equations` whose accelerations and multipliers are solved for together at run time.
+
+    `work`: whether the work of forces is a state; by default wherever anything but a potential does work."""
     rows = _Rows(system)
+    work = does_work(system) if work is None else work
     n, m = system.v.numel(), len(rows.names)
     check_regular(system, rows.matrix, rows.names)
     _check_not_degenerate(system)
@@ -128,9 +133,9 @@ def augmented(
     force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
     side = ca.vertcat(force, rows.side(stabilization))
     arguments = _arguments(system, x, labels)
-    # reactions do the work λᵀA v = −λᵀg₀, zero for scleronomic constraints; a spring with a driven rest length does work too
-    power = ca.dot(driven, system.v) + ca.jacobian(system.potential, system.t)
-    power -= ca.dot(_parts(z, n)[1], rows.driven_by(system))
+    # reactions do the work λᵀA v = −λᵀg₀, zero for scleronomic constraints
+    power = ca.dot(driven, system.v) + _power_of_time(system) - ca.dot(_parts(z, n)[1], rows.driven_by(system))
+    power += system.rate(system.surplus) + ca.jtimes(system.surplus, system.v, z[:n])
     slope = ca.vertcat(_stabilized_rates(system, stabilization), z[:n], *([power] if work else []))
     outputs: Slots = {"xdot": (slope, [f"d{name}/dt" for name in labels])}
     load = ca.SX(0) if system.load is None else system.load
@@ -158,6 +163,19 @@ def augmented(
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
     )
+
+
+def does_work(system: SecondOrder, inputs: bool = False) -> bool:
+    """Whether the energy may change: by driven forces (with `inputs`, also those that are zero without inputs), by constraints,
+    potentials and masses that depend on time."""
+    driven = system.driven if inputs else ca.substitute(system.driven, system.u, ca.SX.zeros(system.u.numel()))
+    parts = ca.densify(ca.veccat(driven, _Rows(system).driven_by(system), _power_of_time(system), system.surplus))
+    return any(not parts[i].is_zero() for i in range(parts.numel()))
+
+
+def _power_of_time(system: SecondOrder) -> ca.SX:
+    """Power of what depends on time in the energies: a spring with a driven rest length, a moving support."""
+    return ca.jacobian(system.potential, system.t) if system.by_time is None else system.by_time
 
 
 def _stabilized_rates(system: SecondOrder, stabilization: Baumgarte | None) -> ca.SX:

@@ -14,7 +14,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, with_reactions
+from draisine.dynamics.augmented.second_order_system import SecondOrder, does_work, with_reactions
 from draisine.dynamics.dae.hidden_constraints import solvable
 from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError
@@ -216,6 +216,8 @@ class _DaeForm:
         s, nothing = self.system, ca.SX(0, 1)
         (driven,) = with_reactions(s, self._multipliers, [s.driven])
         power = ca.jacobian(ca.dot(driven, s.v), s.u).T * s.u if s.inputs else nothing
+        # work is not among the unknowns: it is reported, as zero, only where nothing but inputs does any
+        work = [] if does_work(s) else [ca.SX(0)]
         return Program.build(
             f"{s.name}_report",
             self._arguments(),
@@ -224,7 +226,7 @@ class _DaeForm:
                 "vdot": nothing,
                 "multipliers": nothing,
                 "outputs": self._outputs(),
-                "energy": (ca.vertcat(s.kinetic, s.potential, 0), ["kinetic", "potential", "work"]),
+                "energy": (ca.vertcat(s.kinetic, s.potential, *work), ["kinetic", "potential", "work"][: 2 + len(work)]),
                 "residuals": self._residuals(),
                 "power": (ca.densify(power), [f"{u.name}_power" for u in s.inputs]),
                 "inputs": (s.u, [u.name for u in s.inputs]),

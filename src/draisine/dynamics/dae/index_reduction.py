@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import casadi as ca
 import numpy as np
@@ -27,11 +27,13 @@ from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import Expr, did_you_mean
 from draisine.model.quantities import amount_in
+from draisine.numerics.rank import equilibrate, rank_of
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
+DIFFERENTIATED, NOT_DIFFERENTIATED = "differentiated: ", "no differentiation was needed"
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 
 
@@ -233,7 +235,7 @@ class ReducedSystem:
     def _notes(self) -> list[str]:
         often = {1: "once", 2: "twice"}
         found = [f"{c.equation!r} {often.get(c.times, f'{c.times} times')}" for c in self._last if c.times]
-        notes = [f"differentiated: {', '.join(found)}" if found else "no differentiation was needed"]
+        notes = [f"{DIFFERENTIATED}{', '.join(found)}" if found else NOT_DIFFERENTIATED]
         if self._differentiated:
             notes.append(
                 f"kept as constraints, onto which the state is projected: {', '.join(c.name for c in self._differentiated)}"
@@ -304,6 +306,41 @@ def reduce_index(
         return ReducedSystem(equations, kept, solved=False).equations()
     _check_inputs(equations, linear)
     return ReducedSystem(equations, linear, solved=True).equations()
+
+
+def combined_rates(dynamics: DaeResidual, point: tuple[np.ndarray, ...]) -> int:
+    """How many combinations of rates do not enter 0 = F near a point (t, x, u, p): the leading matrix ∂F/∂ẋ has this rank
+    deficiency in the columns of the differential unknowns."""
+    moving = np.flatnonzero(dynamics.differential)
+    rng, (t, x, u, p) = np.random.default_rng(3), point
+    found = len(moving)
+    for _ in range(3):  # at most points the rank is the largest
+        values = dynamics.jacobian(t + rng.uniform(0.1, 1.0), x, rng.normal(size=len(x)), u, p)[1]
+        leading = np.zeros((dynamics.size, dynamics.size))
+        leading[dynamics.pattern] = values
+        scaled = equilibrate(leading[:, moving])[0]
+        found = min(found, len(moving) - rank_of(scaled)) if np.isfinite(scaled).all() else found
+    return found
+
+
+@lru_cache(maxsize=32)
+def with_determined_rates(equations: Equations) -> tuple[Equations, str]:
+    """Equations whose rates are determined one by one, for implicit methods, and a sentence about what was done.
+
+    Where rates enter 0 = F in fixed combinations only (a circuit with coupled capacitors), the leading matrix is singular: the
+    combinations that miss are conditions on the unknowns, and are differentiated. Others are returned unchanged.
+    """
+    dynamics = equations.dynamics
+    if not isinstance(dynamics, DaeResidual):
+        return equations, ""
+    missing = combined_rates(dynamics, sample_point(equations))
+    shape = structure(equations) if missing else None
+    if shape is None or not shape.regular:  # an implicit method may still solve it
+        return equations, ""
+    reduced = reduce_index(equations, implicit=True)
+    done = next(note for note in reduced.notes if note.startswith((DIFFERENTIATED, NOT_DIFFERENTIATED)))
+    count = f"{missing} combination{'s' if missing > 1 else ''} of rates"
+    return reduced, f"the leading matrix is singular ({count} missing), so the index was reduced before the run; {done}"
 
 
 def _on_branch(equations: Equations, dynamics: DaeResidual, at: Mapping[str, float]) -> Structure:

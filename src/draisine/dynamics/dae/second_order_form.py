@@ -95,11 +95,19 @@ def _recovered(equations: Equations) -> SecondOrder:
     q, v = x[:nq], x[nq : nq + n]
     entries, side = solved.system.function.call([t, x, u, p])
     matrix = ca.SX(solved.entry_pattern.sparsity, ca.vec(entries)) if solved.pattern is not None else entries
-    slope = solved.after.function.call([t, x, u, p, ca.SX.zeros(solved.size)])[0]
+    z = ca.SX.sym("z", solved.size)
+    rates = solved.after.function.call([t, x, u, p, z])[0]
+    slope = ca.substitute(rates, z, ca.SX.zeros(solved.size))
     reported = _reported(equations.report, [t, x, u, p])
     motion = _reported(equations.motion, [t, q, v, u, p])
     index = {f"{c.name}_{c.level}": i for i, c in enumerate(equations.constraints)}
     force = side[:n]
+    driven = force - ca.substitute(force, u, ca.SX.zeros(u.numel()))  # inputs only: dampers cannot be separated
+    by_time, surplus = None, ca.SX(0)
+    if [s.name for s in equations.extra_states] == ["work"]:  # the power of dampers and of what depends on time
+        surplus = ca.dot(ca.jacobian(rates[-1], z[:n]).T, v)
+        of_surplus = ca.jtimes(surplus, q, slope[:nq]) + ca.jacobian(surplus, t)
+        by_time = slope[-1] - ca.dot(driven, v) - of_surplus
     norms = [c.name for c in equations.constraints if c.kind == Kind.NORM]
     events = _reported(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
     outputs = {o.name: o for o in equations.outputs}
@@ -117,7 +125,9 @@ def _recovered(equations: Equations) -> SecondOrder:
         q_rate=slope[:nq],
         mass=matrix[:n, :n],
         force=force,
-        driven=force - ca.substitute(force, u, ca.SX.zeros(u.numel())),  # inputs only: dampers cannot be separated
+        driven=driven,
+        by_time=by_time,
+        surplus=surplus,
         kinetic=reported["energy"][0],
         potential=reported["energy"][1],
         holonomic=[(name, motion["residuals"][index[f"{name}_position"]]) for name in holonomic],

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.derive import derive
-from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -20,6 +19,7 @@ from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
 from draisine.simulation.ensemble.distributions import SampleValues
+from draisine.simulation.given_equations import equations_for_run
 from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.named_values import numbers, unknown_name
@@ -159,7 +159,7 @@ def ensemble_problem(
     fixed = {name: kind for kind in ("parameter", "input") for name in (parameters if kind == "parameter" else constants)}
     driven = bool(inputs) or any(_is_input(model, name) for name in varied.names)
     if isinstance(model, Equations):
-        equations = with_laws(model, laws, events)
+        equations, _ = equations_for_run(model, laws, events)
     else:
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)

@@ -243,7 +243,8 @@ def attempt_implicit(s: Stepper, m: Tableau, h: float) -> int:
         s.shrink_factor = 0.5
         return outcome
     set_error_weights(s, h)
-    s.newton_factor = max(s.newton_factor, EPSILON) ** 0.8
+    # of ẋ = f an old Jacobian is wrong by O(h), as it enters with h; of 0 = F by O(1), and one iteration shows nothing
+    s.newton_factor = max(s.newton_factor, EPSILON) ** 0.8 if s.residual_form == 0 else 1.0
     s.convergence = 0.0  # no iteration yet
     if m.coupled != 0:
         predict(s, m, h)

@@ -212,6 +212,7 @@ class Stepper(Record):
     work: Vector  # (N)
     complex_work: ComplexVector  # (N)
     # progress of an implicit run
+    residual_form: int  # given as 0 = F(t, x, ẋ), not as ẋ = f
     needs_start_solve: int  # rates and algebraic unknowns are solved for at the start
     jacobian_fresh: int  # the Jacobians belong to (t, x)
     jacobian_old: int  # they must be recomputed before the next step

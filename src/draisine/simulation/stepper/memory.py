@@ -100,7 +100,7 @@ class Memory:
         form = kernels.form if method.implicit else None
         s.unknowns = s.states if form is None else form.form.size
         s.width = width = -(-s.unknowns // 8) * 8
-        s.needs_start_solve, s.sparse = 0, 0
+        s.needs_start_solve, s.residual_form, s.sparse = 0, 0, 0
         s.contacts = kernels.contacts
         m, e = s.inputs, s.events
         rows = max(method.scheme.rows, method.starter.rows)
@@ -144,7 +144,7 @@ class Memory:
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
-        s.needs_start_solve = int(form.needs_start_solve)
+        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit)
         if form.plan is not None:
             s.sparse = 1
             s.plan[:] = form.plan.index

@@ -103,7 +103,8 @@ def energy_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
     """
     balance, scale = run.energy_balance, run.energy_scale
     if balance is None or scale is None:
-        raise ArgumentError(f"the run of {run.model!r} has no energy: it is not a mechanical system")
+        counted = "it is not a mechanical system" if scale is None else "its equations do not count work; derive with work=True"
+        raise ArgumentError(f"the run of {run.model!r} has no energy balance: {counted}")
     with style():
         drawing, axes = panels(3, width, 6.0 if width > 5 else 5.4, ratios=[1.0, 1.0, 0.8])
         top, middle, bottom = axes
