@@ -18,7 +18,7 @@ from draisine.program.program import Program
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
-from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady
+from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady_near
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
@@ -92,7 +92,7 @@ class ContinuationProblem:
         problem: SolverError | None = None
         for targets, free in tries:
             try:
-                return steady(self.equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
+                return steady_near(self.equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
             except SolverError as missing:
                 problem = problem or missing
         assert problem is not None
