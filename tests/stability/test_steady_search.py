@@ -26,7 +26,7 @@ def test_the_hands_free_turn_at_a_lean_is_found() -> None:
 
 
 def test_random_leans_lie_on_the_branch_of_turns() -> None:
-    """Against the branch of `hands_free_turns`, which is solved for arc lengths, not for leans; turns to both sides are mirrored."""
+    """Against the branch of `hands_free_turns`, solved for arc lengths, not for leans; turns to both sides are mirrored."""
     bike = dr.gallery.bicycle()
     branch = dr.bicycle.hands_free_turns(bike, speed=(3.0, 9.0))["turning"]
     lean, speed = branch["lean"], branch["speed"]

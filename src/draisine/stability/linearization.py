@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -117,8 +118,22 @@ def linearize(
       of a free body replace its quaternion.
     - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
-    All derivatives are exact. Outputs are outputs of motion; forces are not included.
+    All derivatives are exact. Outputs are outputs of motion; forces are not included. A motion that is not steady is reported:
+    by a warning, and in `unsteady` of the result with the rates of its states.
     """
+    found = _linearized(model, at, parameters, inputs, states)
+    if found.note and not isinstance(model, Motion):
+        warnings.warn(f"{found.model}: {found.note}; eigenvalues of A do not decide on its stability", stacklevel=2)
+    return found
+
+
+def _linearized(
+    model: Model | System | Equations | Motion,
+    at: Mapping[str, float] | HasState | None,
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float] | None,
+    states: Sequence[str],
+) -> LinearModel:
     motion = model if isinstance(model, Motion) else motion_at(model, at, parameters, inputs)
     e = motion.equations
     deviations = deviations_of(e, tuple(states))

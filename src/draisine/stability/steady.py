@@ -103,7 +103,7 @@ def _naming_at(motion: Motion) -> Naming:
 def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
     """Coordinates on which nothing depends, at all of the admissible states."""
     deviations = deviations_of(equations)
-    speeds = set(equations.independent)
+    speeds = set(deviations.speeds)
     common: set[str] | None = None
     for x in states:
         derivatives = deviations.derivatives(0.0, x[None], u[None], p[None])
@@ -188,7 +188,10 @@ class SteadyProblem(Uncached):
                 slope = dynamics.function.call(arguments)[0][: self.own]
             own = d._x[: self.own]
             zeta = ca.vertcat(*[d.candidates[name] for name in self.essential])
-            rows += [ca.jacobian(zeta, own) @ slope, slope[len(e.coordinates) :]]
+            speeds = slope[len(e.coordinates) :]
+            if tuple(d.speeds) != e.independent:  # a disc on its rim: its angular velocity turns with it
+                speeds = ca.jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
+            rows += [ca.jacobian(zeta, own) @ slope, speeds]
         own_names = (*self._inputs, *self._parameters)
         rows += [
             (self._symbol(name) if name in own_names else d.candidates[name]) - targets[k] for k, name in enumerate(self.fixed)
@@ -316,7 +319,7 @@ def steady_near(
     except SolverError as failure:
         cause = what_is_singular(Motion(equations, *failure.nearest))
         raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
-    names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
+    names = [n for n in naming.names if n not in ignorable and n not in deviations_of(equations).speeds]
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
         left = [*freed, *(n for n in required if n in known and n not in freed)]

@@ -96,7 +96,7 @@ class Family(Uncached):
         plain = deviations_of(e)
         derivatives = plain.derivatives(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
         names = plain.choose(derivatives).names
-        return [n for n in names if n not in self.base.ignorable and n not in e.independent]
+        return [n for n in names if n not in self.base.ignorable and n not in plain.speeds]
 
     def _square_up(self) -> None:
         """Choose a square subsystem, and differentiate the motion by each varied quantity."""

@@ -134,9 +134,8 @@ class _Search:
             for sign in (1.0, -1.0):
                 between = (0.0, SPAN * scale) if sign > 0 else (-SPAN * scale, 0.0)
                 start = {**self.inputs, over: sign * scale}
-                given = {"fixed": fixed, "free": self.free, "parameters": self.parameters}
                 try:
-                    straight = continuation(self.equations, over, start=start, between=between, bounds=bounds, **given)
+                    straight = self._straight(over, start, between, fixed, bounds)
                     known = True
                     yield straight, 0
                     for point in straight.points(BRANCH_POINT):
@@ -146,6 +145,12 @@ class _Search:
                     continue
             if known:
                 return
+
+    def _straight(
+        self, over: str, start: Mapping[str, float], between: Range, fixed: Mapping[str, float], bounds: Mapping[str, Range]
+    ) -> Branch:
+        e, free, p = self.equations, self.free, self.parameters
+        return continuation(e, over, start=start, between=between, fixed=fixed, free=free, parameters=p, bounds=bounds)
 
 
 def _reached(branch: Branch, after: int, name: str, value: float) -> list[SteadyMotion]:

@@ -112,7 +112,7 @@ class SteadyCurve:
         own = (*question.inputs, *question.all_parameters)
         free = [*question.free, *(n for n in (*question.fixed, question.over) if n in own and n not in question.free)]
         self.ignorable = drifting_coordinates(begin, free)
-        essential = [n for n in names if n not in self.ignorable and n not in e.independent]
+        essential = [n for n in names if n not in self.ignorable and n not in deviations.speeds]
         constant = {n: values[n] for n in self.ignorable}
         self.problem = SteadyProblem(e, essential, free, {**constant, **question.fixed, question.over: 0.0})
         y = self.problem.pack(begin.x, begin.u, begin.p)
