@@ -19,7 +19,9 @@ FORCES = ("force_left", "force_right")  # in 10⁴ N
 START = {
     **dict(zip(POSITIONS, (0.14941e-2, 0.40089e-6, 0.11241e-5, -0.28573e-3, 0.26459e-3), strict=True)),
     **dict.fromkeys(VELOCITIES, 0.0),
-    **dict(zip(CONTACTS, (-7.4122380357667139e-06, -0.1521364296121248, 7.5634406395172940e-06, 0.1490635714733819), strict=True)),
+    **dict(
+        zip(CONTACTS, (-7.4122380357667139e-06, -0.1521364296121248, 7.5634406395172940e-06, 0.1490635714733819), strict=True)
+    ),
 }
 
 
@@ -32,7 +34,11 @@ def wheelset(start: dict[str, float] | None = None) -> Equations:
     for side, sign in (("left", -1), ("right", 1)):
         psi, xi = s[f"psi_{side}"], s[f"xi_{side}"]
         wheel, slope = RADIUS + sp.tan(CONE) * (HALF_TRACK - sign * xi), -sign * sp.tan(CONE)
-        at = x + xi * sp.cos(theta) * sp.cos(phi) + wheel * (sp.cos(theta) * sp.sin(phi) * sp.cos(psi) - sp.sin(theta) * sp.sin(psi))
+        at = (
+            x
+            + xi * sp.cos(theta) * sp.cos(phi)
+            + wheel * (sp.cos(theta) * sp.sin(phi) * sp.cos(psi) - sp.sin(theta) * sp.sin(psi))
+        )
         off = sign * at - HALF_TRACK - sp.sin(CONE) * RAIL
         grade = -sign * off / sp.sqrt(RAIL**2 - off**2)  # of the rail
         rows[f"parallel_{side}"] = (
@@ -48,7 +54,11 @@ def wheelset(start: dict[str, float] | None = None) -> Equations:
             grade,
             -1,
             0,
-            grade * (wheel * (-sp.cos(theta) * sp.sin(psi) - sp.cos(psi) * sp.sin(phi) * sp.sin(theta)) - sp.cos(phi) * sp.sin(theta) * xi),
+            grade
+            * (
+                wheel * (-sp.cos(theta) * sp.sin(psi) - sp.cos(psi) * sp.sin(phi) * sp.sin(theta))
+                - sp.cos(phi) * sp.sin(theta) * xi
+            ),
             -sp.cos(psi) * wheel * sp.sin(phi)
             - sp.cos(phi) * xi
             + grade * (sp.cos(phi) * sp.cos(psi) * sp.cos(theta) * wheel - sp.cos(theta) * sp.sin(phi) * xi),

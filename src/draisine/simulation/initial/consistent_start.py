@@ -20,8 +20,9 @@ from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.state_value import HasState, named_start
-from draisine.simulation.initial.conflict import explain
-from draisine.simulation.initial.evaluation import Indices, Reals
+from draisine.simulation.initial.conflict import explain, refuse_degenerate
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
+from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
 from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
@@ -134,8 +135,32 @@ class _Solver:
             found = level.system(level.targets, frozen=np.array(e.dynamics.differential)).find(thorough=False)
             if found.fulfilled:
                 return _SolvedLevel(level, found.way, found)
+            if not e.dynamics.orders:
+                return self._as_given(level, np.array(e.dynamics.differential))
         found = self._search(level)
         return _SolvedLevel(level, found.way, found)
+
+    def _as_given(self, level: Level, differential: Bools) -> _SolvedLevel:
+        """Values given to 0 = F, kept where their digits explain the residuals, and refused otherwise.
+
+        Given are targets; without any, and with the parameters of the definition, its start of differential unknowns.
+        """
+        e, values = self._problem.equations, level.full_system.reference
+        given = np.array([name in level.prescribed for name in level.unknowns], dtype=bool)
+        if not (level.targets or self._targets.near) and np.array_equal(self._given[2], e.default_parameters):
+            given = differential & (values != 0.0)
+        found = level.full_system.find(level.without_targets)
+        if found.fulfilled and np.array_equal(found.y[given], values[given]):
+            return _SolvedLevel(level, found.way, found)
+        loose = replace(level, prescribed={}, reference=values)
+        nearest = loose.full_system.find(loose.without_targets) if level.prescribed else found
+        if not nearest.fulfilled:
+            raise explain(level, found)
+        kept = within_digits(level, given, values, differential)
+        if kept is None:
+            conflict = explain(level, found) if level.prescribed else None
+            raise conflict if conflict is not None and conflict.nearest else refusal(loose, given, values, nearest, differential)
+        return _SolvedLevel(loose, nearest.way, kept)
 
     def _by_order(self, level: Level, orders: Indices) -> _SolvedLevel | None:
         """Positions, then velocities, then forces of a mechanism, as in starts of its equations of motion.
@@ -162,6 +187,7 @@ class _Solver:
         found = level.full_system.find(level.without_targets)
         if not found.fulfilled:
             raise explain(level, found)
+        refuse_degenerate(level, found, self._length)
         return found
 
     # ---------------------------------------------------------------- velocities
@@ -220,7 +246,8 @@ class _Solver:
         w, places = self._targets, self._problem.output_rows
         evaluation = self._problem.take_evaluation(self._given)
         values = evaluation(q, v, "v" if len(v) else "q")[0].copy()
-        targets = [Target(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # prescribed
+        order = self._problem.unknowns[0]
+        targets = [Target(n, x, float(q[order.index(n)]), "coordinate") for n, x in w.coordinates.items()]  # prescribed
         targets += [Target(n, x, x, "velocity") for n, x in w.velocities.items()]
         targets += [Target(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
         targets += [Target(n, x, x, "state") for n, x in w.states.items()]

@@ -12,9 +12,11 @@ from draisine.program.equations import Equations
 from draisine.program.interpreter import dependence
 from draisine.program.program import Program
 from draisine.results.state_value import StateValue
+from draisine.simulation.initial.given_digits import half_digit
 from draisine.simulation.initial.result import Start
 
 SAME = 1e-9  # differences of inputs and parameters that are errors of a solution
+MOST_UNITS = 10.0  # changes of a rounded value, in half units of its last digit
 NAMED = 3  # quantities that a note names
 
 
@@ -22,9 +24,9 @@ def start_notes(
     given: Any, named: Mapping[str, Any], begin: Start, u: np.ndarray, p: np.ndarray, laws: Collection[str]
 ) -> tuple[str, ...]:
     """What distinguishes a run from the result that it starts from; `named` are the values of the start as it was `given`."""
+    e, found, since = begin.equations, _completed(named, begin), named.get("time", 0.0)
     if not any(isinstance(value, StateValue) for value in named.values()):
-        return ()
-    e, found, since = begin.equations, [], named.get("time", 0.0)
+        return tuple(found)
     if since != 0.0 and isinstance(since, StateValue) and depends_on_time(e):
         found.append(
             f"the equations depend on time, and the run starts at t = 0, not at {since:g} s, where its start was computed; "
@@ -41,6 +43,19 @@ def start_notes(
         moved = ", ".join(f"{m.name} by {m.change:.3g}" for m in begin.report.moved[:NAMED])
         found.append(f"the state given as start violates the constraints; the run starts from the nearest one, {moved}")
     return tuple(found)
+
+
+def _completed(named: Mapping[str, Any], begin: Start) -> list[str]:
+    """A note on given values of 0 = F that were completed beyond their digits to satisfy the constraints."""
+    form = begin.equations.dynamics
+    if not isinstance(form, DaeResidual) or form.orders:
+        return []
+    given = {w.name: w.wanted for w in begin.report.targets} or {m.name: m.default for m in begin.report.moved}
+    changed = [m for m in begin.report.moved if m.name in given and 0.0 < abs(m.change) <= MOST_UNITS * half_digit(m.default)]
+    if not changed:
+        return []
+    listed = ", ".join(f"{m.name} = {m.value:.12g} for {m.default:.12g}" for m in changed[:NAMED])
+    return [f"the constraints need more digits than the start has: the run starts with {listed}"]
 
 
 def depends_on_time(e: Equations) -> bool:
