@@ -19,7 +19,7 @@ from draisine.program.equations import Equations
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import SteadyMotion, steady
+from draisine.stability.steady import SteadyMotion, steady_near
 
 NEEDED = ("speed", "lean", "steer", "yaw_rate")
 FLAT = 1.5  # rad of lean; limit of the branches
@@ -95,7 +95,7 @@ def _pivot(e: Equations, parameters: Mapping[str, float] | None) -> SteadyMotion
     """A steady turn about the rear contact point, at zero speed."""
     for steer, turn in PIVOTS:
         try:
-            motion = steady(
+            motion = steady_near(
                 e, {"speed": 0.0}, near={"speed": 0.0, "steer": steer, "lean": 0.0, "yaw_rate": turn}, parameters=parameters
             )
         except SolverError:

@@ -29,7 +29,7 @@ from draisine.stability.continuation.problem import ContinuationProblem
 from draisine.stability.continuation.steady_grid import Grid, SteadyGridSolver
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import SteadyMotion, steady
+from draisine.stability.steady import SteadyMotion, steady_near
 
 Array = NDArray[np.float64]
 
@@ -192,7 +192,7 @@ def _base(
             None if near is None else {**near, **{n: v for n, v in fixed_values.items() if n not in {i.name for i in e.inputs}}}
         )
         try:
-            found = steady(e, fixed_values, free=free, near=begin, parameters={**(parameters or {}), **given})
+            found = steady_near(e, fixed_values, free=free, near=begin, parameters={**(parameters or {}), **given})
         except SolverError as missing:
             problem = problem or missing
             continue

@@ -30,7 +30,7 @@ from draisine.program.program import Program
 from draisine.results.base import Result
 from draisine.stability.deviations import Deviations, deviations_of
 from draisine.stability.linearization import Motion, equations_of
-from draisine.stability.steady import SteadyMotion, steady
+from draisine.stability.steady import SteadyMotion, steady_near
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def whipple_matrices(
     names = [p.name for p in equations.parameters]
     if gravity not in names:
         raise ArgumentError(f"{equations.name} has no parameter {gravity!r} for gravity; name it by gravity=…")
-    motions = [steady(equations, {speed: v, lean: 0.0, steer: 0.0}, near={speed: v}, parameters=parameters) for v in SPEEDS]
+    motions = [steady_near(equations, {speed: v, lean: 0.0, steer: 0.0}, near={speed: v}, parameters=parameters) for v in SPEEDS]
     mass, matrices = None, []
     for motion in motions:
         mass_matrix, matrix = _second_order(motion, (lean, steer))
@@ -265,7 +265,7 @@ class _Upright:
     def _steady(self, p: Array, speed: float) -> SteadyMotion:
         fixed = {self.naming.speed: speed, self.naming.lean: 0.0, self.naming.steer: 0.0}
         given: Mapping[str, float] = dict(zip((q.name for q in self.equations.parameters), p.tolist(), strict=True))
-        return steady(self.equations, fixed, near={self.naming.speed: speed}, parameters=given)
+        return steady_near(self.equations, fixed, near={self.naming.speed: speed}, parameters=given)
 
     def _constants(self) -> None:
         states = np.array([m.x for m in self.motions])

@@ -29,6 +29,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
+from draisine.results.state_value import HasState
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
@@ -70,7 +71,7 @@ def follow(
     path: Mapping[str, Amount],
     controls: Sequence[str],
     *,
-    start: Mapping[str, Target] | None = None,
+    start: Mapping[str, Target] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     solution: Bounded | Forward | None = None,
@@ -83,8 +84,8 @@ def follow(
     - `path`: constraints by name, texts "left = right" (or expressions that vanish) in time, states, velocities, outputs of
       motion and parameters; as many as controls.
     - `controls`: names of the inputs to find.
-    - `start`: targets as in `simulate`; the rest and the controls follow from the path and its derivatives. For a control that
-      enters nonlinearly `InitialGuess(…)` selects one of several solutions.
+    - `start`: targets, or a result, as in `simulate`; the rest and the controls follow from the path and its derivatives. For a
+      control that enters nonlinearly `InitialGuess(…)` selects one of several solutions.
     - `inputs`: the other inputs, numbers or laws.
     - `parameters`, `method`, `samples`: as in `simulate`.
     - `solution`: `Bounded()` or `Forward()`; by default the bounded motion where deviations would grow a hundredfold.

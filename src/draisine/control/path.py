@@ -19,8 +19,9 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations
+from draisine.results.state_value import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem, with_states
 from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
@@ -74,7 +75,7 @@ def on_path(
     path: Mapping[str, Amount],
     controls: Sequence[str],
     *,
-    start: Mapping[str, Target] | None = None,
+    start: Mapping[str, Target] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     horizon: float = 1.0,
@@ -98,7 +99,7 @@ def on_path(
     plant = Plant(equations, controls)
     rows = paths_of(plant, path)
     p = numbers("parameter", equations.parameters, parameters)
-    targets = dict(start or {})
+    targets = _targets(equations, start, controls)
     guesses = {name: _number(targets.pop(name)) for name in controls if name in targets}
     u = numbers("input", equations.inputs, constants | guesses)
     begin = consistent_start(StartProblem(equations, compiled=False), targets, parameters=parameters, inputs=constants)
@@ -115,6 +116,16 @@ def on_path(
     problem = OnPath(equations, reduced, found, controls, at.x, u, p, str(at.report))
     _check_start(problem)
     return problem
+
+
+def _targets(equations: Equations, start: Mapping[str, Target] | HasState | None, controls: Sequence[str]) -> dict[str, Target]:
+    """Targets, and the state of a result as guesses, because the path may need another one."""
+    given = named_start(start)
+    guessed = {name: given.pop(name) for name in controls if name in given}
+    found = with_states(equations, given)
+    names = {q.name for q in (*equations.coordinates, *equations.velocities)}
+    near = {n: InitialGuess(float(v)) if isinstance(v, StateValue) and n in names else v for n, v in found.items()}
+    return {**near, **guessed}
 
 
 def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict[str, Expr], dict[str, float]]:

@@ -30,6 +30,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
+from draisine.results.state_value import HasState, named_start
 from draisine.simulation.sensitivity import START
 from draisine.stability.linearization import equations_of
 
@@ -52,7 +53,7 @@ def design_experiment(
     samples: int | ArrayLike | SamplingTimes = 50,
     parameter: str | None = None,
     criterion: Criterion | None = None,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float | str | Expr] | None = None,
     priors: Mapping[str, float] | None = None,
@@ -85,7 +86,7 @@ def design_experiment(
     (3.0, 0.013333)
     """
     request = _Request(unknown, choose or {}, until, samples, priors or {}, experiments)
-    problem = _build_problem(model, measured, request, start or {}, parameters or {}, inputs or {})
+    problem = _build_problem(model, measured, request, named_start(start), parameters or {}, inputs or {})
     wanted = criterion or (Variance(parameter) if parameter is not None else DOptimal())
     aim = getattr(wanted, "of", None)
     if aim is not None and aim not in problem.names:

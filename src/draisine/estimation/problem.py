@@ -23,6 +23,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
+from draisine.results.state_value import named_start
 from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]
@@ -209,12 +210,12 @@ def _index_of(name: str, names: Sequence[str], where: str, model: str) -> int:
 
 
 def _targets(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
-    if start is not None and not isinstance(start, Mapping):
-        given = list(start)
+    if isinstance(start, Sequence):
+        given = [named_start(one) for one in start]
         if len(given) != len(experiments):
             raise DataError(f"start: {len(given)} starts for {len(experiments)} experiments; give one for each, or one for all")
     else:
-        given = [start or {}] * len(experiments)
+        given = [named_start(start)] * len(experiments)
     return [{**common, **e.start} for common, e in zip(given, experiments, strict=True)]
 
 

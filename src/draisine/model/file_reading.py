@@ -141,7 +141,7 @@ def _add_surface_contact(model: Model, name: str, value: Any, where: str) -> Non
         entry.texts("second_parameters", count=2),
         law_of(entry.entry("contact")) if entry.has("contact") else None,
         entry.text("matter", entry.text("first")),
-        entry.text("along", "x"),
+        entry.text("along") if entry.has("along") else None,
         entry.vector("velocity", (0, 0, 0)),
     )
 

@@ -208,7 +208,7 @@ def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
         "second_surface": _vector(contact.second_surface),
         "second_parameters": list(contact.second_parameters),
         **({"matter": contact.matter} if contact.matter != contact.first else {}),
-        "along": contact.along,
+        **({"along": contact.along} if contact.along is not None else {}),
         **_unless_zero("velocity", contact.velocity),
         **({"contact": _law(contact.contact)} if contact.contact is not None else {}),
     }

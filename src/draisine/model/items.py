@@ -225,7 +225,8 @@ class SurfaceContact:
     """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
     `matter` is the body whose material slides, if not the first: a wheel that spins in it. `velocity` is that of the second
-    surface's material relative to its body, in its axes: a belt, a moving track. `along` is the forward axis of the first.
+    surface's material relative to its body, in its axes: a belt, a moving track. `along` is the forward axis of the first;
+    None for x, or, where the law has no direction, for the first tangent of the second surface, which is never normal to it.
     Without a law there is no tangential force.
     """
 
@@ -237,7 +238,7 @@ class SurfaceContact:
     second_surface: Vector
     second_parameters: tuple[str, str]
     matter: str
-    along: str = "x"
+    along: str | None = None
     velocity: Vector = (NOTHING, NOTHING, NOTHING)
     contact: TangentialLaw | None = None
 

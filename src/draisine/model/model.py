@@ -229,14 +229,16 @@ class Model(JointBuilders, ConstraintBuilders):
         second_parameters: Sequence[Expr | str],
         contact: TangentialLaw | None = None,
         matter: Body | str | None = None,
-        along: str = "x",
+        along: str | None = None,
         velocity: Sequence[Amount] = (0, 0, 0),
     ) -> SurfaceContact:
         """Permanent contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
         The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is the law of the tangential
         force (`Rolling()` for no slip; frictionless without a law); `matter` the body whose material slides, if a wheel spins in
-        the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis.
+        the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis, which
+        must not become normal to the surfaces. By default it is x for laws with a direction (creep, tires); the others take the
+        first tangent of the second surface.
         """
         where = f"contact {name!r}"
         pairs = [tuple(str(p) for p in given) for given in (parameters, second_parameters)]

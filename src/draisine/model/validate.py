@@ -249,7 +249,8 @@ def _check_surface_contacts(system: System) -> None:
                 raise ModelError(
                     f"{where}: {frame!r} is neither a point nor a body of model {system.name!r}{did_you_mean(frame, frames)}"
                 )
-        _check_axis(contact.along, f"{where}: the forward axis")
+        if contact.along is not None:
+            _check_axis(contact.along, f"{where}: the forward axis")
         for parameters, surface in (
             (contact.parameters, contact.surface),
             (contact.second_parameters, contact.second_surface),

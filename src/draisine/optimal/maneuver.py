@@ -31,6 +31,7 @@ from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
+from draisine.results.state_value import HasState, named_start
 from draisine.simulation.initial.problem import InitialGuess
 
 if TYPE_CHECKING:
@@ -93,12 +94,16 @@ class OptimalControlProblem:
 
     # ---------------------------------------------------------------- statement
 
-    def start(self, *, free: Sequence[str] = (), **targets: float | InitialGuess) -> OptimalControlProblem:
+    def start(
+        self, state: HasState | Mapping[str, float] | None = None, /, *, free: Sequence[str] = (), **targets: float | InitialGuess
+    ) -> OptimalControlProblem:
         """Initial state: targets as in `simulate`, from which a consistent start is computed.
 
-        `free` names quantities (states or outputs) that are optimized instead.
+        - `state`: a result that determines a state (a run, a steady motion, …), as in `simulate`; targets replace its values.
+        - `free`: names of quantities (states or outputs) that are optimized instead.
         """
-        return replace(self, targets={**self.targets, **targets}, start_free=(*self.start_free, *_names(free)))
+        given = {**self.targets, **named_start(state), **targets}
+        return replace(self, targets=given, start_free=(*self.start_free, *_names(free)))
 
     def finish(self, *conditions: str, rates: float | None = None, **values: float | Range) -> OptimalControlProblem:
         """Final state: values or ranges (low, high) of named quantities, or conditions as text, "speed >= 7".

@@ -247,6 +247,10 @@ class Solution(Result):
         parameters = values | {n: v for n, v in self.parameters.items() if n in values}
         return trajectory(simulated, phases, self.status, parameters, list(self.notes))
 
+    def as_start(self) -> dict[str, float]:
+        """The end of its trajectory as a start; `solution.trajectory.at(0.0)` is its beginning."""
+        return self.trajectories[-1].as_start()
+
     def __getitem__(self, name: str) -> Reals:
         return self.trajectory[name]
 

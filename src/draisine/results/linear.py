@@ -16,6 +16,8 @@ from draisine.results.controllability import Structure, complex_text, controllab
 
 Array = NDArray[np.float64]
 
+STEADY = 1e-8  # rates below this, relative to the state, are errors of a steady motion
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(Result):
@@ -58,6 +60,29 @@ class LinearModel(Result):
     def stable(self) -> bool:
         """Whether all deviations decay (asymptotic stability)."""
         return bool(np.all(self.eigenvalues.real < 0))
+
+    @cached_property
+    def unsteady(self) -> dict[str, float]:
+        """Rates of the states that change in the motion itself although the model depends on them: none if it is steady.
+
+        In an unsteady motion A changes with time, and its eigenvalues do not decide on stability.
+        """
+        idle = self.essential().left_out
+        return {name: rate for name, rate in self.changing.items() if name not in idle}
+
+    @property
+    def changing(self) -> dict[str, float]:
+        """Rates of all states that change in the motion itself."""
+        rates = {name: self.rates.get(name, 0.0) for name in self.states}
+        return {name: rate for name, rate in rates.items() if abs(rate) > STEADY * max(1.0, abs(self.at.get(name, 0.0)))}
+
+    @property
+    def note(self) -> str:
+        """A sentence on a motion that is not steady; empty for a steady one."""
+        if not self.unsteady:
+            return ""
+        rates = ", ".join(f"{name} changes at {rate:.4g} per second" for name, rate in list(self.unsteady.items())[:4])
+        return f"the reference motion is not steady: {rates}"
 
     def essential(self, outputs: tuple[str, ...] | None = None) -> LinearModel:
         """The model without states on which nothing else depends: position on the plane, heading, angles of rotors, the speed
@@ -199,14 +224,17 @@ class LinearModel(Result):
         matrices = {letter: getattr(self, letter).tolist() for letter in "ABCD"}
         values = [{"re": float(z.real), "im": float(z.imag)} for z in self.eigenvalues]
         names = {"model": self.model, "states": self.states, "inputs": self.inputs, "outputs": self.outputs}
-        return {**names, **matrices, "eigenvalues": values, "at": self.at, "left_out": self.left_out}
+        return {**names, **matrices, "eigenvalues": values, "at": self.at, "left_out": self.left_out, "unsteady": self.unsteady}
 
     def __repr__(self) -> str:
-        return f"<LinearModel of {self.model}: {', '.join(self.states)}; {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+        motion = "; not steady" if self.unsteady else ""
+        sizes = f"{len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return f"<LinearModel of {self.model}: {', '.join(self.states)}; {sizes}{motion}>"
 
     def __str__(self) -> str:
         width = max([len(name) for name in self.states], default=0)
         lines = [f"{self.model}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
+        lines += [self.note] if self.note else []
         for title, matrix, names in (("A", self.A, self.states), ("B", self.B, self.inputs)):
             if names:
                 lines.append(f"{title}{' ' * (width + 1)}" + " ".join(f"{name[:12]:>12}" for name in names))

@@ -20,6 +20,7 @@ from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.files import FILMS, save
 from draisine.results.sensitivity import Sensitivity
+from draisine.results.state_value import StateValue
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
 
@@ -217,12 +218,18 @@ class Trajectory(Result):
 
     @property
     def final(self) -> dict[str, float]:
-        """Final time, states and outputs."""
-        kept = (*STATE_GROUPS, Group.OUTPUTS)
-        last = self.data[-1].tolist()
-        return {"time": float(self.time[-1])} | {
-            channel.name: value for channel, value in zip(self.channels, last, strict=True) if channel.group in kept
-        }
+        """Final time, states and outputs; a start for further runs, also with values replaced: `{**run.final, "lean": 0.1}`."""
+        return self._last((*STATE_GROUPS, Group.OUTPUTS))
+
+    def as_start(self) -> dict[str, float]:
+        """The state at the end as a start, which `start=run` stands for: time, coordinates, velocities, and the work done."""
+        work = {WORK: StateValue(self[WORK][-1])} if WORK in self._column else {}
+        return self._last(STATE_GROUPS) | work
+
+    def _last(self, groups: tuple[Group, ...]) -> dict[str, float]:
+        row = zip(self.channels, self.data[-1].tolist(), strict=True)
+        values = {channel.name: value for channel, value in row if channel.group in groups}
+        return {name: StateValue(value) for name, value in {"time": float(self.time[-1]), **values}.items()}
 
     @overload
     def at(self, t: float) -> dict[str, float]: ...
@@ -231,7 +238,8 @@ class Trajectory(Result):
     def at(self, t: ArrayLike) -> dict[str, Any]:
         """All channels at time `t` (a number or an array), by linear interpolation.
 
-        At a time that occurs twice, the values after the jump. For more accuracy, simulate with more samples.
+        At a time that occurs twice, the values after the jump. For more accuracy, simulate with more samples. The values at one
+        time are a start: `start=run.at(1.5)`.
         """
         times = np.asarray(t, dtype=float)
         low, high = sorted((float(self.time[0]), float(self.time[-1])))
@@ -246,9 +254,9 @@ class Trajectory(Result):
         rise = np.where(share == 0, 0.0, self.data[after] - self.data[before])
         values = self.data[before] + share * rise
         columns = np.moveaxis(values, -1, 0)
-        found: dict[str, Any] = {"time": times if times.ndim else float(times)}
+        found: dict[str, Any] = {"time": times if times.ndim else StateValue(times)}
         for channel, column in zip(self.channels, columns, strict=True):
-            found[channel.name] = column if times.ndim else float(column)
+            found[channel.name] = column if times.ndim else StateValue(column)
         return found
 
     # accuracy ------------------------------------------------------------------------------------------------

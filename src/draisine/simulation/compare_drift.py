@@ -42,6 +42,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
 from draisine.results.base import Result
+from draisine.results.state_value import HasState, named_start
 from draisine.results.summary import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
@@ -123,7 +124,7 @@ def compare_drift(
     model: Model | System | Equations,
     until: float = 5.0,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     step: float | None = None,
     tolerance: float = 1e-8,
@@ -141,7 +142,7 @@ def compare_drift(
     method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=1e-2 * tolerance)
     described = model.freeze() if isinstance(model, Model) else model
     implicit = Radau(step=step) if step is not None else Radau(rtol=tolerance, atol=1e-2 * tolerance)
-    case = _Case(described, until, dict(start or {}), dict(parameters or {}), method, implicit, tuple(invariants))
+    case = _Case(described, until, named_start(start), dict(parameters or {}), method, implicit, tuple(invariants))
     rows = [case.row("none", NoControl(), progress)]
     fixed = step if step is not None else abs(until) / max(rows[0].steps, 1)
     energetic = isinstance(described, System) or any(slot.name == "energy" for slot in described.report.outputs)

@@ -14,6 +14,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.results.state_value import HasState
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 
@@ -24,7 +25,7 @@ def export(
     what: str | Sequence[str] = ("dynamics",),
     out: str | Path = ".",
     *,
-    start: Mapping[str, float | InitialGuess] | None = None,
+    start: Mapping[str, float | InitialGuess] | HasState | None = None,
 ) -> list[Path]:
     """Write programs of a model, or one program, as source code in other languages; return the paths of the files.
 
@@ -33,7 +34,7 @@ def export(
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `out`: the folder of the files; it is made if it does not exist.
-    - `start`: targets for the initial state of a functional mock-up unit, as in `simulate`.
+    - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     """
     langs = [lang] if isinstance(lang, str) else list(lang)
     if isinstance(model, Program | LinearSolveProgram):
@@ -42,6 +43,6 @@ def export(
     description = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).description
 
     def begin() -> np.ndarray:
-        return consistent_start(StartProblem(equations), dict(start or {})).x
+        return consistent_start(StartProblem(equations), start).x
 
     return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), description, begin)

@@ -19,11 +19,13 @@ from draisine.model.validate import check_numbers
 from draisine.numerics.progress import ProgressCallback
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.results.state_value import HasState, named_start
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
+from draisine.simulation.initial.start_notes import start_notes
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
@@ -49,7 +51,7 @@ def simulate(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float | str | InitialGuess] | None = None,
+    start: Mapping[str, float | str | InitialGuess] | HasState | None = None,
     parameters: Mapping[str, float | str] | None = None,
     inputs: Mapping[str, Law] | None = None,
     control: Sampled | EveryStage | Callable[..., Any] | None = None,
@@ -64,7 +66,9 @@ def simulate(
     """Simulate a model from a consistent start for `until` seconds.
 
     - `start`: targets by name of coordinates, velocities or outputs; the other initial values are solved for from the
-      constraints. Numbers in SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`.
+      constraints. Numbers in SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`. Or a result: another run (its
+      end), a row of it (`run.at(2.0)`), a steady motion, a special point, a periodic motion, a solution, whose state is kept
+      exactly; `{**run.final, "lean": 0.1}` is the nearest state with this lean. Time begins at 0 again.
     - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
@@ -98,7 +102,10 @@ def simulate(
     )
     trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
     source = model.freeze() if isinstance(model, Model) else model
-    trajectory = replace(trajectory, source=source, status=_with_lost_masses(trajectory.status, source, computed))
+    status = _with_lost_masses(trajectory.status, source, computed)
+    for note in computed.notes:
+        status = status.with_warning(note)
+    trajectory = replace(trajectory, source=source, status=status)
     if computed.reduction:
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
@@ -127,7 +134,7 @@ FUNCTIONS = "pass a Python function as control=Sampled(function, rate) or contro
 
 
 class Computed(NamedTuple):
-    """A run with its equations, parameters, start report, timings and sensitivities."""
+    """A run with its equations, parameters, start report, timings, sensitivities, and notes about its start."""
 
     run: Run
     equations: Equations
@@ -136,13 +143,14 @@ class Computed(NamedTuple):
     clock: Clock
     varied: VariedRun | None = None
     reduction: str = ""  # how the given equations were reduced before the run
+    notes: tuple[str, ...] = ()
 
 
 def compute(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float | str | InitialGuess] | None = None,
+    start: Mapping[str, float | str | InitialGuess] | HasState | None = None,
     parameters: Mapping[str, float | str] | None = None,
     inputs: Mapping[str, Law] | None = None,
     control: Sampled | EveryStage | Callable[..., Any] | None = None,
@@ -178,7 +186,8 @@ def compute(
     starts = prepared(equations).starts
     reporter(equations)
     clock.lap("compile")
-    targets = plain(equations, start or {})
+    named = named_start(start)
+    targets = plain(equations, named)
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
     begin = consistent_start(starts, targets, parameters=values, inputs=constants)
@@ -208,7 +217,8 @@ def compute(
     elif run is None:
         run = integrate(prepared(fitting).choices, x0, until, **how)
     clock.lap("integrate")
-    return Computed(run, equations, p, str(begin.report), clock, varied, reduction)
+    notes = start_notes(start, named, begin, u, p, laws)
+    return Computed(run, equations, p, str(begin.report), clock, varied, reduction, notes)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:

@@ -29,6 +29,9 @@ from draisine.stability.batch_evaluation import BatchProgram, program_without_cs
 
 Array = NDArray[np.float64]
 
+RANDOM_STATES = 3  # at which the symmetry of a body is tested
+SYMMETRIC = 1e-9  # relative difference of accelerations of a body of revolution
+
 
 @dataclass(frozen=True)
 class Derivatives:
@@ -55,6 +58,7 @@ class Deviations:
         self.preferred = tuple(preferred)
         dynamics = equations.explicit
         self._t, self._x, self._u, self._p = dynamics.symbols()
+        self.speeds = self._speeds()
         self.candidates = self._candidates()
 
     def __reduce__(self) -> tuple[Any, ...]:  # symbols are not pickled: they are built again, once for all that share them
@@ -75,6 +79,22 @@ class Deviations:
         residuals, outputs = e.motion.function.call([self._t, q, v, self._u, self._p])
         return ca.SX(ca.densify(residuals)), ca.SX(ca.densify(outputs))
 
+    def _speeds(self) -> dict[str, ca.SX]:
+        """Velocities that name deviations: the independent ones; of a body that rolls on its own rim the rates of heading, lean
+        and pitch, because the components of its angular velocity turn with it."""
+        e = self.equations
+        at = {quantity.name: self._x[i] for i, quantity in enumerate(e.states)}
+        speeds = {name: at[name] for name in e.independent}
+        for stem in rolling_bodies(e):
+            (quaternion,) = (one for one in e.quaternions if one[0] == f"{stem}_qw")
+            _, lean, pitch = attitude([at[name] for name in quaternion])
+            wx, wy, wz = (speeds.pop(f"{stem}_w{axis}") for axis in "xyz")
+            turn = (wz * ca.cos(pitch) - wx * ca.sin(pitch)) / ca.cos(lean)
+            roll = wx * ca.cos(pitch) + wz * ca.sin(pitch)
+            rates = {"heading": turn, "lean": roll, "pitch": wy - turn * ca.sin(lean)}
+            speeds |= {f"{stem}_{word}_rate": rate for word, rate in rates.items()}
+        return speeds
+
     def _candidates(self) -> dict[str, ca.SX]:
         """Quantities that may name a deviation, in order of preference."""
         e = self.equations
@@ -94,8 +114,8 @@ class Deviations:
                 continue
             group = positions if quantity.name.rpartition("_")[0] in free else joints
             group[quantity.name] = at[quantity.name]
-        speeds = {name: at[name] for name in e.independent}
-        known = {**outputs, **joints, **attitudes, **positions, **speeds}
+        speeds = self.speeds
+        known = {**outputs, **joints, **attitudes, **positions, **{name: at[name] for name in e.independent}, **speeds}
         for name in self.preferred:
             if name not in known:
                 raise ArgumentError(f"{e.name} has no state or output of motion {name!r}{did_you_mean(name, list(known))}")
@@ -269,6 +289,37 @@ def _dynamics_batch(equations: Equations) -> BatchProgram:
 def deviations_of(equations: Equations, preferred: tuple[str, ...] = ()) -> Deviations:
     """Cached deviations: their programs are built once."""
     return Deviations(equations, preferred)
+
+
+@lru_cache(maxsize=32)
+def rolling_bodies(equations: Equations) -> tuple[str, ...]:
+    """Free bodies of revolution about y that roll on their own rim, a disc or a ring: turned about this axis with their angular
+    velocity, they move as before. Found by comparing accelerations at random states."""
+    e, rng = equations, np.random.default_rng(1906)
+    states, found = [s.name for s in e.states], []
+    for quaternion in e.quaternions:
+        stem = quaternion[0].removesuffix("_qw")
+        spins = [f"{stem}_w{axis}" for axis in "xyz"]
+        if set(spins) <= set(e.independent) and f"{stem}_x" in states:
+            four, three = ([states.index(name) for name in names] for names in (quaternion, spins))
+            if all(_symmetric(e, four, three, rng) for _ in range(RANDOM_STATES)):
+                found.append(stem)
+    return tuple(found)
+
+
+def _symmetric(e: Equations, four: Sequence[int], three: Sequence[int], rng: np.random.Generator) -> bool:
+    """Whether the rates at a random state turn with the body about its y axis."""
+    x = np.array([s.default for s in e.states], dtype=float) + rng.uniform(-0.3, 0.3, len(e.states))
+    u, p = rng.uniform(-1.0, 1.0, len(e.inputs)), np.array([q.default for q in e.parameters], dtype=float)
+    x[four] /= np.linalg.norm(x[four])
+    angle = rng.uniform(0.5, 1.5)
+    c, s = np.cos(angle / 2), np.sin(angle / 2)
+    turn = np.eye(len(x))  # q ⊗ (cos α/2, 0, sin α/2, 0), and ω in the turned axes
+    turn[np.ix_(four, four)] = [[c, 0, -s, 0], [0, c, 0, -s], [s, 0, c, 0], [0, s, 0, c]]
+    turn[np.ix_(three, three)] = [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
+    before, after = (np.ravel(e.explicit([0.0], one, u, p)[0]) for one in (x, turn @ x))
+    size = max(1.0, float(np.abs(before).max()))
+    return bool(np.isfinite(before).all() and np.abs(turn @ before - after).max() <= SYMMETRIC * size)
 
 
 def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,7 @@ from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
 from draisine.program.equations import Equations
 from draisine.results.linear import LinearModel
+from draisine.results.state_value import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
@@ -46,6 +48,23 @@ class Motion:
     u: Array
     p: Array
 
+    def as_start(self) -> dict[str, float]:
+        """States, all velocities, inputs and parameters: a start whose run tells where its inputs or parameters differ."""
+        e = self.equations
+        named = dict(zip((q.name for q in e.states), self.x.tolist(), strict=True))
+        slot = [s.name for s in e.report.outputs].index("v")
+        v = np.ravel(e.report([0.0], self.x, self.u, self.p)[slot]).tolist()
+        named = dict(zip((q.name for q in e.velocities), v, strict=True)) | named  # independent velocities as they are
+        for quantities, values in ((e.inputs, self.u), (e.parameters, self.p)):
+            named |= dict(zip((q.name for q in quantities), values.tolist(), strict=True))
+        return {name: StateValue(value) for name, value in named.items()}
+
+
+def motion_of(start: Mapping[str, float] | HasState | None) -> Motion | dict[str, float]:
+    """The motion of a result, if it has one, with its inputs and parameters; otherwise a start as values by name."""
+    motion = start if isinstance(start, Motion) else getattr(start, "motion", None)
+    return motion if isinstance(motion, Motion) else named_start(start)
+
 
 def equations_of(model: Model | System | Equations) -> Equations:
     """Equations without bookkeeping states; those given as 0 = F(t, x, ẋ) are reduced to ẋ = f."""
@@ -64,18 +83,19 @@ def _start_problem(equations: Equations) -> StartProblem:
 
 def motion_at(
     model: Model | System | Equations,
-    at: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
 ) -> Motion:
-    """The consistent state nearest to the defaults that meets the targets."""
+    """The consistent state nearest to the defaults that meets the targets; or the state of a result."""
     equations = equations_of(model)
+    at = named_start(at)
     for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
     p = numbers("parameter", equations.parameters, parameters)
     u = numbers("input", equations.inputs, inputs)
-    x = consistent_start(_start_problem(equations), dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x
+    x = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)
 
 
@@ -90,7 +110,7 @@ def require_real(model: str, kind: str, name: str, value: object) -> None:
 
 def linearize(
     model: Model | System | Equations | Motion,
-    at: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | HasState | None = None,
     *,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
@@ -98,13 +118,28 @@ def linearize(
 ) -> LinearModel:
     """The full linear model of small deviations from a motion; `.essential()` removes states on which nothing depends.
 
-    - `at`: targets for the motion, as in `simulate`; the rest is solved for, so that no constraint is violated.
+    - `at`: targets for the motion, or a result, as `start` in `simulate`; the rest is solved for, so that no constraint is
+      violated.
     - `states`: states or outputs used as the first states of the linear model; the others are chosen. Heading, lean and pitch
       of a free body replace its quaternion.
     - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
-    All derivatives are exact. Outputs are outputs of motion; forces are not included.
+    All derivatives are exact. Outputs are outputs of motion; forces are not included. A motion that is not steady is reported:
+    by a warning, and in `unsteady` of the result with the rates of its states.
     """
+    found = _linearized(model, at, parameters, inputs, states)
+    if found.note and not isinstance(model, Motion):
+        warnings.warn(f"{found.model}: {found.note}; eigenvalues of A do not decide on its stability", stacklevel=2)
+    return found
+
+
+def _linearized(
+    model: Model | System | Equations | Motion,
+    at: Mapping[str, float] | HasState | None,
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float] | None,
+    states: Sequence[str],
+) -> LinearModel:
     motion = model if isinstance(model, Motion) else motion_at(model, at, parameters, inputs)
     e = motion.equations
     deviations = deviations_of(e, tuple(states))

@@ -27,10 +27,11 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
+from draisine.results.state_value import HasState
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real, what_is_singular
+from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, motion_of, require_real, what_is_singular
 
 Array = NDArray[np.float64]
 
@@ -109,7 +110,7 @@ def _naming_at(motion: Motion) -> Naming:
 def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
     """Coordinates on which nothing depends, at all of the admissible states."""
     deviations = deviations_of(equations)
-    speeds = set(equations.independent)
+    speeds = set(deviations.speeds)
     common: set[str] | None = None
     for x in states:
         derivatives = deviations.derivatives(0.0, x[None], u[None], p[None])
@@ -194,7 +195,10 @@ class SteadyProblem(Uncached):
                 slope = dynamics.function.call(arguments)[0][: self.own]
             own = d._x[: self.own]
             zeta = ca.vertcat(*[d.candidates[name] for name in self.essential])
-            rows += [ca.jacobian(zeta, own) @ slope, slope[len(e.coordinates) :]]
+            speeds = slope[len(e.coordinates) :]
+            if tuple(d.speeds) != e.independent:  # a disc on its rim: its angular velocity turns with it
+                speeds = ca.jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
+            rows += [ca.jacobian(zeta, own) @ slope, speeds]
         own_names = (*self._inputs, *self._parameters)
         rows += [
             (self._symbol(name) if name in own_names else d.candidates[name]) - targets[k] for k, name in enumerate(self.fixed)
@@ -290,7 +294,7 @@ def _not_found(
     """The error for a steady motion that does not exist; `nearest` is (x, u, p) of the last iterate."""
     what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that satisfies its constraints was found"
     best = singular or (f"smallest residual {residual:.2g}" if np.isfinite(residual) else "singular configuration")
-    cure = "fix fewer quantities, leave an input free to maintain the motion, or start closer to it"
+    cure = "fix fewer quantities, leave an input free to maintain the motion, or give near=… closer to it"
     return SolverError(f"{model}: {what} ({best})", nearest=nearest, residual=residual, cure=cure, others=others)
 
 
@@ -298,38 +302,22 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
-def steady(
+def steady_near(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
     *,
     free: Sequence[str] = (),
-    near: Mapping[str, float] | Motion | None = None,
+    near: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
 ) -> SteadyMotion:
-    """The steady motion with named quantities fixed, nearest to a state.
-
-    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
-    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
-    - `near`: targets for the initial guess (by default the fixed quantities), or a motion.
-
-    >>> import draisine as dr
-    >>> turn = dr.steady(dr.gallery.bicycle(), {"speed": 5.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
-    >>> round(turn["steer"], 4), round(turn["steer_torque"], 4)
-    (-0.042, 0.0863)
-    """
+    """The steady motion with named quantities fixed, by Newton's method from a state; arguments as in `steady`."""
     targets = dict(fixed or {})
     equations = equations_of(model)
     for name, value in targets.items():
         require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}
-    begin = (
-        near
-        if isinstance(near, Motion)
-        else dict(near)
-        if near is not None
-        else {n: v for n, v in targets.items() if n not in known}
-    )
+    begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
         motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
@@ -338,7 +326,7 @@ def steady(
     except SolverError as failure:
         cause = what_is_singular(Motion(equations, *failure.nearest))
         raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
-    names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
+    names = [n for n in naming.names if n not in ignorable and n not in deviations_of(equations).speeds]
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
         left = [*freed, *(n for n in required if n in known and n not in freed)]

@@ -29,7 +29,8 @@ from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import equations_of, linearize, what_is_singular
 from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
-from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
+from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem
+from draisine.stability.steady_search import steady
 
 Array = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ class Family(Uncached):
         plain = deviations_of(e)
         derivatives = plain.derivatives(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
         names = plain.choose(derivatives).names
-        return [n for n in names if n not in self.base.ignorable and n not in e.independent]
+        return [n for n in names if n not in self.base.ignorable and n not in plain.speeds]
 
     def _square_up(self) -> None:
         """Choose a square subsystem, and differentiate the motion by each varied quantity."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.feedback import STEADY
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
@@ -67,13 +66,13 @@ def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
 
 def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
     """Refuse a motion whose states drift, unless nothing depends on them: the linear model must be constant in time."""
-    moving = [name for name in part.states if abs(part.rates.get(name, 0.0)) > STEADY * max(1.0, abs(part.at.get(name, 0.0)))]
+    moving = part.changing
     bad = [name for name in moving if name not in idle]
     if not bad:
         small = 1e-9 * max(float(np.abs(part.A).max(initial=0.0)), 1e-300)
         bad = [n for n in moving if np.abs(part.A[:, part.states.index(n)]).max(initial=0.0) > small]
     if bad:
-        rates = ", ".join(f"{name} changes at {part.rates[name]:.4g} per second" for name in bad[:4])
+        rates = ", ".join(f"{name} changes at {moving[name]:.4g} per second" for name in bad[:4])
         raise ArgumentError(
             f"{part.model}: the reference motion is not steady: {rates}; find a steady one near it with "
             "dr.steady(model, {…}, free=[inputs that maintain it]) and use it for the design"

@@ -15,7 +15,7 @@ import casadi as ca
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
-from draisine.model.contact import Rolling, TangentialLaw
+from draisine.model.contact import Coulomb, Rolling, TangentialLaw
 from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
@@ -70,8 +70,11 @@ class SurfacePair:
 
     @cached_property
     def forward(self) -> Vec:
-        """Longitudinal direction of the first body, in the tangent plane."""
-        axis = self.measures.to_world(self.item.first, UNIT[AXIS[self.item.along]])
+        """Longitudinal direction of the first body, in the tangent plane; any direction of it where the law has none."""
+        if self.item.along is None and (self.law is None or isinstance(self.law, Rolling | Coulomb)):
+            one, _ = self._tangents(self.item.second, self.item.second_surface, self.item.second_parameters)
+            return scale(1 / ca.sqrt(dot(one, one)), one)
+        axis = self.measures.to_world(self.item.first, UNIT[AXIS[self.item.along or "x"]])
         inside = sub(axis, scale(dot(axis, self.normal), self.normal))
         return scale(1 / ca.sqrt(dot(inside, inside)), inside)
 

@@ -15,11 +15,12 @@ import numpy as np
 from draisine.dynamics.dae.prolongation import Prolongation, entries
 from draisine.dynamics.dae.signature_method import Offsets, coupled, offsets
 from draisine.dynamics.dae.structure import structure
-from draisine.numerics.rank import rank_of
+from draisine.numerics.rank import condition_share, rank_of
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind
 from draisine.program.program import Program
 
+BETTER = 10.0  # ratio of condition numbers for which other rows are taken to determine rates
 MOST_SOLVED = 60  # largest block of rates that is solved for symbolically
 
 
@@ -84,7 +85,7 @@ def _without_rates(
     if not used <= set(rates):
         return [], (f"{missing}: they contain derivatives beyond the first",)
     symbols = system.jet(1)[rates]
-    determining, remaining = _split_rows(mixed, symbols)
+    determining, remaining = _split_rows(mixed, symbols, [system.t, system.y, system.u, system.p], sample)
     rows = ca.vertcat(*[c.residual for c in determining])
     matrix = ca.jacobian(rows, symbols)
     if ca.depends_on(matrix, symbols):
@@ -97,15 +98,30 @@ def _without_rates(
     return [replace(c, residual=expression) for c, expression in zip(remaining, substituted, strict=True)], ()
 
 
-def _split_rows(mixed: list[Condition], rates: ca.SX) -> tuple[list[Condition], list[Condition]]:
-    """Rows that determine the rates, the least differentiated ones if possible, and the remaining rows."""
+def _split_rows(
+    mixed: list[Condition], rates: ca.SX, symbols: Sequence[ca.SX], sample: Sequence[np.ndarray]
+) -> tuple[list[Condition], list[Condition]]:
+    """Rows that determine the rates, the least differentiated ones if possible, and the remaining rows.
+
+    Of rows that are differentiated equally often, those with large entries at the sample, if the rates are much better
+    determined by them: the rate of G(p, q) ṗ = 0 contains that of q, but not at rest.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    pattern = ca.jacobian_sparsity(ca.vertcat(*[c.residual for c in mixed]), rates)
+    every = ca.vertcat(*[c.residual for c in mixed])
+    pattern = ca.jacobian_sparsity(every, rates)
     price = np.full((len(mixed), rates.numel()), 1e6)
     for i, k in zip(*pattern.get_triplet(), strict=True):
         price[i, k] = mixed[i].times
-    determining = set(linear_sum_assignment(price)[0].tolist())
+    determining = sorted(linear_sum_assignment(price)[0].tolist())
+    entries_of = ca.Function("entries", list(symbols), [ca.densify(ca.jacobian(every, rates))], {"allow_free": True})
+    if not entries_of.has_free():
+        values = np.abs(entries_of(*sample).full())
+        if np.isfinite(values).all() and values.max(initial=0.0) > 0.0:
+            sizes = np.log10(np.maximum(values / values.max(), 1e-12)) / -12.0  # from 0 for the largest to 1
+            other = sorted(linear_sum_assignment(price + 0.5 * sizes)[0].tolist())
+            shares = [condition_share(entries_of(*sample).full()[rows]) for rows in (determining, other)]
+            determining = other if shares[1] > BETTER * shares[0] else determining
     return [c for i, c in enumerate(mixed) if i in determining], [c for i, c in enumerate(mixed) if i not in determining]
 
 

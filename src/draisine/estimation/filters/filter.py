@@ -26,6 +26,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
+from draisine.results.state_value import HasState, named_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
@@ -40,7 +41,7 @@ def filter(
     measured: Mapping[str, Any] | Sequence[str],
     noise: Mapping[str, float] | ArrayLike | None = None,
     process: Mapping[str, float] | None = None,
-    start: Mapping[str, float | InitialGuess] | None = None,
+    start: Mapping[str, float | InitialGuess] | HasState | None = None,
     spread: Mapping[str, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -57,7 +58,7 @@ def filter(
     - `noise`: standard deviations by column if `measured` does not give them; or the covariance matrix of all columns.
     - `process`: white noise on inputs or states, as square root of its spectral density: noise σ on a velocity alone gives it
       a standard deviation of σ√t after the time t.
-    - `start`: targets for the initial state; `spread`: standard deviations of named states or outputs at the start.
+    - `start`: targets for the initial state, or a result; `spread`: standard deviations of named states or outputs at the start.
       Quantities not in `spread` are known exactly.
     - `inputs`: constants, columns (linear between samples, or `CubicInput(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `ExtendedKalmanFilter()` or `UnscentedKalmanFilter()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
@@ -104,7 +105,7 @@ def _build_problem(
     experiment: Experiment,
     measured: Mapping[str, Any] | Sequence[str],
     noise: Any,
-    start: Mapping[str, float | InitialGuess] | None,
+    start: Mapping[str, float | InitialGuess] | HasState | None,
     inputs: Mapping[str, Any],
     parameters: Mapping[str, float] | None,
     process: Mapping[str, float] | None,
@@ -118,7 +119,7 @@ def _build_problem(
                 raise DataError(f"noise: {column!r} is not a measured column{did_you_mean(column, list(reported))}")
             quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
             reported[column] = (quantity, size)
-    recording = recording_of(equations, experiment, reported, inputs, {**(start or {}), **experiment.start})
+    recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start})
     p = numbers("parameter", equations.parameters, parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:

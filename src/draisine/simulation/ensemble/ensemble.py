@@ -17,6 +17,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations, Event
+from draisine.results.state_value import HasState
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
@@ -54,7 +55,7 @@ def ensemble(
     runs: int | None = None,
     outputs: Sequence[str] = (),
     keep: Sequence[Keep] = (Final(), EventCounts()),
-    start: Mapping[str, float | InitialGuess] | None = None,
+    start: Mapping[str, float | InitialGuess] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     events: Sequence[Event] = (),
@@ -102,7 +103,7 @@ def ensemble(
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
     varied = _sample_values(over, cases, runs, seed)
-    problem = ensemble_problem(model, varied, start or {}, parameters or {}, inputs or {}, tuple(events))
+    problem = ensemble_problem(model, varied, start, parameters or {}, inputs or {}, tuple(events))
     task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
     if out is not None:

@@ -18,10 +18,11 @@ from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.results.state_value import HasState, StateValue, named_start
 from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.given_equations import equations_for_run
 from draisine.simulation.initial.batch import BatchTargets
-from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem, plain
 from draisine.simulation.named_values import numbers, unknown_name
 
 Reals = NDArray[np.float64]
@@ -147,7 +148,7 @@ def _plain(programs: Sequence[Any]) -> list[Any]:
 def ensemble_problem(
     model: Model | System | Equations,
     varied: SampleValues,
-    start: Mapping[str, float | InitialGuess],
+    start: Mapping[str, float | InitialGuess] | HasState | None,
     parameters: Mapping[str, float],
     inputs: Mapping[str, Amount],
     events: tuple[Event, ...],
@@ -164,15 +165,20 @@ def ensemble_problem(
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)
     kinds = {name: _kind(equations, starts, name) for name in varied.names}
-    targets = {name: float(value) for name, value in start.items() if not isinstance(value, InitialGuess)}
+    given = plain(equations, named_start(start))
+    moving = {q.name for q in (*equations.coordinates, *equations.velocities)}
+    computed = {name: value for name, value in given.items() if isinstance(value, StateValue) and name in moving}
+    guesses = {name: value.value for name, value in given.items() if isinstance(value, InitialGuess)}
+    targets = {name: float(value) for name, value in given.items() if name not in (*computed, *guesses)}  # type: ignore[arg-type]
     for name, (kind, own) in kinds.items():
         twice = own in targets if kind == "start" else fixed.get(own) == kind
         if twice:
             raise ArgumentError(f"{name!r} is given both for all runs and for each run; leave one out")
-    _check_targets(equations, starts, start)
-    near = {name: float(value.value) for name, value in start.items() if isinstance(value, InitialGuess)}
+    _check_targets(equations, starts, given)
     u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
-    return EnsembleProblem(equations, starts, varied, kinds, targets, near, u, p, ValueCheck.of(model, kinds, parameters))
+    return EnsembleProblem(
+        equations, starts, varied, kinds, targets, {**guesses, **computed}, u, p, ValueCheck.of(model, kinds, parameters)
+    )
 
 
 def _is_input(model: Model | System | Equations, name: str) -> bool:

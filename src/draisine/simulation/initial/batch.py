@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, StartError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.results.state_value import StateValue
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
 from draisine.simulation.initial.evaluation import Bools, Reals
 from draisine.simulation.initial.memory import BATCH, Batch, Task
@@ -30,6 +31,11 @@ class BatchTargets:
     def __len__(self) -> int:
         return len(self.parameters)
 
+    @property
+    def state(self) -> bool:
+        """Whether all members have the same computed state, perhaps with targets beside it."""
+        return any(isinstance(value, StateValue) for value in self.near.values())
+
     def rows(self, which: NDArray[np.intp]) -> BatchTargets:
         """A selection of members."""
         targets = {name: column[which] for name, column in self.targets.items()}
@@ -37,7 +43,9 @@ class BatchTargets:
 
     def of(self, member: int) -> dict[str, float | InitialGuess]:
         """The targets of one member, as `consistent_start` takes them."""
-        near: dict[str, float | InitialGuess] = {name: InitialGuess(value) for name, value in self.near.items()}
+        near: dict[str, float | InitialGuess] = {
+            name: value if isinstance(value, StateValue) else InitialGuess(value) for name, value in self.near.items()
+        }
         return near | {name: float(column[member]) for name, column in self.targets.items()}
 
 
@@ -66,6 +74,8 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
     e, count = problem.equations, len(requested)
     extra = np.array([requested.targets.get(s.name, np.full(count, s.default)) for s in e.extra_states]).reshape(-1, count).T
     none = np.zeros(count, dtype=bool)
+    if requested.state and not isinstance(e.dynamics, DaeResidual):
+        return _from_state(problem, requested)
     if isinstance(e.dynamics, DaeResidual):
         q, v = (np.zeros((count, len(names))) for names in problem.unknowns)
         return BatchStart(q, v, extra, none, none)
@@ -78,6 +88,21 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
         if dependent:  # rows from the report are needed where constraints do not determine all dependent velocities
             left = found & ~determined if len(problem.constraints["velocity"]) >= dependent else found
     return BatchStart(q, v, extra, found & ~left, ~found)
+
+
+def _from_state(problem: StartProblem, requested: BatchTargets) -> BatchStart:
+    """Starts from a computed state, which a member keeps where its parameters and targets allow it."""
+    e, count = problem.equations, len(requested)
+    q, v = (np.zeros((count, len(names))) for names in problem.unknowns)
+    extra, solved = np.zeros((count, len(e.extra_states))), np.ones(count, dtype=bool)
+    for i in range(count):
+        try:
+            found = consistent_start(problem, requested.of(i), parameters=requested.parameters[i], inputs=requested.inputs[i])
+        except StartError:
+            solved[i] = False
+        else:
+            q[i], v[i], extra[i] = found.q, found.v, found.x[len(found.x) - len(e.extra_states) :]
+    return BatchStart(q, v, extra, solved, ~solved)
 
 
 def refusal(problem: StartProblem, requested: BatchTargets, member: int) -> StartError:

@@ -35,6 +35,34 @@ class NearestValue:
     single: bool  # whether all others determine it
 
 
+STEEP = 1e7  # derivative of a constraint, in scales of the unknowns, above which it is degenerate
+VIOLATED = 1e-6  # residual in lengths of the model
+
+
+def refuse_degenerate(level: Level, found: Solution, length: float) -> None:
+    """Refuse a solution with a residual that counts as zero only because its derivative is nearly infinite."""
+    count = len(level.constraints)
+    residual = np.abs(found.residual[:count])
+    suspects = np.flatnonzero(residual > VIOLATED * min(length, 1.0))
+    if not len(suspects):
+        return
+    slopes = (np.abs(level.full_system.jacobian_at(found.y)[:count]) * level.scale).max(axis=1)
+    for i in suspects:
+        if not slopes[i] <= STEEP * max(length, 1.0):
+            name, e = level.full_system.labels[i], level.problem.equations
+            raise StartError(
+                f"{e.name}: the constraint {name!r} is degenerate at this start: it is violated by {residual[i]:.3g}, and its "
+                f"derivative is {slopes[i]:.1e}. A direction that it is measured along vanishes there; start elsewhere, or "
+                "describe the constraint differently (for surfaces that touch: another axis along=…)",
+                Conflict.MODEL_CANNOT_STAND,
+                level.name,
+                (),
+                (name,),
+                {},
+                {name: float(found.residual[i])},
+            )
+
+
 def explain(level: Level, failed: Solution) -> StartError:
     """The error that explains why a level has no solution."""
     shares = np.abs(failed.residual) / failed.weight

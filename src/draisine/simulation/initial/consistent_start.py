@@ -19,20 +19,23 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.simulation.initial.conflict import explain
-from draisine.simulation.initial.evaluation import Indices, Reals
+from draisine.results.state_value import HasState, named_start
+from draisine.simulation.initial.conflict import explain, refuse_degenerate
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
+from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
 from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
 from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
+KEPT = 1e-9  # relative residual up to which a computed state is kept as it is
 NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
 
 def consistent_start(
     model: Model | System | Equations | StartProblem,
-    start: Mapping[str, float | InitialGuess] | None = None,
+    start: Mapping[str, float | InitialGuess] | HasState | None = None,
     *,
     parameters: Mapping[str, float] | ArrayLike | None = None,
     inputs: Mapping[str, float] | ArrayLike | None = None,
@@ -42,7 +45,9 @@ def consistent_start(
 
     - `start`: targets by name, as in `simulate`. Coordinates, velocities and further states with a target have exactly the given
       value; targets of outputs are equations, solved to rounding error. All other unknowns change as little as possible from
-      their defaults, or from the `InitialGuess(value)` given for them.
+      their defaults, or from the `InitialGuess(value)` given for them. Results are starts, too: a run (its end), a row of it
+      (`run.at(t)`), a steady motion, a special point, a periodic motion, a solution. Their states are kept exactly; in
+      `{**run.final, "lean": 0.1}` all but the lean change as little as possible.
     - `parameters`, `inputs`: values by name, the others have their defaults; `time`: of the start.
 
     If there is no start, `draisine.errors.StartError` names the conflicting targets, the constraints involved and feasible
@@ -60,7 +65,7 @@ def consistent_start(
     problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)
     e = problem.equations
     given = float(time), numbers("input", e.inputs, inputs), numbers("parameter", e.parameters, parameters)
-    return _Solver(problem, sorted_targets(e, problem.kinds, start or {}), given).solve()
+    return _Solver(problem, sorted_targets(e, problem.kinds, named_start(start)), given).solve()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +91,35 @@ class _Solver:
 
     def solve(self) -> Start:
         e = self._problem.equations
-        found = [self._positions()]
-        q, v = found[0].point.y, self._v0
-        if e.velocities:
-            found.append(self._velocities(q))
-            v = found[1].point.y
+        found = (self._kept() if self._targets.state else None) or self._found()
+        q, v = found[0].point.y, found[1].point.y if e.velocities else self._v0
         for one in found:
             one.level.full_system.release()
             one.point.system.release()
         self._problem.give_back(self._evaluation)
         return Start(q, v, self._state(q, v), e, self._given, lambda: self._report(found, q, v))
+
+    def _found(self) -> list[_SolvedLevel]:
+        found = [self._positions()]
+        return [*found, self._velocities(found[0].point.y)] if self._problem.equations.velocities else found
+
+    def _kept(self) -> list[_SolvedLevel] | None:
+        """A computed state as it is, if it satisfies the constraints."""
+        q, v, scales = self._q0, self._v0, self._problem.scales
+        scale = scales.coordinates(q, self._length)
+        levels = [position_level(self._problem, self._targets, self._evaluation, q, v, scale, scales.max_steps)]
+        if len(v):
+            scale = scales.velocities(self._length)
+            levels.append(velocity_level(self._problem, self._targets, self._evaluation, q, v, scale))
+        found = [_SolvedLevel(level, Way.NEWTON, level.full_system.at_unknowns(level.reference)) for level in levels]
+        if any(not one.point.relative_residual <= KEPT for one in found):
+            return None
+        implied_rows = self._implied_rows(levels[1], q, found[1].point) if len(v) else None
+        if implied_rows is not None:
+            matrix, offset = implied_rows
+            if not np.abs(matrix @ v - offset).max() <= KEPT * max(np.abs(v).max(), np.abs(offset).max()):
+                return None
+        return found
 
     # ---------------------------------------------------------------- positions
 
@@ -111,8 +135,32 @@ class _Solver:
             found = level.system(level.targets, frozen=np.array(e.dynamics.differential)).find(thorough=False)
             if found.fulfilled:
                 return _SolvedLevel(level, found.way, found)
+            if not e.dynamics.orders:
+                return self._as_given(level, np.array(e.dynamics.differential))
         found = self._search(level)
         return _SolvedLevel(level, found.way, found)
+
+    def _as_given(self, level: Level, differential: Bools) -> _SolvedLevel:
+        """Values given to 0 = F, kept where their digits explain the residuals, and refused otherwise.
+
+        Given are targets; without any, and with the parameters of the definition, its start of differential unknowns.
+        """
+        e, values = self._problem.equations, level.full_system.reference
+        given = np.array([name in level.prescribed for name in level.unknowns], dtype=bool)
+        if not (level.targets or self._targets.near) and np.array_equal(self._given[2], e.default_parameters):
+            given = differential & (values != 0.0)
+        found = level.full_system.find(level.without_targets)
+        if found.fulfilled and np.array_equal(found.y[given], values[given]):
+            return _SolvedLevel(level, found.way, found)
+        loose = replace(level, prescribed={}, reference=values)
+        nearest = loose.full_system.find(loose.without_targets) if level.prescribed else found
+        if not nearest.fulfilled:
+            raise explain(level, found)
+        kept = within_digits(level, given, values, differential)
+        if kept is None:
+            conflict = explain(level, found) if level.prescribed else None
+            raise conflict if conflict is not None and conflict.nearest else refusal(loose, given, values, nearest, differential)
+        return _SolvedLevel(loose, nearest.way, kept)
 
     def _by_order(self, level: Level, orders: Indices) -> _SolvedLevel | None:
         """Positions, then velocities, then forces of a mechanism, as in starts of its equations of motion.
@@ -139,6 +187,7 @@ class _Solver:
         found = level.full_system.find(level.without_targets)
         if not found.fulfilled:
             raise explain(level, found)
+        refuse_degenerate(level, found, self._length)
         return found
 
     # ---------------------------------------------------------------- velocities
@@ -197,7 +246,8 @@ class _Solver:
         w, places = self._targets, self._problem.output_rows
         evaluation = self._problem.take_evaluation(self._given)
         values = evaluation(q, v, "v" if len(v) else "q")[0].copy()
-        targets = [Target(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # prescribed
+        order = self._problem.unknowns[0]
+        targets = [Target(n, x, float(q[order.index(n)]), "coordinate") for n, x in w.coordinates.items()]  # prescribed
         targets += [Target(n, x, x, "velocity") for n, x in w.velocities.items()]
         targets += [Target(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
         targets += [Target(n, x, x, "state") for n, x in w.states.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence
 from draisine.program.program import LazyProgram, Program, Slot
+from draisine.results.state_value import StateValue
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
 from draisine.simulation.named_values import number_in, unknown_name
 
@@ -37,10 +39,17 @@ class Targets:
     states: Mapping[str, float] = field(default_factory=dict)  # further states
     near: Mapping[str, float] = field(default_factory=dict)  # of coordinates and velocities
 
+    @property
+    def state(self) -> bool:
+        """Whether `near` is a computed state, without targets beside it."""
+        computed = bool(self.near) and all(isinstance(value, StateValue) for value in self.near.values())
+        return computed and not (self.coordinates or self.velocities or self.outputs)
+
 
 def sorted_targets(e: Equations, kinds: Mapping[str, str], targets: Mapping[str, float | InitialGuess]) -> Targets:
     """Targets by kind; unknown names and invalid numbers are refused."""
     found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}, "near": {}}
+    targets = with_states(e, targets)
     for name, target in targets.items():
         value = _number(e, name, target.value if isinstance(target, InitialGuess) else target)
         if name in e.force_outputs:
@@ -51,7 +60,9 @@ def sorted_targets(e: Equations, kinds: Mapping[str, str], targets: Mapping[str,
         kind = kinds.get(name)
         if kind is None:
             raise unknown_name(f"coordinate, velocity or output of {e.name}", name, kinds)
-        if isinstance(target, InitialGuess):
+        if isinstance(target, StateValue):
+            kind, value = ("near", StateValue(value)) if kind in ("coordinates", "velocities") else (kind, value)
+        elif isinstance(target, InitialGuess):
             if kind not in ("coordinates", "velocities"):
                 raise ArgumentError(
                     f"{e.name}: {name!r} is neither a coordinate nor a velocity and cannot start near {value:g}; give the "
@@ -62,12 +73,31 @@ def sorted_targets(e: Equations, kinds: Mapping[str, str], targets: Mapping[str,
     return Targets(**found)
 
 
+def with_states(e: Equations, targets: Mapping[str, Any]) -> dict[str, Any]:
+    """A start in which computed values (`StateValue`) are those of states.
+
+    Where they and targets name all coordinates and velocities, other computed values, such as outputs and the time, follow from
+    the state and are left out. Otherwise computed values are plain numbers.
+    """
+    if not any(isinstance(value, StateValue) for value in targets.values()):
+        return dict(targets)
+    moving = {quantity.name for quantity in (*e.coordinates, *e.velocities)}
+    if not moving <= targets.keys():
+        return {name: float(value) if isinstance(value, StateValue) else value for name, value in targets.items()}
+    states = moving | {s.name for s in e.extra_states}
+    return {name: value for name, value in targets.items() if name in states or not isinstance(value, StateValue)}
+
+
 def plain(e: Equations, targets: Mapping[str, float | str | InitialGuess]) -> dict[str, float | InitialGuess]:
-    """Targets as numbers in SI, also those given with a unit."""
-    return {
-        name: InitialGuess(_number(e, name, target.value)) if isinstance(target, InitialGuess) else _number(e, name, target)
-        for name, target in targets.items()
-    }
+    """Targets as numbers in SI, also those given with a unit; computed values of states remain such."""
+
+    def plain_target(name: str, target: float | str | InitialGuess) -> float | InitialGuess:
+        if isinstance(target, InitialGuess):
+            return InitialGuess(_number(e, name, target.value))
+        number = _number(e, name, target)
+        return StateValue(number) if isinstance(target, StateValue) else number
+
+    return {name: plain_target(name, target) for name, target in with_states(e, targets).items()}
 
 
 def _number(e: Equations, name: str, value: object) -> float:

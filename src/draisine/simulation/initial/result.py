@@ -16,6 +16,7 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result
+from draisine.results.state_value import StateValue
 from draisine.simulation.compiled_equations import best_choice_for
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.problem import Given
@@ -113,6 +114,12 @@ class Start(Result):
     def summary(self) -> str:
         """Targets, moved unknowns, and the largest residual."""
         return str(self.report)
+
+    def as_start(self) -> dict[str, float]:
+        """Coordinates, all velocities and further states, as a start."""
+        e = self.equations
+        extra = zip((s.name for s in e.extra_states), self.x[len(self.x) - len(e.extra_states) :].tolist(), strict=True)
+        return {n: StateValue(value) for n, value in {**self.coordinates, **self.velocities, **dict(extra)}.items()}
 
     def _table(self) -> Mapping[str, Any]:
         e = self.equations

@@ -28,12 +28,13 @@ from draisine.numerics.continuation import CurvePoint
 from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
+from draisine.results.state_value import HasState
 from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, ContinuationProblem, Range, SteadyCurve
 from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find
-from draisine.stability.linearization import Motion, equations_of, what_is_singular
+from draisine.stability.linearization import equations_of, motion_of, what_is_singular
 from draisine.stability.steady import SteadyMotion
 
 Array = NDArray[np.float64]
@@ -57,6 +58,10 @@ class SpecialPoint:
 
     def __getitem__(self, name: str) -> float:
         return self.motion[name]
+
+    def as_start(self) -> dict[str, float]:
+        """Its motion as a start."""
+        return self.motion.as_start()
 
     def as_data(self) -> dict[str, Any]:
         own = {"frequency": self.frequency} if self.frequency else {}
@@ -157,7 +162,7 @@ def continuation(
     *,
     fixed: Mapping[str, float] | None = None,
     free: Sequence[str] = (),
-    start: Mapping[str, float] | Motion | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     between: Range | None = None,
     bounds: Mapping[str, Range] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -168,8 +173,8 @@ def continuation(
 
     - `fixed`: quantities with fixed values, as in `steady`; `free`: inputs or parameters that are solved for. All others keep
       their values. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
-    - `start`: targets for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
-      quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
+    - `start`: targets for the first motion, or a result, as in `simulate`; `between`: the range of `over`; `bounds`: ranges of
+      any other named quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
     - `steps`: step lengths; `progress`: called with the number of points so far.
 
     Folds, branch points, Hopf points and zero crossings are solved exactly; `Branch.switch` follows the crossing branch.
@@ -177,7 +182,7 @@ def continuation(
     problem = ContinuationProblem(
         equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
     )
-    begin = problem.begin(start)
+    begin = problem.begin(motion_of(start))
     return _BranchFollower(problem, begin, dict(bounds or {}), steps or Steps(), progress).branch()
 
 

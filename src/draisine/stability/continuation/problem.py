@@ -18,7 +18,7 @@ from draisine.program.program import Program
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
-from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady
+from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady_near
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
@@ -92,7 +92,7 @@ class ContinuationProblem:
         problem: SolverError | None = None
         for targets, free in tries:
             try:
-                return steady(self.equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
+                return steady_near(self.equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
             except SolverError as missing:
                 problem = problem or missing
         assert problem is not None
@@ -112,7 +112,7 @@ class SteadyCurve:
         own = (*question.inputs, *question.all_parameters)
         free = [*question.free, *(n for n in (*question.fixed, question.over) if n in own and n not in question.free)]
         self.ignorable = drifting_coordinates(begin, free)
-        essential = [n for n in names if n not in self.ignorable and n not in e.independent]
+        essential = [n for n in names if n not in self.ignorable and n not in deviations.speeds]
         constant = {n: values[n] for n in self.ignorable}
         self.problem = SteadyProblem(e, essential, free, {**constant, **question.fixed, question.over: 0.0})
         y = self.problem.pack(begin.x, begin.u, begin.p)

@@ -56,7 +56,7 @@ class SteadyGridSolver:
         own = [*(i.name for i in e.inputs), *(p.name for p in e.parameters)]
         freed = [*free, *(n for n in (*fixed, *grid.names) if n in own and n not in free)]
         self.ignorable = drifting_coordinates(base, freed)
-        essential = [n for n in names if n not in self.ignorable and n not in e.independent]
+        essential = [n for n in names if n not in self.ignorable and n not in deviations.speeds]
         fixed_values = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
         self.problem = SteadyProblem(e, essential, freed, fixed_values)
         self._program = BatchProgram(self.problem.program)

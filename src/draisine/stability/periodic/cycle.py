@@ -26,6 +26,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
+from draisine.results.state_value import HasState
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
@@ -33,7 +34,7 @@ from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
-from draisine.stability.linearization import Motion, motion_at
+from draisine.stability.linearization import Motion, motion_at, motion_of
 from draisine.stability.periodic.floquet import Floquet, floquet
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, close_orbit, fixes_phase, shoot
@@ -97,6 +98,15 @@ class Cycle(Result):
     def stable(self) -> bool | None:
         """Whether deviations decay; None where this is not decided to first order."""
         return self.floquet.stable
+
+    def as_start(self) -> dict[str, float]:
+        """Its initial state as a start."""
+        return self.start.as_start()
+
+    @property
+    def motion(self) -> Motion:
+        """The initial state, with inputs and parameters."""
+        return self.start
 
     @property
     def start(self) -> Motion:
@@ -168,7 +178,7 @@ class Cycle(Result):
 def limit_cycle(
     model: Model | System | Equations,
     *,
-    start: Mapping[str, float] | Motion | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     period: float | None = None,
     fixed: Mapping[str, float] | None = None,
     forced: bool | None = None,
@@ -184,7 +194,7 @@ def limit_cycle(
 ) -> Cycle:
     """The periodic motion near a start, with its Floquet multipliers.
 
-    - `start`: targets for the first guess, as in `simulate`, or a motion. `settle` seconds are simulated first, to approach an
+    - `start`: targets for the first guess, or a result, as in `simulate`. `settle` seconds are simulated first, to approach an
       attracting cycle.
     - `period`: a guess; without it the period is estimated after settling. Equations that depend on time are forced (`forced`
       overrides this): their period must be given and is constant.
@@ -197,7 +207,8 @@ def limit_cycle(
     - `parameters`, `inputs`, `method`: as in `simulate`.
     - `accuracy`: of the closed orbit, relative to the size of the motion; `rounds`: largest number of Newton steps.
     """
-    motion = start if isinstance(start, Motion) else motion_at(model, start, parameters, inputs)
+    given = motion_of(start)
+    motion = given if isinstance(given, Motion) else motion_at(model, given, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p
     dynamics = e.explicit
     driven = _depends_on_time(dynamics) if forced is None else forced

@@ -22,6 +22,7 @@ from draisine.numerics.newton import Newton
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.base import Result
+from draisine.results.state_value import HasState
 from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
@@ -238,7 +239,7 @@ def state_transition(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
     states: Sequence[str] = (),

@@ -17,6 +17,7 @@ from draisine.model.model import Model
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.files import replacing
+from draisine.results.state_value import HasState, named_start
 from draisine.stability.steady_family import sweep_values
 from draisine.view.report import description
 from draisine.view.report.analysis import StabilityAnalysis, certificate, diagnosis, stability
@@ -96,7 +97,7 @@ def report(
     until: float = SECONDS,
     over: Mapping[str, ArrayLike] | None = None,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | HasState | None = None,
     parameters: Mapping[str, float] | None = None,
     film: bool = True,
     title: str = "",
@@ -121,7 +122,7 @@ def report(
     swept = {name: sweep_values(name, values) for name, values in (over or {}).items()}
     if len(swept) > 1:
         raise ArgumentError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
-    subject = Subject.of(model, parameters, ReportOptions(dict(start or {}), float(until), swept, film, title))
+    subject = Subject.of(model, parameters, ReportOptions(named_start(start), float(until), swept, film, title))
     return _Writer(subject, f"draisine {version('draisine')}", progress).report()
 
 

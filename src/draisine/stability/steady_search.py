@@ -1,0 +1,164 @@
+"""Steady motions with named quantities fixed (`steady`): from a guess, by continuation from a straight motion, from more guesses.
+
+Newton's method from the fixed quantities finds motions near the defaults. Others are connected with straight running, or rest,
+by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, the family of
+straight motions is followed over its speed, and the branches that cross it up to the fixed value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from draisine.errors import ArgumentError, ModelError, SolverError, StartError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.results.state_value import HasState
+from draisine.simulation.initial.problem import Scales
+from draisine.simulation.named_values import numbers
+from draisine.stability.continuation.branch import Branch, continuation
+from draisine.stability.continuation.problem import Range
+from draisine.stability.continuation.special_points import BRANCH_POINT
+from draisine.stability.linearization import equations_of
+from draisine.stability.steady import SteadyMotion, steady_near
+
+GRAVITY = 9.81  # m/s², for the scale of speeds, √(gravity · length)
+SPAN = 12.0  # speeds up to this multiple of the scale are searched
+GUESSES = (1.0, 2.0, 4.0, 0.5, 8.0)  # speeds of the guesses, in scales
+MOST_SWEPT = 3  # velocities over which straight motions are followed
+REACHED = 1e-9  # relative difference at which a branch has reached a value
+MOST_CROSSINGS = 3  # of a branch, tried
+FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
+
+
+def steady(
+    model: Model | System | Equations,
+    fixed: Mapping[str, float] | None = None,
+    *,
+    free: Sequence[str] = (),
+    near: Mapping[str, float] | HasState | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+) -> SteadyMotion:
+    """The steady motion with named quantities fixed.
+
+    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
+    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
+    - `near`: where Newton's method starts: targets of a state, `{"lean": 0.1, "speed": 6}`, or a result (a motion, a special
+      point, a run). It selects one of several motions. Without it the guess has the fixed quantities; if no motion is found
+      there, straight motions and the branches that cross them are followed, then more speeds are tried.
+    - `parameters`, `inputs`: values by name; the others have their defaults.
+
+    A failed search (`draisine.errors.SolverError`) does not prove that there is no such motion: give `near`.
+
+    >>> import draisine as dr
+    >>> turn = dr.steady(dr.gallery.bicycle(), {"speed": 5.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
+    >>> round(turn["steer"], 4), round(turn["steer_torque"], 4)
+    (-0.042, 0.0863)
+    >>> round(dr.steady(dr.gallery.bicycle(), {"lean": 0.1})["speed"], 4)  # without torques
+    5.9929
+    """
+    equations = equations_of(model)
+    try:
+        return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
+    except SolverError as failure:
+        search = _Search(equations, dict(fixed or {}), tuple(free), dict(parameters or {}), dict(inputs or {}))
+        found = None if near is not None else search.found()
+        if found is None:
+            raise failure
+        return found
+
+
+class _Search:
+    """The search for one steady motion."""
+
+    def __init__(
+        self,
+        equations: Equations,
+        targets: dict[str, float],
+        free: tuple[str, ...],
+        parameters: dict[str, float],
+        inputs: dict[str, float],
+    ) -> None:
+        self.equations, self.targets, self.free = equations, targets, free
+        self.parameters, self.inputs = parameters, inputs
+        own = {i.name for i in equations.inputs}
+        self.moving = {name: value for name, value in targets.items() if name not in own}
+
+    def found(self) -> SteadyMotion | None:
+        """The first motion that branches or guesses lead to."""
+        for guess in self._guesses():
+            try:
+                return self._near(guess)
+            except FAILURES:
+                continue
+        return None
+
+    def _near(self, guess: SteadyMotion | Mapping[str, float]) -> SteadyMotion:
+        given = {"parameters": self.parameters, "inputs": self.inputs}
+        return steady_near(self.equations, self.targets, free=self.free, near=guess, **given)
+
+    def _guesses(self) -> Iterator[SteadyMotion | Mapping[str, float]]:
+        """Motions on branches at which a target is reached, then states with other speeds."""
+        for name, value in self.moving.items():
+            for bounds in ({name: (-abs(value), abs(value))}, {}) if value != 0.0 else ({},):
+                for branch, after in self._branches({n: v for n, v in self.targets.items() if n != name}, bounds):
+                    yield from _reached(branch, after, name, value)
+        for over, scale in self._speeds():
+            for speed in (sign * part * scale for part in GUESSES for sign in (1.0, -1.0)):
+                yield {**self.moving, over: speed}
+
+    def _speeds(self) -> list[tuple[str, float]]:
+        """Velocities of straight motions with their scales: the output "speed" first, if there is one."""
+        e = self.equations
+        p = numbers("parameter", e.parameters, self.parameters)
+        length = Scales.of(e).typical_length(p, np.array([c.default for c in e.coordinates], dtype=float))
+        units = {v.name: v.unit for v in e.velocities}
+        outputs = e.motion.output("outputs").labels if e.outputs else ()
+        named = [("speed", "m/s")] if "speed" in outputs else []
+        found = [*named, *((name, units[name]) for name in e.independent)]
+        scales = {"m/s": math.sqrt(GRAVITY * length), "rad/s": math.sqrt(GRAVITY / length)}
+        return [(name, scales.get(unit, 1.0)) for name, unit in found if name not in self.targets][:MOST_SWEPT]
+
+    def _branches(self, fixed: Mapping[str, float], bounds: Mapping[str, Range]) -> Iterator[tuple[Branch, int]]:
+        """Families of straight motions, and the branches that cross them, with the point at which they cross.
+
+        With bounds the branches end exactly where a quantity is reached for the first time.
+        """
+        for over, scale in self._speeds():
+            known = False  # further velocities describe the same family
+            for sign in (1.0, -1.0):
+                between = (0.0, SPAN * scale) if sign > 0 else (-SPAN * scale, 0.0)
+                start = {**self.inputs, over: sign * scale}
+                try:
+                    straight = self._straight(over, start, between, fixed, bounds)
+                    known = True
+                    yield straight, 0
+                    for point in straight.points(BRANCH_POINT):
+                        branch = straight.switch(point)
+                        yield branch, next(p.after for p in branch.points(BRANCH_POINT) if p.value == point.value)
+                except FAILURES:
+                    continue
+            if known:
+                return
+
+    def _straight(
+        self, over: str, start: Mapping[str, float], between: Range, fixed: Mapping[str, float], bounds: Mapping[str, Range]
+    ) -> Branch:
+        e, free, p = self.equations, self.free, self.parameters
+        return continuation(e, over, start=start, between=between, fixed=fixed, free=free, parameters=p, bounds=bounds)
+
+
+def _reached(branch: Branch, after: int, name: str, value: float) -> list[SteadyMotion]:
+    """Motions of a branch at which a quantity has a value, or nearly; those close to a point of the branch first."""
+    if name not in branch.columns:
+        return []
+    distance = branch[name] - value
+    exact = [i for i, d in enumerate(distance.tolist()) if abs(d) <= REACHED * max(1.0, abs(value))]
+    crossings = [i for i, (a, b) in enumerate(pairwise(distance.tolist())) if a * b < 0.0 and not {i, i + 1} & set(exact)]
+    ends = [j for i in sorted(crossings, key=lambda i: abs(i - after))[:MOST_CROSSINGS] for j in (i, i + 1)]
+    return [branch.motions[i] for i in (*sorted(exact, key=lambda i: abs(i - after)), *ends)]
