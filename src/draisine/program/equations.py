@@ -19,6 +19,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
+from draisine.program.structure import NO_STRUCTURE, Structure
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ class Equations:
     causes: Program | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # repeated by every simulation
+    structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
@@ -206,6 +208,8 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
             header[entry.name] = [value.condition, value.residual, value.projections]
         elif entry.name == "force_outputs":
             header[entry.name] = sorted(value)
+        elif entry.name == "structure":
+            header[entry.name] = value.as_header()
         elif entry.name not in _NOT_STORED:
             header[entry.name] = value
     return header
@@ -220,6 +224,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
         values[name] = read(header[name])
     values["force_outputs"] = frozenset(header["force_outputs"])
     values["limits"] = RunLimits(*header["limits"])
+    values["structure"] = Structure.from_header(header["structure"])
     for name in ("independent", "notes", "warnings"):
         values[name] = tuple(header[name])
     for name in ("quaternions", "alternates"):

@@ -274,7 +274,7 @@ class Manifest:
         """Data of the start solver: references, scales, and sparsity patterns of the Jacobians."""
         problem = self.programs.starts
         q0, v0 = problem.defaults
-        scales = problem.scales
+        scales, ground = problem.scales, problem.assemblies
         return {
             "inputs": [slot.name for slot in self.equations.motion.inputs],
             "homes": problem.kinds,
@@ -293,6 +293,8 @@ class Manifest:
             "quaternions": scales.quaternions.tolist(),
             "others": [places.tolist() for places in scales.others],
             "speeds": scales.speeds.tolist(),
+            "periods": problem.periods.tolist(),
+            "assemblies": {"count": ground.count, "points": ground.points.tolist(), "turns": ground.turns.tolist()},
             "leaps": [leap if math.isfinite(leap) else None for leap in scales.max_steps.tolist()],
         }
 

@@ -5,7 +5,7 @@ z, so that z = 0 is the reference and |z| the distance from it, with meters, rad
 are constraints, outputs minus their targets, and rows that are linear in y.
 
 The comments and `SHAPES` give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e structural
-nonzeros of the Jacobian, g velocities that shall be at rest where possible.
+nonzeros of the Jacobian, g velocities that shall be at rest where possible, a points and b headings on the ground.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ CONTINUE = 6  # continuation towards the targets from the unknowns `begin`
 DESCEND = 7  # to the smallest error of the targets of `other`
 EVALUATE = 8  # residuals and factors at the changes of `current`
 BATCH = 9  # find and set to rest, for all members
+ALIGN = 10  # turn and shift the references towards the targets
 
 
 class Motion(Record):
@@ -99,11 +100,22 @@ class System(Record):
     targeted: Integers  # (m) whether a row is an output with a target
     group: Integers  # (f) order in which velocities are set to rest: 1 first, 0 never
     target: Vector  # (m)
+    period: Vector  # (m) of rows that are angles, 0 for others: their residuals are at most half of it
     matrix: Matrix  # (l, n) linear rows: matrix · y = target
     reference: Vector  # (n) targets of prescribed unknowns
     scale: Vector  # (n)
     max_step: Vector  # (n) largest step of an unknown in one iteration
     homogeneous: int  # 1: velocities, whose size follows from the targets, not from the scale
+
+    # coordinates on the ground, by the assembly that they shift or turn
+    assemblies: int
+    default: Vector  # (n) the references before targets
+    point_x: Integers  # (a) coordinates of points along x; −1 for none
+    point_y: Integers  # (a)
+    point_assembly: Integers  # (a)
+    turn: Integers  # (b) headings: an angle, or the first component of a quaternion
+    turn_kind: Integers  # (b) the number of components: 1 or 4
+    turn_assembly: Integers  # (b)
 
     # derived from it
     least_size: Vector  # (n) smallest size of the unknowns in weights
@@ -181,11 +193,15 @@ SHAPES: dict[str, dict[str, str]] = {
     "Factors": {**dict.fromkeys(("lengths", "remainder", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
     "System": {
         **dict.fromkeys(("prescribed", "reference", "scale", "max_step", "least_size", "prescribed_weight"), "n"),
-        **dict.fromkeys(("begin", "last_y", "last_reference"), "n"),
+        **dict.fromkeys(("begin", "last_y", "last_reference", "default"), "n"),
         **dict.fromkeys(("group", "max_change", "fixed", "best", "step", "saved", "gradient", "new_gradient"), "f"),
         **dict.fromkeys(("projected_gradient", "hessian_step", "cg_residual", "direction", "hessian_direction"), "f"),
-        **dict.fromkeys(("targeted", "target", "values_at_begin", "last_target", "multipliers", "rhs", "aim_weight"), "m"),
+        **dict.fromkeys(
+            ("targeted", "target", "period", "values_at_begin", "last_target", "multipliers", "rhs", "aim_weight"), "m"
+        ),
         **{"matrix": "ln", "products": "mm", "damping": "mm"},
+        **dict.fromkeys(("point_x", "point_y", "point_assembly"), "a"),
+        **dict.fromkeys(("turn", "turn_kind", "turn_assembly"), "b"),
         **{"candidates": "g", "sequence": "g", "allowed_changes": "gf", "rest_changes": "gf"},
     },
 }

@@ -11,7 +11,7 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind, Quantity
-from draisine.program.interpreter import dependence
+from draisine.program.interpreter import dependence, periods
 from draisine.program.program import LazyProgram, Program, Slot
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
 from draisine.simulation.named_values import number_in, unknown_name
@@ -167,11 +167,49 @@ Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
 
 @dataclass(frozen=True, eq=False)
+class Assemblies:
+    """Coordinates that shift or turn a whole assembly on the ground."""
+
+    count: int
+    points: Indices  # rows (coordinate along x, along y, assembly); −1 for no coordinate
+    turns: Indices  # rows (first coordinate of a heading, number of its components, assembly)
+
+
+NO_ASSEMBLIES = Assemblies(0, np.zeros((0, 3), dtype=np.intp), np.zeros((0, 3), dtype=np.intp))
+
+
+def assemblies_of(e: Equations, by_q: Pattern) -> Assemblies:
+    """The trees of bodies on the ground, joined where a constraint connects them; without those tied to other coordinates."""
+    index = {q.name: i for i, q in enumerate(e.coordinates)}
+    poses = [pose for pose in e.structure.poses if all(name in index for name in pose.coordinates)]
+    owner = {index[name]: k for k, pose in enumerate(poses) for name in pose.coordinates}
+    tree, fixed = list(range(len(poses))), set[int]()
+    for row in range(len(e.constraints)):
+        connected = {owner.get(int(column), -1) for column in by_q.columns[by_q.rows == row]}
+        among = {tree[k] for k in connected if k >= 0}
+        if among:
+            tree = [min(among) if k in among else k for k in tree]
+            if -1 in connected or fixed & among:
+                fixed |= {min(among)}
+    order = sorted({k for k in tree if k not in {tree[f] for f in fixed}})
+    points, turns = list[list[int]](), list[list[int]]()
+    for pose, assembly in zip(poses, tree, strict=True):
+        if assembly in order:
+            number = order.index(assembly)
+            points += [[index.get(x, -1), index.get(y, -1), number] for x, y in pose.points]
+            turns += [[index[pose.heading[0]], len(pose.heading), number]] if pose.heading else []
+    if not order:
+        return NO_ASSEMBLIES
+    return Assemblies(len(order), *(np.array(rows, dtype=np.intp).reshape(-1, 3) for rows in (points, turns)))
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Rows of one level: some constraints, then some outputs."""
 
     labels: tuple[str, ...]
     is_output: Bools  # which rows are outputs
+    period: Reals  # of rows that are angles, else 0
     take: Indices  # among all values
     source: Indices  # among the entries of the level's Jacobian
     row: Indices  # of these entries in the dense matrix of the rows
@@ -251,6 +289,16 @@ class StartProblem:
         return self._filled("v")
 
     @cached_property
+    def periods(self) -> Reals:
+        """Of outputs that are angles from `atan2` the period, of all other values 0."""
+        return np.array([0.0] * len(self.equations.constraints) + periods(self.equations.motion, "outputs"))
+
+    @cached_property
+    def assemblies(self) -> Assemblies:
+        """Headings and positions on the ground, by the assemblies that constraints connect."""
+        return assemblies_of(self.equations, self.by_q)
+
+    @cached_property
     def rest_groups(self) -> Indices:
         """Order in which velocities are set to rest, 1 first; 0 for dependent velocities, never."""
         independent = set(self.equations.independent)
@@ -278,7 +326,7 @@ class StartProblem:
             pattern = self.by_q if level == "position" else self.by_v
             take = np.array([*constraints, *(self.output_rows[name] for name in outputs)], dtype=np.intp)
             is_output = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), is_output, take, *pattern.within(take))
+            return Layout(tuple(self.names[i] for i in take), is_output, self.periods[take], take, *pattern.within(take))
 
         return made
 

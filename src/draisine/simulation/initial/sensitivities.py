@@ -24,10 +24,12 @@ from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.newton import RANK
-from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import Start
+from draisine.simulation.initial.solver import position_level
 
 NEAREST = 1e-5  # relative change outside the row space above which a state is not the nearest
+STEP = 1e-3  # of differences of the references
 SETTLED = 1e-7  # relative residual above which the differentiated equations are inconsistent
 
 
@@ -46,8 +48,9 @@ def start_jacobian(
     by_given = _given_columns(directions, len(given[1]), len(given[2]))
 
     stretch = longer / length
+    aligned, turned = _aligned(problem, sorted_, start, q0, length, directions)
     places = _LevelSensitivity(
-        problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_
+        problem, "position", start, aligned, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_, turned
     )
     orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, DaeResidual) else np.zeros(0, dtype=np.intp)
     fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
@@ -60,10 +63,45 @@ def start_jacobian(
         dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _frozen_unknowns(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
-    speeds = _LevelSensitivity(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
+    unmoved = np.zeros((len(v0), len(directions)))
+    scale = problem.scales.velocities(length)
+    speeds = _LevelSensitivity(problem, "velocity", start, v0, scale, sorted_.velocities, sorted_, unmoved)
     rest = np.array([v.name in e.independent and start.v[i] == v0[i] for i, v in enumerate(e.velocities)])
     dv = speeds.jacobian(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
     return dq, dv, _states(e, directions)
+
+
+def _aligned(
+    problem: StartProblem, targets: Targets, start: Start, q0: Reals, length: float, directions: Sequence[Direction]
+) -> tuple[Reals, Reals]:
+    """References of the coordinates, turned and shifted towards the targets, and their derivatives, by differences of order 4."""
+    scale, steps = problem.scales.coordinates(q0, length), problem.scales.max_steps
+
+    def reference(wanted: Targets, given: Given) -> Reals:
+        evaluation = problem.take_evaluation(given)
+        level = position_level(problem, wanted, evaluation, q0, start.v, scale, steps)
+        found = level.full_system.aligned_reference()
+        level.full_system.release()
+        problem.give_back(evaluation)
+        return found
+
+    def moved(direction: Direction, by: float) -> Reals:
+        if direction.slot == "x":
+            outputs = {n: x + (by if n == direction.name else 0.0) for n, x in targets.outputs.items()}
+            coordinates = {n: x + (by if n == direction.name else 0.0) for n, x in targets.coordinates.items()}
+            return reference(replace(targets, outputs=outputs, coordinates=coordinates), start.given)
+        t, u, p = start.given
+        u, p = u.copy(), p.copy()
+        (p if direction.slot == "p" else u)[direction.place] += by
+        return reference(targets, (t, u, p))
+
+    columns = np.zeros((len(q0), len(directions)))
+    if not problem.assemblies.count or not targets.outputs:
+        return q0, columns
+    for j, direction in enumerate(directions):
+        far, near = (moved(direction, k * STEP) - moved(direction, -k * STEP) for k in (2, 1))
+        columns[:, j] = (8 * near - far) / (12 * STEP)
+    return reference(targets, start.given), columns
 
 
 def _given_columns(directions: Sequence[Direction], inputs: int, parameters: int) -> Reals:
@@ -109,6 +147,7 @@ class _LevelSensitivity:
     scale: Reals
     prescribed: Mapping[str, float]
     targets: Targets
+    moved: Reals  # derivatives of the references
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,7 +229,8 @@ class _LevelSensitivity:
         side = np.vstack(
             [
                 -self.scale[free, None] * (hessian_y[free] @ dy + hessian_yw[free] @ by_others)
-                + 2 * z[:, None] * stretched[free],
+                + 2 * z[:, None] * stretched[free]
+                + self.moved[free] / self.scale[free, None],
                 targets - jacobian @ dy - by[rows] @ by_others,
             ]
         )

@@ -13,7 +13,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
 from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
-from draisine.simulation.initial.problem import Layout, StartProblem, Targets
+from draisine.simulation.initial.problem import NO_ASSEMBLIES, Assemblies, Layout, StartProblem, Targets
 
 MAX_RESTED = 200  # with more free velocities than this, none are set to rest
 MAX_IDLE = 32  # idle memories kept for later starts
@@ -67,11 +67,13 @@ class ResidualSystem:
     evaluation: Evaluation
     layout: Layout
     target: Reals
-    reference: Reals  # targets of prescribed unknowns
+    default: Reals
+    reference: Reals  # the same with targets of prescribed unknowns
     free: Bools
     scale: Reals
     max_step: Reals
     groups: Indices  # order in which unknowns are set to rest, 0 for never
+    ground: Assemblies
     linear: tuple[Reals, Reals] | None = None  # matrix · y = offset
 
     @cached_property
@@ -83,7 +85,7 @@ class ResidualSystem:
     def memory(self) -> System:
         """The memory of the solver; reused from an earlier start with the same target names."""
         s = self.evaluation.idle.pop(self._key, None) or self._new_memory()
-        s.scale[:], s.max_step[:], s.reference[:] = self.scale, self.max_step, self.reference
+        s.scale[:], s.max_step[:], s.reference[:], s.default[:] = self.scale, self.max_step, self.reference, self.default
         s.target[: len(self.target)] = self.target
         if self.linear is not None:
             s.matrix[:], s.target[len(self.target) :] = self.linear
@@ -113,13 +115,19 @@ class ResidualSystem:
         s.groups = int(group.max(initial=0)) if g else 0
         s.homogeneous = 1 if self.of == "v" else 0
         s.current, s.trial, s.factors = Point(), Point(), Factors()
+        ground = self.ground if self.of == "q" else NO_ASSEMBLIES
+        s.assemblies = ground.count
         for record in (s, s.current, s.trial, s.factors):
-            _allocate(record, n=n, f=f, m=m, l=linear, g=g)
+            _allocate(record, n=n, f=f, m=m, l=linear, g=g, a=len(ground.points), b=len(ground.turns))
+        if ground.count:
+            s.point_x[:], s.point_y[:], s.point_assembly[:] = ground.points.T
+            s.turn[:], s.turn_kind[:], s.turn_assembly[:] = ground.turns.T
         s.motion = self.evaluation.motion(self.of)
         s.argument, s.derivatives = self.evaluation.arguments[self.of], self.evaluation.entries[self.of]
         s.take, s.source, s.row, s.column, s.columns = layout.take, layout.source, layout.row, layout.column, columns
         s.prescribed[:], s.group[:] = ~self.free, group
         s.targeted[: len(layout.is_output)] = layout.is_output
+        s.period[: len(layout.period)] = layout.period
         return s
 
     def _run(self, what: int, other: System | None = None, thorough: bool = False) -> int:
@@ -153,7 +161,7 @@ class ResidualSystem:
 
     def at_unknowns(self, y: Reals) -> Solution:
         """The same at given unknowns."""
-        return self.at((y - self.reference)[self.columns] / self.scale[self.columns])
+        return self.at((y - self.memory.reference)[self.columns] / self.scale[self.columns])
 
     def restore(self, z: Reals) -> Solution:
         """Solve by Newton's method from the changes z."""
@@ -165,6 +173,12 @@ class ResidualSystem:
         """The last solution with as few velocities as possible off their references."""
         self._run(memory.REST)
         return self._end()
+
+    def aligned_reference(self) -> Reals:
+        """The reference, turned and shifted towards the targets."""
+        self.memory.current.z[:] = 0.0
+        self._run(memory.ALIGN)
+        return self.memory.reference.copy()
 
     def continued(self, begin: Reals) -> Reals:
         """The end of a continuation of the targets from their values at `begin` to the required values."""
@@ -196,7 +210,7 @@ def _allocate(record: System | Point | Factors, **sizes: int) -> None:
     record.allocate({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
-_SOURCES = ("memory", "residual_system", "newton", "descent", "rest_velocities")
+_SOURCES = ("memory", "residual_system", "ground_pose", "newton", "descent", "rest_velocities")
 SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
@@ -283,11 +297,13 @@ class Level:
             evaluation=self.evaluation,
             layout=layout,
             target=target,
+            default=self.reference,
             reference=reference,
             free=free,
             scale=self.scale,
             max_step=self.max_step,
             groups=self.groups,
+            ground=self.problem.assemblies,
             linear=self.implied_rows,
         )
 

@@ -37,7 +37,9 @@
       const independent = new Set(moving ? starts.live.manifest.runtime.independent : []);
       const group = free.map((i) => (independent.has(i) ? 1 : 0));
       const linear = hidden ? hidden.offset.length : 0;
-      const sizes = { n: names.length, f: free.length, m: take.length + linear, l: linear, g: group.filter((one) => one).length };
+      const ground = moving ? { count: 0, points: [], turns: [] } : table.assemblies;
+      const g = group.filter((one) => one).length;
+      const sizes = { n: names.length, f: free.length, m: take.length + linear, l: linear, g, a: ground.points.length, b: ground.turns.length };
       this.names = names;
       this.labels = [...constraints.map((row) => table.names[row]), ...Object.keys(aims)];
       this.count = constraints.length;
@@ -52,6 +54,7 @@
         linear,
         entries: source.length,
         groups: sizes.g ? 1 : 0,
+        assemblies: ground.count,
         homogeneous: moving ? 1 : 0,
         motion,
         argument: moving ? motion.v : motion.q,
@@ -63,6 +66,7 @@
         column: source.map((k) => columns[k]),
       });
       s.reference.set(reference);
+      s.default.set(reference);
       s.scale.set(scale);
       s.max_step.set(moving ? names.map(() => Infinity) : table.leaps.map((leap) => (leap === null ? Infinity : leap)));
       s.group.set(group);
@@ -72,6 +76,9 @@
       });
       s.target.set([...constraints.map(() => 0), ...Object.values(aims), ...(hidden ? hidden.offset : [])]);
       s.targeted.fill(1, constraints.length, take.length);
+      s.period.set(take.map((value) => table.periods[value]));
+      ["point_x", "point_y", "point_assembly"].forEach((name, k) => s[name].set(ground.points.map((one) => one[k])));
+      ["turn", "turn_kind", "turn_assembly"].forEach((name, k) => s[name].set(ground.turns.map((one) => one[k])));
       if (hidden) hidden.matrix.forEach((row, i) => s.matrix[i].set(row));
     }
 
