@@ -115,6 +115,8 @@ class Equations:
       one of the `alternates`.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
+    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, in their
+      axes; of a balanced wheel without its spin.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Equations:
     causes: Program | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # repeated by every simulation
+    twists: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
@@ -186,7 +189,7 @@ class Equations:
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
+_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists")
 _NOT_STORED = frozenset({"with_independent"})  # a function
 
 

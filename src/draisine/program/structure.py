@@ -17,9 +17,14 @@ class GroundPose:
 
 @dataclass(frozen=True)
 class Structure:
-    """Parts of a mechanism by name."""
+    """Parts of a mechanism by name, in the order in which a start sets motions to rest."""
 
     poses: tuple[GroundPose, ...] = ()
+    slips: tuple[tuple[str, str], ...] = ()  # outputs: longitudinal slip of a wheel; the rate of its spin, "" for none
+    driven: tuple[str, ...] = ()  # rates of joints that carry an input, a force or a spring
+    bodies: tuple[str, ...] = ()  # of which `Equations.twists` has the rows, the root body first
+    speeds: tuple[tuple[str, str], ...] = ()  # velocities and outputs that measure the speed of a body; the body
+    ignorable: tuple[str, ...] = ()  # rates of spins whose angle enters neither the dynamics nor the constraints
 
     def as_header(self) -> dict[str, Any]:
         """Plain lists of names, for storage."""
@@ -29,8 +34,13 @@ class Structure:
     @staticmethod
     def from_header(header: dict[str, Any]) -> Structure:
         """The inverse of `as_header`."""
-        poses = tuple(GroundPose(tuple(c), tuple((x, y) for x, y in points), tuple(h)) for c, points, h in header["poses"])
-        return Structure(poses)
+        poses = tuple(GroundPose(tuple(c), _pairs(points), tuple(h)) for c, points, h in header["poses"])
+        names = {key: tuple(header[key]) for key in ("driven", "bodies", "ignorable")}
+        return Structure(poses, slips=_pairs(header["slips"]), speeds=_pairs(header["speeds"]), **names)
+
+
+def _pairs(given: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((first, second) for first, second in given)
 
 
 NO_STRUCTURE = Structure()

@@ -145,7 +145,7 @@ class _Solver:
 
     def _velocities(self, q: Reals) -> _SolvedLevel:
         scale = self._problem.scales.velocities(self._length)
-        level = velocity_level(self._problem, self._targets, self._evaluation, q, self._v0, scale)
+        level = velocity_level(self._problem, self._targets, self._evaluation, q, self._v0, scale, self._length)
         found = self._search(level)
         implied_rows = self._implied_rows(level, q, found)
         if implied_rows is not None:

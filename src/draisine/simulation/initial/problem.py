@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence, periods
 from draisine.program.program import LazyProgram, Program, Slot
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
+from draisine.simulation.initial.rest_groups import RestRows, RestTable
 from draisine.simulation.named_values import number_in, unknown_name
 
 
@@ -214,6 +215,12 @@ class Layout:
     source: Indices  # among the entries of the level's Jacobian
     row: Indices  # of these entries in the dense matrix of the rows
     column: Indices
+    pattern: Pattern  # of all values
+
+    def entries(self, values: Indices) -> tuple[Indices, Indices, Indices]:
+        """Of some values, −1 for none: entries of the Jacobian, their rows among `values`, and their columns."""
+        source, row, column = self.pattern.within(values[values >= 0])
+        return source, np.flatnonzero(values >= 0)[row], column
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +235,17 @@ class StartProblem:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the values: constraints, then outputs."""
-        return (*(c.name for c in self.equations.constraints), *self.equations.motion.output("outputs").labels)
+        """Names of the values: constraints, then outputs, then twists of bodies."""
+        constraints = (c.name for c in self.equations.constraints)
+        twists = self.twists.output("twists").labels if self.twists is not None else ()
+        return (*constraints, *self.equations.motion.output("outputs").labels, *twists)
+
+    @cached_property
+    def twists(self) -> Program | None:
+        """Twists of bodies, if their coordinates, velocities and parameters are those of the motion."""
+        motion, twists = self.equations.motion, self.equations.twists
+        fits = twists is not None and all(set(s.labels) <= set(motion.input(s.name).labels) for s in twists.inputs)
+        return twists if fits else None
 
     @cached_property
     def scales(self) -> Scales:
@@ -291,7 +307,11 @@ class StartProblem:
     @cached_property
     def periods(self) -> Reals:
         """Of outputs that are angles from `atan2` the period, of all other values 0."""
-        return np.array([0.0] * len(self.equations.constraints) + periods(self.equations.motion, "outputs"))
+        found = np.zeros(len(self.names))
+        of_outputs = periods(self.equations.motion, "outputs")
+        first = len(self.equations.constraints)
+        found[first : first + len(of_outputs)] = of_outputs
+        return found
 
     @cached_property
     def assemblies(self) -> Assemblies:
@@ -299,10 +319,23 @@ class StartProblem:
         return assemblies_of(self.equations, self.by_q)
 
     @cached_property
-    def rest_groups(self) -> Indices:
-        """Order in which velocities are set to rest, 1 first; 0 for dependent velocities, never."""
-        independent = set(self.equations.independent)
-        return np.array([int(name in independent) for name in self.unknowns[1]], dtype=np.intp)
+    def rest_table(self) -> RestTable:
+        """What can be set to rest."""
+        first = len(self.names) - self.twists.output("twists").size if self.twists is not None else -1
+        return RestTable.of(self.equations, self.unknowns[1], self.output_rows, first)
+
+    @cached_property
+    def rest_rows(self) -> Callable[[frozenset[str]], RestRows]:
+        """What is set to rest, by the given velocities and outputs that depend on velocities; cached."""
+
+        @lru_cache(maxsize=256)
+        def made(given: frozenset[str]) -> RestRows:
+            rows = {self.output_rows[name] for name in given if name in self.output_rows}
+            used = {int(column) for row, column in zip(self.by_v.rows, self.by_v.columns, strict=True) if row in rows}
+            used |= {i for i, name in enumerate(self.unknowns[1]) if name in given}
+            return self.rest_table.rows(given, used)
+
+        return made
 
     def orders(self, of_unknowns: Indices) -> Indices:
         """The highest order among the unknowns on which each value depends structurally."""
@@ -326,23 +359,46 @@ class StartProblem:
             pattern = self.by_q if level == "position" else self.by_v
             take = np.array([*constraints, *(self.output_rows[name] for name in outputs)], dtype=np.intp)
             is_output = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), is_output, self.periods[take], take, *pattern.within(take))
+            return Layout(tuple(self.names[i] for i in take), is_output, self.periods[take], take, *pattern.within(take), pattern)
 
         return made
 
     def _filled(self, of: str) -> Pattern:
         rows, columns = dependence(self.equations.motion, ("residuals", "outputs"), of)
+        if self.twists is not None:
+            own, among = dependence(self.twists, ("twists",), of)
+            labels = self.equations.motion.input(of).labels
+            index = np.array([labels.index(name) for name in self.twists.input(of).labels], dtype=np.int64)
+            first = len(self.names) - self.twists.output("twists").size
+            rows, columns = np.concatenate([rows, first + own]), np.concatenate([columns, index[among]])
+            order = np.lexsort((rows, columns))  # column by column
+            rows, columns = rows[order], columns[order]
         return Pattern(rows.astype(np.intp), columns.astype(np.intp))
 
-    def program(self) -> Program:
-        """The motion with the entries of its two Jacobians."""
+    def values_program(self) -> Program:
+        """The motion with all values in one result."""
         import casadi as ca
 
-        motion = self.equations.motion
+        motion, twists = self.equations.motion, self.twists
+        symbols = motion.symbols()
+        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
+        values = [results["residuals"], results["outputs"]]
+        if twists is not None:
+            given = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
+            parts = [
+                given[slot.name][0][[given[slot.name][1].index(name) for name in slot.labels]] if slot.size else ca.SX(0, 1)
+                for slot in twists.inputs
+            ]
+            values += twists.function.call(parts)
+        inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
+        return Program.build(motion.name, inputs, {"values": ca.vertcat(*values)})
+
+    def program(self) -> Program:
+        """The values with the entries of their two Jacobians."""
+        motion = self.values_program()
         symbols = motion.symbols()
         q, v = (symbols[[s.name for s in motion.inputs].index(name)] for name in ("q", "v"))
-        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
-        values = ca.vertcat(results["residuals"], results["outputs"])
+        (values,) = motion.function.call(symbols)
         return Program.build(
             f"{motion.name}_for_starts",
             {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)},
@@ -350,11 +406,15 @@ class StartProblem:
         )
 
     @cached_property
+    def _digest(self) -> str:
+        return f"{self.equations.motion.digest} {self.twists.digest if self.twists is not None else ''}"
+
+    @cached_property
     def kernel(self) -> Kernel:
         motion = self.equations.motion
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
-        digest = f"motion with Jacobians for starts 2; {motion.digest}"
+        digest = f"motion with Jacobians for starts 3; {self._digest}"
         return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
 
     @cached_property
@@ -376,8 +436,12 @@ class StartProblem:
             motion, size = self.equations.motion, len(self.names)
             direction = Slot("direction", (len(self.unknowns[0 if of == "q" else 1]), 1))
             outputs = Slot("values", (size, 1)), Slot("along", (size, 1))
-            digest = f"motion along a direction of {of} 1; {motion.digest}"
-            name, make = f"{motion.name}_along_{of}", partial(along_program, motion, of)
+            digest = f"motion along a direction of {of} 2; {self._digest}"
+            name = f"{motion.name}_along_{of}"
+
+            def make() -> Program:
+                return along_program(self.values_program(), of)
+
             return compile(LazyProgram(name, (*motion.inputs, direction), outputs, digest, make), vectorized=True)
 
         return made

@@ -337,6 +337,7 @@ def solve_batch(s: System, base: System, b: Batch) -> int:
         copy(b.reference[member], s.reference)
         copy(b.scale[member], s.scale)
         copy(b.target[member], s.target)
+        s.length = b.length[member]
         if not solve_near(s):
             copy(b.scale[member], base.scale)
             find_far(s, base, 1, 1)
