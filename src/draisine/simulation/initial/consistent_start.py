@@ -97,6 +97,13 @@ class _Solver:
         self._problem.give_back(self._evaluation)
         return Start(q, v, self._state(q, v), e, self._given, lambda: self._report(found, q, v))
 
+    def velocities_at(self, q: Reals) -> Reals:
+        """The velocities at given coordinates."""
+        found = self._velocities(q)
+        found.level.full_system.release()
+        self._problem.give_back(self._evaluation)
+        return found.point.y
+
     # ---------------------------------------------------------------- positions
 
     def _positions(self) -> _SolvedLevel:
@@ -235,6 +242,11 @@ class _Solver:
             )
             if moved and c.name not in one.level.prescribed
         ]
+
+
+def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> Reals:
+    """The velocities of a start at given coordinates."""
+    return _Solver(problem, targets, given).velocities_at(q)
 
 
 def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
