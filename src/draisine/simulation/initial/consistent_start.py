@@ -19,9 +19,11 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.structure import NO_STRUCTURE
 from draisine.simulation.initial.conflict import explain
 from draisine.simulation.initial.evaluation import Indices, Reals
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
 from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
 from draisine.simulation.named_values import numbers
@@ -227,7 +229,15 @@ class _Solver:
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
+            self._rest(found[-1], v, values),
         )
+
+    def _rest(self, one: _SolvedLevel, v: Reals, values: Reals) -> tuple[str, ...]:
+        """What rests at the start, in words."""
+        if one.level.rest is None or self._problem.equations.structure == NO_STRUCTURE:
+            return ()
+        rows = one.level.rest.within(one.level.full_system.free)
+        return rest_in_words(rows, self._problem.unknowns[1], self._problem.names, v, values)
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
         """Free unknowns that differ from their references by more than rounding errors."""

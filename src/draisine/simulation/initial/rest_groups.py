@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from draisine.program.equations import Equations
-from draisine.simulation.initial.evaluation import Bools, Indices
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 
 class Group(IntEnum):
@@ -85,3 +85,39 @@ class RestTable:
         table = np.array(sorted(rows, key=lambda row: row[0]), dtype=np.intp).reshape(-1, 4)
         group, unknown, value, in_meters = table.T
         return RestRows(group, unknown, value, in_meters, self.bodies[body] if self.bodies else "")
+
+
+NEGLIGIBLE = 1e-9  # part of the largest velocity
+
+
+def rest_in_words(rows: RestRows, names: Sequence[str], labels: Sequence[str], v: Reals, values: Reals) -> tuple[str, ...]:
+    """What rests at a start, in sentences; `rows` are those of free velocities, `labels` the names of the values."""
+    small = NEGLIGIBLE * float(np.abs(v).max(initial=0.0))
+    found = [
+        (group, names[i] if i >= 0 else labels[k], float(v[i] if i >= 0 else values[k]))
+        for group, i, k in zip(rows.group.tolist(), rows.unknown.tolist(), rows.value.tolist(), strict=True)
+    ]
+    if small == 0.0:
+        return ("everything is at rest",)
+    lines = list[str]()
+    slips = [(name, x) for group, name, x in found if group == Group.SLIP]
+    lines += [f"wheels do not slip along their track: {', '.join(f'{name} = 0' for name, x in slips if abs(x) <= small)}"] * any(
+        abs(x) <= small for _, x in slips
+    )
+    lines += [f"{name} = {x:.6g} m/s, the least that is possible" for name, x in slips if abs(x) > small]
+    driven = [(name, x) for group, name, x in found if group == Group.DRIVEN]
+    still = [name for name, x in driven if abs(x) <= small]
+    if still:
+        lines.append(f"at rest: {', '.join(still)} ({'a joint with a force' if len(still) == 1 else 'joints with forces'})")
+    lines += [f"{name} = {x:.6g}, the least that is possible (a joint with a force)" for name, x in driven if abs(x) > small]
+    if rows.body:
+        own = {
+            name.removeprefix(f"{rows.body}_"): abs(x) <= small for group, name, x in found if group in (Group.ROLL, Group.BODY)
+        }
+        if all(own[part] for part in ("wx", "wy", "wz", "vy", "vz")):
+            lines.append(f"{rows.body} does not turn or sway")
+        elif own["wx"]:
+            lines.append(f"{rows.body} does not roll; it turns and sways as little as possible")
+        else:
+            lines.append(f"{rows.body} rolls, turns and sways as little as possible")
+    return tuple(lines)
