@@ -17,6 +17,7 @@ from draisine.dynamics.formulations import Augmented, FormulationChoice, Recursi
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.recursive.formulation import EliminatedTree, RecursiveFormulation
 from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
+from draisine.dynamics.structure import with_structure
 from draisine.errors import ArgumentError, ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.model.items import System
@@ -160,7 +161,7 @@ def _derive(
         reduced = ReducedFormulation(mechanism, plan, dict(laws), events, work)
         check_inertia(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
-    return equations
+    return with_structure(equations, mechanism)
 
 
 @lru_cache(maxsize=32)

@@ -19,6 +19,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
+from draisine.program.structure import NO_STRUCTURE, Structure
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,8 @@ class Equations:
       one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
+    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, in their
+      axes; of a balanced wheel without its spin.
     """
 
     name: str
@@ -145,6 +148,8 @@ class Equations:
     causes: Program | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # repeated by every simulation
+    twists: Program | None = None
+    structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
@@ -198,7 +203,7 @@ class Equations:
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
+_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists")
 _NOT_STORED = frozenset({"with_independent"})  # a function
 
 
@@ -220,6 +225,8 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
             header[entry.name] = [value.condition, value.residual, value.projections, value.monitored, value.length]
         elif entry.name == "force_outputs":
             header[entry.name] = sorted(value)
+        elif entry.name == "structure":
+            header[entry.name] = value.as_header()
         elif entry.name not in _NOT_STORED:
             header[entry.name] = value
     return header
@@ -234,6 +241,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
         values[name] = read(header[name])
     values["force_outputs"] = frozenset(header["force_outputs"])
     values["limits"] = RunLimits(*header["limits"])
+    values["structure"] = Structure.from_header(header["structure"])
     for name in ("independent", "rows", "notes", "warnings"):
         values[name] = tuple(header[name])
     for name in ("quaternions", "alternates"):

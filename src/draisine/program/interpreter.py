@@ -6,6 +6,7 @@ It works on floats, on complex numbers, whose imaginary part is a derivative, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -192,3 +193,50 @@ def _propagate(tape: Tape, inputs: Sequence[Sequence[int]], outputs: Sequence[in
 def _propagate_call(callee: Callee, arguments: Sequence[int]) -> list[int]:
     given = [arguments[a:b] for a, b in pairwise(callee.input_offsets)]
     return [one for column in _propagate(callee.tape, given, callee.output_sizes) for one in column]
+
+
+FULL_TURN = 2 * math.pi
+
+
+def periods(program: Program, result: str) -> list[float]:
+    """Of each entry of a result the period with which it repeats as an angle from `atan2`, also shifted or in another unit; 0
+    where it is none. A target of such an entry is reached by any value that differs from it by full turns.
+
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> turn = ca.atan2(x[1], x[0])
+    >>> p = Program.build("p", {"x": x}, {"y": ca.vertcat(turn, 1 - turn * 180 / ca.pi, x[0] - turn, ca.cos(turn))})
+    >>> [round(one, 9) for one in periods(p, "y")]
+    [6.283185307, 360.0, 0.0, 0.0]
+    """
+    place = [s.name for s in program.outputs].index(program.output(result).name)
+    found = [0.0] * program.outputs[place].size
+    numbers: dict[int, float] = {}  # constants
+    turns: dict[int, float] = {}  # periods
+    for line in program.tape:
+        operation, given = line.operation, line.inputs
+        if operation == op.OUTPUT:
+            if line.outputs[0] == place:
+                found[line.outputs[1]] = turns.get(given[0], 0.0)
+            continue
+        constant, period = None, 0.0
+        if operation == op.CONST:
+            constant = line.constant
+        elif operation == op.ATAN2:
+            period = FULL_TURN
+        elif operation in (op.ASSIGN, op.NEG, op.TWICE):
+            period = turns.get(given[0], 0.0) * (2 if operation == op.TWICE else 1)
+        elif operation in (op.ADD, op.SUB):
+            period = max((turns.get(a, 0.0) for a, b in (given, given[::-1]) if b in numbers), default=0.0)
+        elif operation == op.MUL:
+            period = max((turns.get(a, 0.0) * abs(numbers[b]) for a, b in (given, given[::-1]) if b in numbers), default=0.0)
+        elif operation == op.DIV and numbers.get(given[1]):
+            period = turns.get(given[0], 0.0) / abs(numbers[given[1]])
+        for target in line.outputs:  # work entries are used again
+            numbers.pop(target, None)
+            turns.pop(target, None)
+        if constant is not None:
+            numbers[line.outputs[0]] = constant
+        if period:
+            turns[line.outputs[0]] = period
+    return found

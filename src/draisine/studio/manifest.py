@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
+from draisine.simulation.initial.solver import MAX_RESTED
 from draisine.studio import ranges
 from draisine.studio.appearance import Appearance, mesh_sensitivities
 from draisine.studio.free_quantities import FreeQuantities
@@ -274,7 +275,7 @@ class Manifest:
         """Data of the start solver: references, scales, and sparsity patterns of the Jacobians."""
         problem = self.programs.starts
         q0, v0 = problem.defaults
-        scales = problem.scales
+        scales, ground = problem.scales, problem.assemblies
         return {
             "inputs": [slot.name for slot in self.equations.motion.inputs],
             "homes": problem.kinds,
@@ -293,6 +294,9 @@ class Manifest:
             "quaternions": scales.quaternions.tolist(),
             "others": [places.tolist() for places in scales.others],
             "speeds": scales.speeds.tolist(),
+            "periods": problem.periods.tolist(),
+            "assemblies": {"count": ground.count, "points": ground.points.tolist(), "turns": ground.turns.tolist()},
+            "rest": {**asdict(problem.rest_table), "most": MAX_RESTED},
             "leaps": [leap if math.isfinite(leap) else None for leap in scales.max_steps.tolist()],
         }
 

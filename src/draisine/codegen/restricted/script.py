@@ -18,6 +18,7 @@ _NAMES = {
     "math.sqrt": "Math.sqrt",
     "math.cos": "Math.cos",
     "math.sin": "Math.sin",
+    "math.floor": "Math.floor",
     "math.isfinite": "Number.isFinite",
     "abs": "Math.abs",
     "float": "Number",

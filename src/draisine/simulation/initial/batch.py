@@ -143,8 +143,9 @@ def _solve(problem: StartProblem, requested: BatchTargets, name: str, q: Reals) 
         q = np.tile(q0, (members, 1))
     else:
         scale = problem.scales.velocities(length)
-        level = velocity_level(problem, Targets(**first), evaluation, q[0], v0, scale[0])
+        level = velocity_level(problem, Targets(**first), evaluation, q[0], v0, scale[0], float(length[0, 0]))
     batch, task = _batch(level, requested, scale), Task()
+    batch.length = np.ascontiguousarray(length[:, 0])
     batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
     task.what, task.system, task.other, task.batch = BATCH, level.full_system.memory, level.without_targets().memory, batch
     run(task, evaluation)

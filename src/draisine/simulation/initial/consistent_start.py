@@ -19,11 +19,13 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.structure import NO_STRUCTURE
 from draisine.results.state_value import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
 from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
 from draisine.simulation.named_values import numbers
@@ -110,7 +112,7 @@ class _Solver:
         levels = [position_level(self._problem, self._targets, self._evaluation, q, v, scale, scales.max_steps)]
         if len(v):
             scale = scales.velocities(self._length)
-            levels.append(velocity_level(self._problem, self._targets, self._evaluation, q, v, scale))
+            levels.append(velocity_level(self._problem, self._targets, self._evaluation, q, v, scale, self._length))
         found = [_SolvedLevel(level, Way.NEWTON, level.full_system.at_unknowns(level.reference)) for level in levels]
         if any(not one.point.relative_residual <= KEPT for one in found):
             return None
@@ -120,6 +122,13 @@ class _Solver:
             if not np.abs(matrix @ v - offset).max() <= KEPT * max(np.abs(v).max(), np.abs(offset).max()):
                 return None
         return found
+
+    def velocities_at(self, q: Reals) -> Reals:
+        """The velocities at given coordinates."""
+        found = self._velocities(q)
+        found.level.full_system.release()
+        self._problem.give_back(self._evaluation)
+        return found.point.y
 
     # ---------------------------------------------------------------- positions
 
@@ -194,7 +203,7 @@ class _Solver:
 
     def _velocities(self, q: Reals) -> _SolvedLevel:
         scale = self._problem.scales.velocities(self._length)
-        level = velocity_level(self._problem, self._targets, self._evaluation, q, self._v0, scale)
+        level = velocity_level(self._problem, self._targets, self._evaluation, q, self._v0, scale, self._length)
         found = self._search(level)
         implied_rows = self._implied_rows(level, q, found)
         if implied_rows is not None:
@@ -270,7 +279,15 @@ class _Solver:
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
+            self._rest(found[-1], v, values),
         )
+
+    def _rest(self, one: _SolvedLevel, v: Reals, values: Reals) -> tuple[str, ...]:
+        """What rests at the start, in words."""
+        if one.level.rest is None or self._problem.equations.structure == NO_STRUCTURE:
+            return ()
+        rows = one.level.rest.within(one.level.full_system.free)
+        return rest_in_words(rows, self._problem.unknowns[1], self._problem.names, v, values)
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
         """Free unknowns that differ from their references by more than rounding errors."""
@@ -285,6 +302,11 @@ class _Solver:
             )
             if moved and c.name not in one.level.prescribed
         ]
+
+
+def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> Reals:
+    """The velocities of a start at given coordinates."""
+    return _Solver(problem, targets, given).velocities_at(q)
 
 
 def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:

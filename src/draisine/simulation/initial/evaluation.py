@@ -147,12 +147,11 @@ class Evaluation:
 
 
 def along_program(motion: Program, of: Variables) -> Program:
-    """The values of a motion program, and their directional derivative by coordinates or velocities."""
+    """The values of a program, and their directional derivative by coordinates or velocities."""
     import casadi as ca
 
     symbols, names = motion.symbols(), [slot.name for slot in motion.inputs]
-    results = dict(zip((slot.name for slot in motion.outputs), motion.function.call(symbols), strict=True))
-    values = ca.vertcat(results["residuals"], results["outputs"])
+    (values,) = motion.function.call(symbols)
     unknowns = symbols[names.index(of)]
     direction = ca.SX.sym("direction", unknowns.numel())
     inputs: dict[str, Any] = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}

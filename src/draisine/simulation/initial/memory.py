@@ -5,7 +5,8 @@ z, so that z = 0 is the reference and |z| the distance from it, with meters, rad
 are constraints, outputs minus their targets, and rows that are linear in y.
 
 The comments and `SHAPES` give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e structural
-nonzeros of the Jacobian, g velocities that shall be at rest where possible.
+nonzeros of the Jacobian; g velocities and r rows with h derivatives that shall be at rest where possible; a points and b headings
+on the ground.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ CONTINUE = 6  # continuation towards the targets from the unknowns `begin`
 DESCEND = 7  # to the smallest error of the targets of `other`
 EVALUATE = 8  # residuals and factors at the changes of `current`
 BATCH = 9  # find and set to rest, for all members
+ALIGN = 10  # turn and shift the references towards the targets
 
 
 class Motion(Record):
@@ -83,7 +85,8 @@ class System(Record):
     rows: int
     linear: int
     entries: int
-    groups: int
+    rest: int
+    groups: int  # of rows that are zero at rest
 
     motion: Motion
     argument: Vector  # (n) argument of its kernel
@@ -97,13 +100,33 @@ class System(Record):
     row: Integers  # (e) in the Jacobian
     column: Integers  # (e)
     targeted: Integers  # (m) whether a row is an output with a target
-    group: Integers  # (f) order in which velocities are set to rest: 1 first, 0 never
     target: Vector  # (m)
+    period: Vector  # (m) of rows that are angles, 0 for others: their residuals are at most half of it
     matrix: Matrix  # (l, n) linear rows: matrix · y = target
     reference: Vector  # (n) targets of prescribed unknowns
     scale: Vector  # (n)
     max_step: Vector  # (n) largest step of an unknown in one iteration
+    default: Vector  # (n) the references before targets
+    length: float  # typical length of the system
     homogeneous: int  # 1: velocities, whose size follows from the targets, not from the scale
+
+    # coordinates on the ground, by the assembly that they shift or turn
+    assemblies: int
+    point_x: Integers  # (a) coordinates of points along x; −1 for none
+    point_y: Integers  # (a)
+    point_assembly: Integers  # (a)
+    turn: Integers  # (b) headings: an angle, or the first component of a quaternion
+    turn_kind: Integers  # (b) the number of components: 1 or 4
+    turn_assembly: Integers  # (b)
+
+    # rows that are zero at rest, by group: a free velocity, or a value and its derivatives
+    rest_group: Integers  # (r) in ascending order
+    rest_free: Integers  # (r) among the free unknowns; −1 for a value
+    rest_value: Integers  # (r) among the values; −1 for a velocity
+    rest_meters: Integers  # (r) whether a value is in m/s
+    rest_source: Integers  # (h) among the derivatives
+    rest_row: Integers  # (h)
+    rest_column: Integers  # (h) among all unknowns
 
     # derived from it
     least_size: Vector  # (n) smallest size of the unknowns in weights
@@ -144,10 +167,16 @@ class System(Record):
     damping: Matrix  # (m, m)
     aim_weight: Vector  # (m) of targets
     prescribed_weight: Vector  # (n) of prescribed unknowns
-    candidates: Integers  # (g) candidates for rest, among the free unknowns
-    sequence: Integers  # (g) those set to rest, in this order
-    allowed_changes: Matrix  # (g, f) changes of all by a change of one that keep the residuals
-    rest_changes: Matrix  # (g, f) the changes with one more at rest
+    rest_matrix: Matrix  # (r, f) rows by z
+    rest_offset: Vector  # (r) their values at z = 0
+    rest_size: Vector  # (r) norms of the rows
+    remainder: Matrix  # (r, f) what is not decided of the rows
+    rest_lower: Matrix  # (r, f) L
+    rest_unit: Matrix  # (r, f) orthonormal columns of L
+    rest_upper: Matrix  # (g, g)
+    rest_part: Vector  # (g) y
+    decided: Matrix  # (g, f) orthonormal directions that are decided
+    place_of: Integers  # (n) place of an unknown among the free ones, or −1
 
 
 class Batch(Record):
@@ -156,6 +185,7 @@ class Batch(Record):
     members: int
     reference: Matrix
     scale: Matrix
+    length: Vector
     target: Matrix
     q: Matrix  # given for the velocity level, and v for the position level
     v: Matrix
@@ -181,11 +211,18 @@ SHAPES: dict[str, dict[str, str]] = {
     "Factors": {**dict.fromkeys(("lengths", "remainder", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
     "System": {
         **dict.fromkeys(("prescribed", "reference", "scale", "max_step", "least_size", "prescribed_weight"), "n"),
-        **dict.fromkeys(("begin", "last_y", "last_reference"), "n"),
-        **dict.fromkeys(("group", "max_change", "fixed", "best", "step", "saved", "gradient", "new_gradient"), "f"),
+        **dict.fromkeys(("begin", "last_y", "last_reference", "default"), "n"),
+        **dict.fromkeys(("max_change", "fixed", "best", "step", "saved", "gradient", "new_gradient"), "f"),
         **dict.fromkeys(("projected_gradient", "hessian_step", "cg_residual", "direction", "hessian_direction"), "f"),
-        **dict.fromkeys(("targeted", "target", "values_at_begin", "last_target", "multipliers", "rhs", "aim_weight"), "m"),
+        **dict.fromkeys(
+            ("targeted", "target", "period", "values_at_begin", "last_target", "multipliers", "rhs", "aim_weight"), "m"
+        ),
         **{"matrix": "ln", "products": "mm", "damping": "mm"},
-        **{"candidates": "g", "sequence": "g", "allowed_changes": "gf", "rest_changes": "gf"},
+        **dict.fromkeys(("point_x", "point_y", "point_assembly"), "a"),
+        **dict.fromkeys(("turn", "turn_kind", "turn_assembly"), "b"),
+        **dict.fromkeys(("rest_group", "rest_free", "rest_value", "rest_meters", "rest_offset", "rest_size"), "r"),
+        **dict.fromkeys(("rest_source", "rest_row", "rest_column"), "h"),
+        **dict.fromkeys(("rest_matrix", "remainder", "rest_lower", "rest_unit"), "rf"),
+        **{"rest_upper": "gg", "rest_part": "g", "decided": "gf", "place_of": "n"},
     },
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind, Quantity
-from draisine.program.interpreter import dependence
+from draisine.program.interpreter import dependence, periods
 from draisine.program.program import LazyProgram, Program, Slot
 from draisine.results.state_value import StateValue
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
+from draisine.simulation.initial.rest_groups import RestRows, RestTable
 from draisine.simulation.named_values import number_in, unknown_name
 
 
@@ -197,15 +198,59 @@ Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
 
 @dataclass(frozen=True, eq=False)
+class Assemblies:
+    """Coordinates that shift or turn a whole assembly on the ground."""
+
+    count: int
+    points: Indices  # rows (coordinate along x, along y, assembly); −1 for no coordinate
+    turns: Indices  # rows (first coordinate of a heading, number of its components, assembly)
+
+
+NO_ASSEMBLIES = Assemblies(0, np.zeros((0, 3), dtype=np.intp), np.zeros((0, 3), dtype=np.intp))
+
+
+def assemblies_of(e: Equations, by_q: Pattern) -> Assemblies:
+    """The trees of bodies on the ground, joined where a constraint connects them; without those tied to other coordinates."""
+    index = {q.name: i for i, q in enumerate(e.coordinates)}
+    poses = [pose for pose in e.structure.poses if all(name in index for name in pose.coordinates)]
+    owner = {index[name]: k for k, pose in enumerate(poses) for name in pose.coordinates}
+    tree, fixed = list(range(len(poses))), set[int]()
+    for row in range(len(e.constraints)):
+        connected = {owner.get(int(column), -1) for column in by_q.columns[by_q.rows == row]}
+        among = {tree[k] for k in connected if k >= 0}
+        if among:
+            tree = [min(among) if k in among else k for k in tree]
+            if -1 in connected or fixed & among:
+                fixed |= {min(among)}
+    order = sorted({k for k in tree if k not in {tree[f] for f in fixed}})
+    points, turns = list[list[int]](), list[list[int]]()
+    for pose, assembly in zip(poses, tree, strict=True):
+        if assembly in order:
+            number = order.index(assembly)
+            points += [[index.get(x, -1), index.get(y, -1), number] for x, y in pose.points]
+            turns += [[index[pose.heading[0]], len(pose.heading), number]] if pose.heading else []
+    if not order:
+        return NO_ASSEMBLIES
+    return Assemblies(len(order), *(np.array(rows, dtype=np.intp).reshape(-1, 3) for rows in (points, turns)))
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Rows of one level: some constraints, then some outputs."""
 
     labels: tuple[str, ...]
     is_output: Bools  # which rows are outputs
+    period: Reals  # of rows that are angles, else 0
     take: Indices  # among all values
     source: Indices  # among the entries of the level's Jacobian
     row: Indices  # of these entries in the dense matrix of the rows
     column: Indices
+    pattern: Pattern  # of all values
+
+    def entries(self, values: Indices) -> tuple[Indices, Indices, Indices]:
+        """Of some values, −1 for none: entries of the Jacobian, their rows among `values`, and their columns."""
+        source, row, column = self.pattern.within(values[values >= 0])
+        return source, np.flatnonzero(values >= 0)[row], column
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +265,17 @@ class StartProblem:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the values: constraints, then outputs."""
-        return (*(c.name for c in self.equations.constraints), *self.equations.motion.output("outputs").labels)
+        """Names of the values: constraints, then outputs, then twists of bodies."""
+        constraints = (c.name for c in self.equations.constraints)
+        twists = self.twists.output("twists").labels if self.twists is not None else ()
+        return (*constraints, *self.equations.motion.output("outputs").labels, *twists)
+
+    @cached_property
+    def twists(self) -> Program | None:
+        """Twists of bodies, if their coordinates, velocities and parameters are those of the motion."""
+        motion, twists = self.equations.motion, self.equations.twists
+        fits = twists is not None and all(set(s.labels) <= set(motion.input(s.name).labels) for s in twists.inputs)
+        return twists if fits else None
 
     @cached_property
     def scales(self) -> Scales:
@@ -281,10 +335,37 @@ class StartProblem:
         return self._filled("v")
 
     @cached_property
-    def rest_groups(self) -> Indices:
-        """Order in which velocities are set to rest, 1 first; 0 for dependent velocities, never."""
-        independent = set(self.equations.independent)
-        return np.array([int(name in independent) for name in self.unknowns[1]], dtype=np.intp)
+    def periods(self) -> Reals:
+        """Of outputs that are angles from `atan2` the period, of all other values 0."""
+        found = np.zeros(len(self.names))
+        of_outputs = periods(self.equations.motion, "outputs")
+        first = len(self.equations.constraints)
+        found[first : first + len(of_outputs)] = of_outputs
+        return found
+
+    @cached_property
+    def assemblies(self) -> Assemblies:
+        """Headings and positions on the ground, by the assemblies that constraints connect."""
+        return assemblies_of(self.equations, self.by_q)
+
+    @cached_property
+    def rest_table(self) -> RestTable:
+        """What can be set to rest."""
+        first = len(self.names) - self.twists.output("twists").size if self.twists is not None else -1
+        return RestTable.of(self.equations, self.unknowns[1], self.output_rows, first)
+
+    @cached_property
+    def rest_rows(self) -> Callable[[frozenset[str]], RestRows]:
+        """What is set to rest, by the given velocities and outputs that depend on velocities; cached."""
+
+        @lru_cache(maxsize=256)
+        def made(given: frozenset[str]) -> RestRows:
+            rows = {self.output_rows[name] for name in given if name in self.output_rows}
+            used = {int(column) for row, column in zip(self.by_v.rows, self.by_v.columns, strict=True) if row in rows}
+            used |= {i for i, name in enumerate(self.unknowns[1]) if name in given}
+            return self.rest_table.rows(given, used)
+
+        return made
 
     def orders(self, of_unknowns: Indices) -> Indices:
         """The highest order among the unknowns on which each value depends structurally."""
@@ -308,23 +389,46 @@ class StartProblem:
             pattern = self.by_q if level == "position" else self.by_v
             take = np.array([*constraints, *(self.output_rows[name] for name in outputs)], dtype=np.intp)
             is_output = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), is_output, take, *pattern.within(take))
+            return Layout(tuple(self.names[i] for i in take), is_output, self.periods[take], take, *pattern.within(take), pattern)
 
         return made
 
     def _filled(self, of: str) -> Pattern:
         rows, columns = dependence(self.equations.motion, ("residuals", "outputs"), of)
+        if self.twists is not None:
+            own, among = dependence(self.twists, ("twists",), of)
+            labels = self.equations.motion.input(of).labels
+            index = np.array([labels.index(name) for name in self.twists.input(of).labels], dtype=np.int64)
+            first = len(self.names) - self.twists.output("twists").size
+            rows, columns = np.concatenate([rows, first + own]), np.concatenate([columns, index[among]])
+            order = np.lexsort((rows, columns))  # column by column
+            rows, columns = rows[order], columns[order]
         return Pattern(rows.astype(np.intp), columns.astype(np.intp))
 
-    def program(self) -> Program:
-        """The motion with the entries of its two Jacobians."""
+    def values_program(self) -> Program:
+        """The motion with all values in one result."""
         import casadi as ca
 
-        motion = self.equations.motion
+        motion, twists = self.equations.motion, self.twists
+        symbols = motion.symbols()
+        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
+        values = [results["residuals"], results["outputs"]]
+        if twists is not None:
+            given = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
+            parts = [
+                given[slot.name][0][[given[slot.name][1].index(name) for name in slot.labels]] if slot.size else ca.SX(0, 1)
+                for slot in twists.inputs
+            ]
+            values += twists.function.call(parts)
+        inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
+        return Program.build(motion.name, inputs, {"values": ca.vertcat(*values)})
+
+    def program(self) -> Program:
+        """The values with the entries of their two Jacobians."""
+        motion = self.values_program()
         symbols = motion.symbols()
         q, v = (symbols[[s.name for s in motion.inputs].index(name)] for name in ("q", "v"))
-        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
-        values = ca.vertcat(results["residuals"], results["outputs"])
+        (values,) = motion.function.call(symbols)
         return Program.build(
             f"{motion.name}_for_starts",
             {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)},
@@ -332,11 +436,15 @@ class StartProblem:
         )
 
     @cached_property
+    def _digest(self) -> str:
+        return f"{self.equations.motion.digest} {self.twists.digest if self.twists is not None else ''}"
+
+    @cached_property
     def kernel(self) -> Kernel:
         motion = self.equations.motion
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
-        digest = f"motion with Jacobians for starts 2; {motion.digest}"
+        digest = f"motion with Jacobians for starts 3; {self._digest}"
         return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
 
     @cached_property
@@ -358,8 +466,12 @@ class StartProblem:
             motion, size = self.equations.motion, len(self.names)
             direction = Slot("direction", (len(self.unknowns[0 if of == "q" else 1]), 1))
             outputs = Slot("values", (size, 1)), Slot("along", (size, 1))
-            digest = f"motion along a direction of {of} 1; {motion.digest}"
-            name, make = f"{motion.name}_along_{of}", partial(along_program, motion, of)
+            digest = f"motion along a direction of {of} 2; {self._digest}"
+            name = f"{motion.name}_along_{of}"
+
+            def make() -> Program:
+                return along_program(self.values_program(), of)
+
             return compile(LazyProgram(name, (*motion.inputs, direction), outputs, digest, make), vectorized=True)
 
         return made

@@ -52,6 +52,8 @@ def evaluate_rows(s: System, p: Point) -> None:
         call_kernel(m.kernel, (m.t, m.q, m.v, m.u, m.p), (m.values, m.by_q, m.by_v))
     for i in range(nonlinear):
         p.residual[i] = m.values[s.take[i]] - s.target[i]
+        if abs(p.residual[i]) > 0.5 * s.period[i] and s.period[i] > 0.0:
+            p.residual[i] -= s.period[i] * float(math.floor(p.residual[i] / s.period[i] + 0.5))
     for k in range(s.entries):
         p.jacobian[s.row[k], s.column[k]] = s.derivatives[s.source[k]]
     for i in range(s.linear):

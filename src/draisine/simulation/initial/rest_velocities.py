@@ -1,141 +1,197 @@
-"""Sparse velocities: as few as possible differ from their references.
+"""Velocities at rest: what is not given is zero, one group after the other, as far as the rows and earlier groups allow.
 
-A target for the speed with the handlebar turned does not mean a steer rate. Starting from the least-norm solution, the
-velocities of a group are set to rest one after the other, first the one that changes the others least, and one group after the
-other. Velocities that are needed, or whose rest would make the others too large, are not changed.
+A target for the speed with the handlebar turned does not mean a steer rate, and a balancing robot does not pitch because its
+speed is given. The rows of a group (`rest_groups`) are made as small as possible, by least squares, among the velocities that
+satisfy the targets and keep the rows of all earlier groups: hierarchical least squares. The velocities of the last solution
+become exactly zero where they are zero up to rounding.
+
+With the orthonormal rows Q of all that is decided already, the rows G of a group change along B = G (1 − QᵀQ) = L Q′; Q′ comes
+from Gram–Schmidt with pivoting, the row with the largest remainder first, and y from the least squares of c + L y, with c the
+values of the group. Rows that are decided have no remainder.
 """
 
 from __future__ import annotations
 
 import math
 
-from draisine.simulation.initial.descent import move_to_closest
 from draisine.simulation.initial.memory import System
 from draisine.simulation.initial.newton import MAX_STEPS, prepare, restore
-from draisine.simulation.initial.residual_system import EXACT, copy, norm, set_current, square
+from draisine.simulation.initial.residual_system import EXACT, copy, dot, maximum, norm, set_current
 
 MAX_GROWTH = 10.0  # the norm of the changes may grow by this factor
-DECIDED = 1e-10  # a velocity with less freedom is determined by the rows
+DECIDED = 1e-9  # part of a row below which its remainder is a rounding error
+ROUNDS = 8  # for rows that are nonlinear in the velocities
+SETTLED = 1e-13  # relative change in the last round
+ZERO = 1e-13  # part of the largest velocity below which one is zero
+SLIP = 1  # the group whose values are zero themselves; the others differ from their references
 
 
 def rest_velocities(s: System) -> None:
-    """Satisfy the same targets with as few nonzero changes of each group as possible."""
+    """Satisfy the same targets with the velocities of each group as small as possible."""
     if s.groups == 0:
         return
     bound = MAX_GROWTH * norm(s.current.z)
     copy(s.current.z, s.best)
-    for group in range(1, s.groups + 1):
-        rest_group(s, group, bound)
+    for _ in range(ROUNDS):
+        set_current(s, s.current.z)
+        set_rest_matrix(s)
+        prepare(s)
+        decided = s.factors.rank
+        for i in range(decided):
+            copy(s.factors.basis[s.factors.order[i]], s.decided[i])
+        copy(s.current.z, s.step)
+        for group in range(1, s.groups + 1):
+            decided = rest_group(s, group, decided, bound)
+        change = 0.0
+        for k in range(s.free):
+            change = maximum(change, abs(s.step[k] - s.current.z[k]))
+        copy(s.current.z, s.saved)
+        set_current(s, s.step)
+        if s.current.strict_relative_residual > EXACT and not restore(s, MAX_STEPS):
+            set_current(s, s.saved)
+            break
+        if change <= SETTLED * norm(s.current.z):
+            break
+    set_zeros(s)
+
+
+def set_rest_matrix(s: System) -> None:
+    """The rows of all groups by z at `current`, and their values without the changes z."""
+    for i in range(s.rest):
+        for k in range(s.free):
+            s.rest_matrix[i, k] = 0.0
+        s.rest_offset[i] = 0.0
+        if s.rest_free[i] >= 0:
+            s.rest_matrix[i, s.rest_free[i]] = 1.0
+        elif s.rest_group[i] == SLIP:
+            s.rest_offset[i] = s.motion.values[s.rest_value[i]]
+    for j in range(s.unknowns):
+        s.place_of[j] = -1
+    for k in range(s.free):
+        s.place_of[s.columns[k]] = k
+    for e in range(len(s.rest_source)):
+        i, j = s.rest_row[e], s.rest_column[e]
+        slope = s.derivatives[s.rest_source[e]]
+        if s.rest_group[i] != SLIP:
+            s.rest_offset[i] += slope * (s.current.y[j] - s.default[j])
+        if s.place_of[j] >= 0:
+            s.rest_matrix[i, s.place_of[j]] = slope * s.scale[j]
+    for i in range(s.rest):
+        if s.rest_free[i] < 0:
+            if s.rest_meters[i] == 1:
+                s.rest_offset[i] /= s.length
+                for k in range(s.free):
+                    s.rest_matrix[i, k] /= s.length
+            s.rest_offset[i] -= dot(s.rest_matrix[i], s.current.z)
+
+
+def rest_group(s: System, group: int, decided: int, bound: float) -> int:
+    """Make the rows of a group as small as possible in `step`; return the number of directions that are decided then."""
+    first, last = 0, 0
+    for i in range(s.rest):
+        if s.rest_group[i] < group:
+            first = i + 1
+        if s.rest_group[i] <= group:
+            last = i + 1
+    for i in range(first, last):
+        copy(s.rest_matrix[i], s.remainder[i])
+        s.rest_size[i] = norm(s.remainder[i])
+        for _ in range(2):
+            for k in range(decided):
+                remove_along(s, i, k)
+    count = 0
+    while decided + count < s.free and add_direction(s, first, last, decided + count, count):
+        count += 1
+    while count > 0:
+        least_squares(s, first, last, count)
+        copy(s.step, s.gradient)
+        for n in range(count):
+            for k in range(s.free):
+                s.gradient[k] += s.rest_part[n] * s.decided[decided + n, k]
+        if norm(s.gradient) <= bound:
+            copy(s.gradient, s.step)
+            return decided + count
+        count -= 1  # the direction with the smallest remainder makes the others too large
+    return decided
+
+
+def remove_along(s: System, i: int, k: int) -> float:
+    """Remove from the remainder of a row its component along a decided direction; return the component."""
+    share = dot(s.remainder[i], s.decided[k])
+    for j in range(s.free):
+        s.remainder[i, j] -= share * s.decided[k, j]
+    return share
+
+
+def add_direction(s: System, first: int, last: int, place: int, count: int) -> bool:
+    """Add the row with the largest remainder to the decided directions; whether there was one."""
+    best, most = -1, DECIDED
+    for i in range(first, last):
+        if s.rest_size[i] > 0.0:
+            part = norm(s.remainder[i]) / s.rest_size[i]
+            if part > most:
+                best = i
+                most = part
+    if best < 0:
+        return False
+    for k in range(place):
+        remove_along(s, best, k)
+    size = norm(s.remainder[best])
+    for j in range(s.free):
+        s.decided[place, j] = s.remainder[best, j] / size
+    for i in range(first, last):
+        s.rest_lower[i, count] = remove_along(s, i, place)
+    return True
+
+
+def least_squares(s: System, first: int, last: int, count: int) -> None:
+    """y of the least squares of c + L y in `rest_part`, by Gram–Schmidt on the columns of L."""
+    for n in range(count):
+        for i in range(first, last):
+            s.rest_unit[i, n] = s.rest_lower[i, n]
+        for m in range(n):
+            s.rest_upper[m, n] = 0.0
+        for _ in range(2):
+            for m in range(n):
+                share = 0.0
+                for i in range(first, last):
+                    share += s.rest_unit[i, m] * s.rest_unit[i, n]
+                s.rest_upper[m, n] += share
+                for i in range(first, last):
+                    s.rest_unit[i, n] -= share * s.rest_unit[i, m]
+        total = 0.0
+        for i in range(first, last):
+            total += s.rest_unit[i, n] * s.rest_unit[i, n]
+        s.rest_upper[n, n] = math.sqrt(total)
+        for i in range(first, last):
+            s.rest_unit[i, n] /= s.rest_upper[n, n]
+    for n in range(count):
+        s.rest_part[n] = 0.0
+        for i in range(first, last):
+            s.rest_part[n] -= s.rest_unit[i, n] * (s.rest_offset[i] + dot(s.rest_matrix[i], s.step))
+    for n in range(count - 1, -1, -1):
+        for m in range(n + 1, count):
+            s.rest_part[n] -= s.rest_upper[n, m] * s.rest_part[m]
+        s.rest_part[n] /= s.rest_upper[n, n]
+
+
+def set_zeros(s: System) -> None:
+    """Make velocities that are zero up to rounding exactly zero, if the rows allow it."""
+    copy(s.current.z, s.best)
+    largest = 0.0
+    for k in range(s.free):
+        largest = maximum(largest, abs(s.best[k]))
+    changed = 0
+    for k in range(s.free):
+        if abs(s.best[k]) <= ZERO * largest:
+            s.fixed[k] = 1
+            if s.best[k] != 0.0:
+                changed = 1
+            s.current.z[k] = 0.0
+    if changed == 1:
+        set_current(s, s.current.z)
+        if s.current.strict_relative_residual > EXACT and not restore(s, MAX_STEPS):
+            set_current(s, s.best)
     for k in range(s.free):
         s.fixed[k] = 0
     s.factors.valid = 0
-
-
-def rest_group(s: System, group: int, bound: float) -> None:
-    """Set one group to rest, earlier groups being fixed; `best` are the changes before and after."""
-    count, moving = 0, 0
-    for k in range(s.free):
-        if s.group[k] == group:
-            s.candidates[count] = k
-            count += 1
-            if s.best[k] != 0.0:
-                moving += 1
-    if moving == 0:
-        return
-    prepare(s)
-    rested = rest_sequence(s, count, bound)
-    while rested > 0:
-        for c in range(count):
-            if s.best[s.candidates[c]] == 0.0:
-                s.fixed[s.candidates[c]] = 1
-        for n in range(rested):
-            s.fixed[s.candidates[s.sequence[n]]] = 1
-        if solve_with_fixed(s, rested - 1, bound):
-            copy(s.current.z, s.best)
-            return
-        for c in range(count):
-            s.fixed[s.candidates[c]] = 0
-        rested -= 1  # rows that are nonlinear in the velocities may have no solution
-    set_current(s, s.best)
-
-
-def rest_sequence(s: System, count: int, bound: float) -> int:
-    """The candidates that can be at rest in the linearization, and the changes then; return their number.
-
-    P = 1 − QᵀQ projects onto the changes that keep the residuals. Fixing a candidate moves the others along its row of P, and
-    removes the row from P.
-    """
-    f = s.factors
-    for c in range(count):
-        own = s.candidates[c]
-        for k in range(s.free):
-            s.allowed_changes[c, k] = 1.0 if k == own else 0.0
-        for i in range(f.rank):
-            share = f.basis[f.order[i], own]
-            for k in range(s.free):
-                s.allowed_changes[c, k] -= share * f.basis[f.order[i], k]
-    for c in range(count):
-        if s.best[s.candidates[c]] == 0.0:
-            fix_velocity(s, c, count)
-    copy(s.best, s.step)
-    rested = 0
-    while rested < count:
-        best = next_to_rest(s, count, bound)
-        if best < 0:
-            break
-        own = s.candidates[best]
-        factor = s.step[own] / s.allowed_changes[best, own]
-        for k in range(s.free):
-            s.step[k] -= factor * s.allowed_changes[best, k]
-        s.step[own] = 0.0
-        fix_velocity(s, best, count)
-        s.sequence[rested] = best
-        copy(s.step, s.rest_changes[rested])
-        rested += 1
-    return rested
-
-
-def fix_velocity(s: System, c: int, count: int) -> None:
-    """Fix a candidate: remove its changes from the allowed ones."""
-    own = s.candidates[c]
-    pivot = s.allowed_changes[c, own]
-    if pivot > DECIDED:
-        for other in range(count):
-            if other != c:
-                factor = s.allowed_changes[other, own] / pivot
-                for k in range(s.free):
-                    s.allowed_changes[other, k] -= factor * s.allowed_changes[c, k]
-    for k in range(s.free):
-        s.allowed_changes[c, k] = 0.0
-
-
-def next_to_rest(s: System, count: int, bound: float) -> int:
-    """The candidate whose rest changes the others least, or −1."""
-    best, least = -1, math.inf
-    for c in range(count):
-        own = s.candidates[c]
-        if not s.allowed_changes[c, own] > DECIDED:
-            continue
-        factor = s.step[own] / s.allowed_changes[c, own]
-        for k in range(s.free):
-            s.direction[k] = s.step[k] - factor * s.allowed_changes[c, k]
-        size = 0.0
-        for other in range(count):
-            size += square(s.direction[s.candidates[other]])
-        if size < least and norm(s.direction) <= bound:
-            best = c
-            least = size
-    return best
-
-
-def solve_with_fixed(s: System, last: int, bound: float) -> bool:
-    """Solve with the fixed candidates at rest, from the predicted changes; whether there is a solution within the bound."""
-    for k in range(s.free):
-        s.current.z[k] = s.rest_changes[last, k] if s.fixed[k] == 0 else 0.0
-    set_current(s, s.current.z)
-    if s.current.strict_relative_residual <= EXACT and norm(s.current.z) <= bound:
-        return True  # linear rows, the usual case
-    if not restore(s, MAX_STEPS) or norm(s.current.z) > bound:
-        return False
-    move_to_closest(s)
-    return True

@@ -70,6 +70,7 @@ class StartReport:
     ways: tuple[tuple[str, Way], ...] = ()  # level, how it was solved
     freedom: tuple[tuple[str, int], ...] = ()  # level, remaining degrees of freedom with all targets kept
     redundant: tuple[tuple[str, int], ...] = ()  # level, number of redundant rows
+    rest: tuple[str, ...] = ()  # what is not given and rests, in words
 
     @property
     def largest_residual(self) -> float:
@@ -83,6 +84,7 @@ class StartReport:
         lines = ["consistent start"]
         lines += [f"  target  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.targets]
         lines += [f"  solved  {m.name} = {m.value:.6g} (default {m.default:g}, moved by {m.change:+.3g})" for m in self.moved]
+        lines += [f"  {sentence}" for sentence in self.rest]
         lines += [f"  {level} by {way}" for level, way in self.ways if way != Way.NEWTON]
         lines += [f"  {count} redundant among the {level} rows" for level, count in self.redundant if count]
         if self.residuals:
@@ -183,7 +185,7 @@ def _as_it_is(report: StartReport) -> StartReport:
 
 def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> tuple[Reals, ...]:
     """Results of a program; its linear system is solved by least squares, because redundant constraints make it singular."""
-    if not isinstance(program, LinearSolveProgram) or program.size > LARGE:
+    if not isinstance(program, LinearSolveProgram) or program.size > LARGE or program.iterates:
         return program(*arguments)
     entries, side = program.system(*arguments)
     matrix = np.zeros((program.size, program.size))

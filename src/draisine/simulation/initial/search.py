@@ -12,7 +12,9 @@ import math
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.descent import MISSED, descend, move_to_closest, set_target_weights
+from draisine.simulation.initial.ground_pose import align_references
 from draisine.simulation.initial.memory import (
+    ALIGN,
     BATCH,
     CONTINUATION,
     CONTINUE,
@@ -55,6 +57,7 @@ MAX_PARTS = 100
 
 def find_near(s: System) -> bool:
     """Newton from the references and from perturbations of them; whether the search is finished."""
+    align_references(s)
     for k in range(s.free):
         s.current.z[k] = 0.0
         s.fixed[k] = 0
@@ -162,6 +165,9 @@ def restarts(s: System) -> None:
 
 def continue_from_constraints(s: System, base: System) -> None:
     """From a solution without targets: continuation towards them; if that fails, descent in their error."""
+    for j in range(s.unknowns):
+        if s.prescribed[j] == 0:
+            base.reference[j] = s.reference[j]  # as turned and shifted
     find_near(base)
     if not take_best(base):
         return
@@ -303,6 +309,9 @@ def run(task: Task) -> int:
     if task.what == EVALUATE:
         set_sizes(s)
         set_current(s, s.current.z)
+    if task.what == ALIGN:
+        align_references(s)
+        set_current(s, s.current.z)
     if task.what == BATCH:
         return solve_batch(s, task.other, task.batch)
     prepare(s)
@@ -328,6 +337,7 @@ def solve_batch(s: System, base: System, b: Batch) -> int:
         copy(b.reference[member], s.reference)
         copy(b.scale[member], s.scale)
         copy(b.target[member], s.target)
+        s.length = b.length[member]
         if not solve_near(s):
             copy(b.scale[member], base.scale)
             find_far(s, base, 1, 1)

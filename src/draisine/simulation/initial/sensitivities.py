@@ -1,11 +1,12 @@
-"""Exact sensitivities of a consistent start by parameters, inputs and targets.
+"""Sensitivities of a consistent start by parameters, inputs and targets.
 
-A level of a start gives the unknowns y nearest to their references among those with c(y, θ) = 0. With the scales D and the
-multipliers μ of the rows, they satisfy
+The position level of a start gives the coordinates y nearest to their references among those with c(y, θ) = 0. With the scales
+D and the multipliers μ of the rows, they satisfy
 
     D⁻²(y − y₀) + (∂c/∂y)ᵀ μ = 0,        c(y, θ) = 0,
 
-and these equations are differentiated. On the velocity level the coordinates are among the θ.
+and these equations are differentiated. The velocity level is a sequence of least squares, linear in nearly all models; it is
+solved at nearby coordinates and parameters, and the derivative is a difference of order 4.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ import numpy as np
 
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
 from draisine.program.variational import Direction
-from draisine.simulation.initial.consistent_start import reference_of
+from draisine.simulation.initial.consistent_start import reference_of, velocities_at
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.newton import RANK
-from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import Start
+from draisine.simulation.initial.solver import position_level
 
 NEAREST = 1e-5  # relative change outside the row space above which a state is not the nearest
+STEP = 1e-3  # relative, of differences of references and velocities
 SETTLED = 1e-7  # relative residual above which the differentiated equations are inconsistent
 
 
@@ -40,14 +42,15 @@ def start_jacobian(
     """
     e, given = problem.equations, start.given
     sorted_ = sorted_targets(e, problem.kinds, targets)
-    q0, v0 = (reference_of(d, n, sorted_.near) for d, n in zip(problem.defaults, problem.unknowns, strict=True))
+    q0 = reference_of(problem.defaults[0], problem.unknowns[0], sorted_.near)
     length = problem.scales.typical_length(given[2], q0)
     longer = _lengthening(problem, given[2], directions)
     by_given = _given_columns(directions, len(given[1]), len(given[2]))
 
     stretch = longer / length
+    aligned, turned = _aligned(problem, sorted_, start, q0, length, directions)
     places = _LevelSensitivity(
-        problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_
+        problem, start, aligned, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_, turned
     )
     orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, DaeResidual) else np.zeros(0, dtype=np.intp)
     fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
@@ -60,10 +63,69 @@ def start_jacobian(
         dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _frozen_unknowns(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
-    speeds = _LevelSensitivity(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
-    rest = np.array([v.name in e.independent and start.v[i] == v0[i] for i, v in enumerate(e.velocities)])
-    dv = speeds.jacobian(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
-    return dq, dv, _states(e, directions)
+    return dq, _velocity_columns(problem, sorted_, start, (dq, by_given), directions), _states(e, directions)
+
+
+def _velocity_columns(
+    problem: StartProblem, targets: Targets, start: Start, by: tuple[Reals, Reals], directions: Sequence[Direction]
+) -> Reals:
+    """∂v/∂θ by differences of the velocity level; `by` are ∂q/∂θ and ∂(u, p)/∂θ."""
+    (t, u, p), (dq, by_given) = start.given, by
+    names, count = [d.name if d.slot == "x" else "" for d in directions], len(u)
+
+    def moved(j: int, step: float) -> Reals:
+        kinds = {
+            kind: {n: x + (step if n == names[j] else 0.0) for n, x in getattr(targets, kind).items()}
+            for kind in ("velocities", "outputs")
+        }
+        given = t, u + step * by_given[:count, j], p + step * by_given[count:, j]
+        return velocities_at(problem, replace(targets, **kinds), given, start.q + step * dq[:, j])
+
+    q_size = np.maximum(np.abs(start.q), problem.scales.coordinates(start.q, 1.0))
+    columns = np.zeros((len(start.v), len(directions)))
+    for j in range(len(directions)):
+        wanted = targets.velocities.get(names[j], targets.outputs.get(names[j], 0.0))
+        rates = [np.abs(dq[:, j]) / q_size, np.abs(by_given[count:, j]) / np.where(p != 0.0, np.abs(p), 1.0)]
+        fastest = max([float(r.max(initial=0.0)) for r in rates] + [float(names[j] != "") / (abs(wanted) + (wanted == 0.0))])
+        step = STEP / fastest if fastest > 0.0 else STEP
+        far, near = (moved(j, k * step) - moved(j, -k * step) for k in (2, 1))
+        columns[:, j] = (8 * near - far) / (12 * step)
+    return columns
+
+
+def _aligned(
+    problem: StartProblem, targets: Targets, start: Start, q0: Reals, length: float, directions: Sequence[Direction]
+) -> tuple[Reals, Reals]:
+    """References of the coordinates, turned and shifted towards the targets, and their derivatives, by differences of order 4."""
+    scale, steps = problem.scales.coordinates(q0, length), problem.scales.max_steps
+
+    def reference(wanted: Targets, given: Given) -> Reals:
+        evaluation = problem.take_evaluation(given)
+        level = position_level(problem, wanted, evaluation, q0, start.v, scale, steps)
+        found = level.full_system.aligned_reference()
+        level.full_system.release()
+        problem.give_back(evaluation)
+        return found
+
+    def moved(direction: Direction, by: float) -> Reals:
+        if direction.slot == "x":
+            outputs = {n: x + (by if n == direction.name else 0.0) for n, x in targets.outputs.items()}
+            coordinates = {n: x + (by if n == direction.name else 0.0) for n, x in targets.coordinates.items()}
+            return reference(replace(targets, outputs=outputs, coordinates=coordinates), start.given)
+        t, u, p = start.given
+        u, p = u.copy(), p.copy()
+        (p if direction.slot == "p" else u)[direction.place] += by
+        return reference(targets, (t, u, p))
+
+    columns = np.zeros((len(q0), len(directions)))
+    if not problem.assemblies.count or not targets.outputs:
+        return q0, columns
+    for j, direction in enumerate(directions):
+        size = abs(start.given[2][direction.place]) if direction.slot == "p" else 1.0
+        step = STEP * (size or 1.0)
+        far, near = (moved(direction, k * step) - moved(direction, -k * step) for k in (2, 1))
+        columns[:, j] = (8 * near - far) / (12 * step)
+    return reference(targets, start.given), columns
 
 
 def _given_columns(directions: Sequence[Direction], inputs: int, parameters: int) -> Reals:
@@ -100,23 +162,23 @@ def _frozen_unknowns(e: Equations, start: Start, q0: Reals) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class _LevelSensitivity:
-    """One level at its solution: unknowns, references, scales, prescribed values and targets among the rows."""
+    """The position level at its solution: unknowns, references, scales, prescribed values and targets among the rows."""
 
     problem: StartProblem
-    level: str
     start: Start
     reference: Reals
     scale: Reals
     prescribed: Mapping[str, float]
     targets: Targets
+    moved: Reals  # derivatives of the references
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.problem.unknowns[0 if self.level == "position" else 1]
+        return self.problem.unknowns[0]
 
     @property
     def solution(self) -> Reals:
-        return self.start.q if self.level == "position" else self.start.v
+        return self.start.q
 
     def jacobian(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, rest: Bools) -> Reals:
         """∂y/∂θ. Unknowns at `rest` stay at their references, if the rows allow it."""
@@ -142,7 +204,7 @@ class _LevelSensitivity:
     def _jacobian(self, rows: Sequence[int]) -> Reals:
         """∂c/∂y of some rows."""
         t, u, p = self.start.given
-        program = _rows_program(self.problem.equations, self.level, max(rows, default=0) >= len(self.problem.names))
+        program = _rows_program(self.problem.equations)
         whole = np.array(program(t, self.start.q, self.start.v, u, p, np.zeros(program.size1_in(5)))[0])
         return np.asarray(whole[list(rows)])
 
@@ -177,7 +239,7 @@ class _LevelSensitivity:
         """Derivatives of the unknowns, and the relative residual of the differentiated equations."""
         e, (t, u, p) = self.problem.equations, self.start.given
         at, rows = (t, self.start.q, self.start.v, u, p), list(target_rows)
-        program = _rows_program(e, self.level, max(rows, default=0) >= len(self.problem.names))
+        program = _rows_program(e)
         jacobian = self._jacobian(rows)
         free = np.flatnonzero(~prescribed)
         scaled = jacobian[:, free] * self.scale[free]
@@ -190,7 +252,8 @@ class _LevelSensitivity:
         side = np.vstack(
             [
                 -self.scale[free, None] * (hessian_y[free] @ dy + hessian_yw[free] @ by_others)
-                + 2 * z[:, None] * stretched[free],
+                + 2 * z[:, None] * stretched[free]
+                + self.moved[free] / self.scale[free, None],
                 targets - jacobian @ dy - by[rows] @ by_others,
             ]
         )
@@ -205,47 +268,21 @@ class _LevelSensitivity:
     def _rows(self) -> dict[int, str]:
         """The active rows, and the target of each, "" for zero."""
         problem = self.problem
-        outputs = [
-            n
-            for n in self.targets.outputs
-            if bool(problem.velocity_dependent[problem.output_rows[n]]) == (self.level == "velocity")
-        ]
-        constraints = list(problem.constraints[self.level])
-        rows = {**dict.fromkeys(constraints, ""), **{problem.output_rows[name]: name for name in outputs}}
-        if self.level == "velocity" and self._undecided(constraints):
-            first = len(problem.names)
-            rows |= {first + i: "" for i, v in enumerate(self.names) if v not in problem.equations.independent}
-        return rows
-
-    def _undecided(self, constraints: Sequence[int]) -> bool:
-        """Whether dependent velocities follow only from the report, as for position constraints without a velocity row."""
-        e = self.problem.equations
-        dependent = len(e.velocities) - len(e.independent)
-        if not dependent or not isinstance(e.report, Program):
-            return False
-        jacobian = self._jacobian(constraints)
-        return int(np.linalg.matrix_rank(jacobian, tol=RANK)) < dependent if len(constraints) else True
+        outputs = [n for n in self.targets.outputs if not problem.velocity_dependent[problem.output_rows[n]]]
+        return {**dict.fromkeys(problem.constraints["position"], ""), **{problem.output_rows[name]: name for name in outputs}}
 
 
 @lru_cache(maxsize=64)
-def _rows_program(e: Equations, level: str, hidden: bool) -> ca.Function:
-    """(t, q, v, u, p, μ) → ∂c/∂y, and of μᵀc: ∂²/∂y², ∂²/∂y∂w; ∂c/∂w; w = (u, p), for velocities (q, u, p)."""
+def _rows_program(e: Equations) -> ca.Function:
+    """(t, q, v, u, p, μ) → ∂c/∂q, and of μᵀc: ∂²/∂q², ∂²/∂q∂w; ∂c/∂w; w = (u, p)."""
     names = [slot.name for slot in e.motion.inputs]
     symbols = dict(zip(names, e.motion.symbols(), strict=True))
     reported = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
     rows = ca.vertcat(reported["residuals"], reported["outputs"])
-    if hidden:
-        index = {v.name: i for i, v in enumerate(e.velocities)}
-        speeds = [symbols["v"][index[name]] for name in e.independent]
-        x = ca.vertcat(symbols["q"], *speeds, ca.SX.zeros(len(e.extra_states)))
-        slot = [s.name for s in e.report.outputs].index("v")
-        assert isinstance(e.report, Program)
-        rows = ca.vertcat(rows, symbols["v"] - e.report.function.call([symbols["t"], x, symbols["u"], symbols["p"]])[slot])
-    y = symbols["q" if level == "position" else "v"]
-    others = ca.vertcat(*([] if level == "position" else [symbols["q"]]), symbols["u"], symbols["p"])
+    others = ca.vertcat(symbols["u"], symbols["p"])
     multipliers = ca.SX.sym("mu", rows.numel())
-    jacobian_y = ca.jacobian(rows, y)
-    gradient = jacobian_y.T @ multipliers
-    results = [jacobian_y, ca.jacobian(gradient, y), ca.jacobian(gradient, others), ca.jacobian(rows, others)]
+    jacobian_q = ca.jacobian(rows, symbols["q"])
+    gradient = jacobian_q.T @ multipliers
+    results = [jacobian_q, ca.jacobian(gradient, symbols["q"]), ca.jacobian(gradient, others), ca.jacobian(rows, others)]
     arguments = [symbols[n] for n in ("t", "q", "v", "u", "p")]
     return ca.Function("start_rows", [*arguments, multipliers], ca.cse([ca.densify(r) for r in results]))

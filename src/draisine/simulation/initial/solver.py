@@ -13,7 +13,8 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
 from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
-from draisine.simulation.initial.problem import Layout, StartProblem, Targets
+from draisine.simulation.initial.problem import NO_ASSEMBLIES, Assemblies, Layout, StartProblem, Targets
+from draisine.simulation.initial.rest_groups import NO_REST, RestRows
 
 MAX_RESTED = 200  # with more free velocities than this, none are set to rest
 MAX_IDLE = 32  # idle memories kept for later starts
@@ -67,11 +68,14 @@ class ResidualSystem:
     evaluation: Evaluation
     layout: Layout
     target: Reals
-    reference: Reals  # targets of prescribed unknowns
+    default: Reals
+    reference: Reals  # the same with targets of prescribed unknowns
     free: Bools
     scale: Reals
     max_step: Reals
-    groups: Indices  # order in which unknowns are set to rest, 0 for never
+    rest: RestRows | None  # what is set to rest
+    length: float
+    ground: Assemblies
     linear: tuple[Reals, Reals] | None = None  # matrix · y = offset
 
     @cached_property
@@ -83,8 +87,8 @@ class ResidualSystem:
     def memory(self) -> System:
         """The memory of the solver; reused from an earlier start with the same target names."""
         s = self.evaluation.idle.pop(self._key, None) or self._new_memory()
-        s.scale[:], s.max_step[:], s.reference[:] = self.scale, self.max_step, self.reference
-        s.target[: len(self.target)] = self.target
+        s.scale[:], s.max_step[:], s.reference[:], s.default[:] = self.scale, self.max_step, self.reference, self.default
+        s.target[: len(self.target)], s.length = self.target, self.length
         if self.linear is not None:
             s.matrix[:], s.target[len(self.target) :] = self.linear
         return s
@@ -99,28 +103,46 @@ class ResidualSystem:
 
     @property
     def _key(self) -> tuple[Hashable, ...]:
-        return self.layout, self.free.tobytes(), self.linear is None
+        return self.layout, self.free.tobytes(), self.linear is None, self.rest
 
     def _new_memory(self) -> System:
         layout, columns = self.layout, self.columns
         n, f, e = len(self.reference), len(columns), len(layout.source)
         linear = 0 if self.linear is None else len(self.linear[1])
         m = len(layout.take) + linear
-        group = self.groups[columns]
-        g = int(np.count_nonzero(group)) if f <= MAX_RESTED else 0
+        rest = self._rest_rows()
+        entries = layout.entries(rest.value)
+        g = f if len(rest.group) else 0
         s = System()
         s.unknowns, s.free, s.rows, s.linear, s.entries = n, f, m, linear, e
-        s.groups = int(group.max(initial=0)) if g else 0
+        s.rest, s.groups = len(rest.group), int(rest.group.max(initial=0))
         s.homogeneous = 1 if self.of == "v" else 0
         s.current, s.trial, s.factors = Point(), Point(), Factors()
+        ground = self.ground if self.of == "q" else NO_ASSEMBLIES
+        s.assemblies = ground.count
         for record in (s, s.current, s.trial, s.factors):
-            _allocate(record, n=n, f=f, m=m, l=linear, g=g)
+            _allocate(
+                record, n=n, f=f, m=m, l=linear, g=g, a=len(ground.points), b=len(ground.turns), r=s.rest, h=len(entries[0])
+            )
+        if ground.count:
+            s.point_x[:], s.point_y[:], s.point_assembly[:] = ground.points.T
+            s.turn[:], s.turn_kind[:], s.turn_assembly[:] = ground.turns.T
         s.motion = self.evaluation.motion(self.of)
         s.argument, s.derivatives = self.evaluation.arguments[self.of], self.evaluation.entries[self.of]
         s.take, s.source, s.row, s.column, s.columns = layout.take, layout.source, layout.row, layout.column, columns
-        s.prescribed[:], s.group[:] = ~self.free, group
+        s.prescribed[:] = ~self.free
+        s.rest_group[:], s.rest_value[:], s.rest_meters[:] = rest.group, rest.value, rest.in_meters
+        s.rest_free[:] = np.searchsorted(columns, rest.unknown) * (rest.unknown >= 0) - (rest.unknown < 0)
+        s.rest_source[:], s.rest_row[:], s.rest_column[:] = entries
         s.targeted[: len(layout.is_output)] = layout.is_output
+        s.period[: len(layout.period)] = layout.period
         return s
+
+    def _rest_rows(self) -> RestRows:
+        """What is set to rest of free unknowns; nothing where there are too many of them."""
+        if self.rest is None or len(self.columns) > MAX_RESTED:
+            return NO_REST
+        return self.rest.within(self.free)
 
     def _run(self, what: int, other: System | None = None, thorough: bool = False) -> int:
         task = Task()
@@ -153,7 +175,7 @@ class ResidualSystem:
 
     def at_unknowns(self, y: Reals) -> Solution:
         """The same at given unknowns."""
-        return self.at((y - self.reference)[self.columns] / self.scale[self.columns])
+        return self.at((y - self.memory.reference)[self.columns] / self.scale[self.columns])
 
     def restore(self, z: Reals) -> Solution:
         """Solve by Newton's method from the changes z."""
@@ -162,9 +184,15 @@ class ResidualSystem:
         return self._end()
 
     def rest_velocities(self) -> Solution:
-        """The last solution with as few velocities as possible off their references."""
+        """The last solution with the velocities that are not given at rest, group by group."""
         self._run(memory.REST)
         return self._end()
+
+    def aligned_reference(self) -> Reals:
+        """The reference, turned and shifted towards the targets."""
+        self.memory.current.z[:] = 0.0
+        self._run(memory.ALIGN)
+        return self.memory.reference.copy()
 
     def continued(self, begin: Reals) -> Reals:
         """The end of a continuation of the targets from their values at `begin` to the required values."""
@@ -196,7 +224,7 @@ def _allocate(record: System | Point | Factors, **sizes: int) -> None:
     record.allocate({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
-_SOURCES = ("memory", "residual_system", "newton", "descent", "rest_velocities")
+_SOURCES = ("memory", "residual_system", "ground_pose", "newton", "descent", "rest_velocities")
 SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
@@ -229,7 +257,8 @@ class Level:
     reference: Reals
     scale: Reals
     max_step: Reals
-    groups: Indices  # in which unknowns are put to rest, 0 for never
+    rest: RestRows | None  # what is set to rest
+    length: float  # typical length of the system
     prescribed: Mapping[str, float]
     output_targets: Mapping[str, float]
     implied_rows: tuple[Reals, Reals] | None = None
@@ -283,11 +312,14 @@ class Level:
             evaluation=self.evaluation,
             layout=layout,
             target=target,
+            default=self.reference,
             reference=reference,
             free=free,
             scale=self.scale,
             max_step=self.max_step,
-            groups=self.groups,
+            rest=self.rest,
+            length=self.length,
+            ground=self.problem.assemblies,
             linear=self.implied_rows,
         )
 
@@ -299,16 +331,16 @@ def position_level(
     evaluation.arguments["v"][:] = v
     names = problem.unknowns[0]
     output_targets = {n: a for n, a in targets.outputs.items() if not problem.velocity_dependent[problem.output_rows[n]]}
-    groups = np.zeros(len(names), dtype=np.intp)
-    return Level("position", problem, evaluation, names, q, scale, max_step, groups, targets.coordinates, output_targets)
+    return Level("position", problem, evaluation, names, q, scale, max_step, None, 1.0, targets.coordinates, output_targets)
 
 
-def velocity_level(problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals) -> Level:
-    """The velocity level at given coordinates; independent velocities are set to rest where possible."""
+def velocity_level(
+    problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals, length: float
+) -> Level:
+    """The velocity level at given coordinates; what is not given is set to rest where possible."""
     evaluation.arguments["q"][:] = q
     names = problem.unknowns[1]
     output_targets = {n: a for n, a in targets.outputs.items() if problem.velocity_dependent[problem.output_rows[n]]}
     max_step = np.full(len(names), np.inf)
-    return Level(
-        "velocity", problem, evaluation, names, v, scale, max_step, problem.rest_groups, targets.velocities, output_targets
-    )
+    rest = problem.rest_rows(frozenset((*targets.velocities, *output_targets)))
+    return Level("velocity", problem, evaluation, names, v, scale, max_step, rest, length, targets.velocities, output_targets)

@@ -34,10 +34,12 @@
       const order = new Map(take.map((value, row) => [value, row]));
       const source = rows.map((_, k) => k).filter((k) => order.has(rows[k]));
       const free = names.map((_, i) => i).filter((i) => !Object.hasOwn(held, names[i]));
-      const independent = new Set(moving ? starts.live.manifest.runtime.independent : []);
-      const group = free.map((i) => (independent.has(i) ? 1 : 0));
+      const rest = moving && free.length <= table.rest.most ? starts.rest([...Object.keys(held), ...Object.keys(aims)], free) : [];
+      const entries = rest.flatMap(({ value }, i) => rows.map((row, k) => [k, i, columns[k], row]).filter((one) => one[3] === value));
       const linear = hidden ? hidden.offset.length : 0;
-      const sizes = { n: names.length, f: free.length, m: take.length + linear, l: linear, g: group.filter((one) => one).length };
+      const ground = moving ? { count: 0, points: [], turns: [] } : table.assemblies;
+      const sizes = { n: names.length, f: free.length, m: take.length + linear, l: linear, g: rest.length ? free.length : 0 };
+      Object.assign(sizes, { a: ground.points.length, b: ground.turns.length, r: rest.length, h: entries.length });
       this.names = names;
       this.labels = [...constraints.map((row) => table.names[row]), ...Object.keys(aims)];
       this.count = constraints.length;
@@ -51,7 +53,10 @@
         rows: sizes.m,
         linear,
         entries: source.length,
-        groups: sizes.g ? 1 : 0,
+        rest: rest.length,
+        groups: Math.max(0, ...rest.map((one) => one.group)),
+        length: starts.size,
+        assemblies: ground.count,
         homogeneous: moving ? 1 : 0,
         motion,
         argument: moving ? motion.v : motion.q,
@@ -63,15 +68,18 @@
         column: source.map((k) => columns[k]),
       });
       s.reference.set(reference);
+      s.default.set(reference);
       s.scale.set(scale);
       s.max_step.set(moving ? names.map(() => Infinity) : table.leaps.map((leap) => (leap === null ? Infinity : leap)));
-      s.group.set(group);
+      for (const key of ["group", "free", "value", "meters"]) s[`rest_${key}`].set(rest.map((one) => one[key]));
+      ["rest_source", "rest_row", "rest_column"].forEach((name, k) => s[name].set(entries.map((one) => one[k])));
       s.prescribed.set(names.map((name) => (Object.hasOwn(held, name) ? 1 : 0)));
-      names.forEach((name, i) => {
-        if (s.prescribed[i]) s.reference[i] = held[name];
-      });
+      names.forEach((name, i) => s.prescribed[i] && (s.reference[i] = held[name]));
       s.target.set([...constraints.map(() => 0), ...Object.values(aims), ...(hidden ? hidden.offset : [])]);
       s.targeted.fill(1, constraints.length, take.length);
+      s.period.set(take.map((value) => table.periods[value]));
+      ["point_x", "point_y", "point_assembly"].forEach((name, k) => s[name].set(ground.points.map((one) => one[k])));
+      ["turn", "turn_kind", "turn_assembly"].forEach((name, k) => s[name].set(ground.turns.map((one) => one[k])));
       if (hidden) hidden.matrix.forEach((row, i) => s.matrix[i].set(row));
     }
 
@@ -89,9 +97,7 @@
     // Number of independent rows at given unknowns.
     rankAt(y) {
       const { system } = this;
-      system.columns.forEach((column, k) => {
-        system.current.z[k] = (y[column] - system.reference[column]) / system.scale[column];
-      });
+      system.columns.forEach((i, k) => (system.current.z[k] = (y[i] - system.reference[i]) / system.scale[i]));
       run({ what: EVALUATE, system });
       return system.factors.rank;
     }
@@ -132,6 +138,21 @@
       };
     }
 
+    // Rows that are set to rest for given names, as in `rest_groups`; of velocities only those that are free.
+    rest(given, free) {
+      const { rest, places, v, by_v } = this.table;
+      const used = new Set(given.map((name) => v.indexOf(name)).filter((i) => i >= 0));
+      for (const name of given) by_v[0].forEach((row, k) => row === places[name] && used.add(by_v[1][k]));
+      const row = (group, value, meters, own = -1) => ({ group, free: own, value, meters });
+      const found = rest.slips.filter(([name, , spin]) => !given.includes(name) && !used.has(spin)).map((one) => row(1, one[1], 1));
+      const speed = rest.speeds.find(([name]) => given.includes(name));
+      const first = rest.first + 6 * (speed ? speed[1] : 0);
+      if (rest.bodies.length) found.push(row(3, first + 3, 0), row(4, first + 4, 0), row(4, first + 5, 0));
+      if (rest.bodies.length) found.push(...(speed ? [0, 1, 2] : [1, 2]).map((k) => row(4, first + k, 1)));
+      rest.velocities.forEach((group, i) => free.includes(i) && found.push(row(group, -1, 0, free.indexOf(i))));
+      return found.sort((a, b) => a.group - b.group);
+    }
+
     length(q0) {
       const sizes = [this.table.lengths.map((i) => Math.abs(this.live.parameters[i])), q0.filter((_, i) => this.table.straight[i]).map(Math.abs)];
       for (const found of sizes) {
@@ -163,7 +184,7 @@
       }
       const q0 = Array.from(near ? near.q : table.q0);
       const v0 = Array.from(near ? near.v : table.v0);
-      const length = this.length(q0);
+      const length = (this.size = this.length(q0));
       const scale = this.scaleOfPositions(q0, length);
       motion.t[0] = this.live.time;
       motion.v.set(v0);
@@ -214,9 +235,7 @@
       const { independent, extra } = this.live.manifest.runtime;
       const x = new Float64Array(this.live.manifest.states.length);
       x.set(q);
-      independent.forEach((i, k) => {
-        x[q.length + k] = v[i];
-      });
+      independent.forEach((i, k) => (x[q.length + k] = v[i]));
       const first = q.length + independent.length;
       extra.forEach((value, k) => {
         const name = this.live.manifest.states[first + k].name;
