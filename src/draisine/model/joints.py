@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
+from draisine.model.axes import AXES, Axis, about, about_and_along, along
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.quantities import named
 
-AXES = ("x", "y", "z")
 RIGHT_ANGLE = math.pi / 2
 
 Chain = tuple[tuple[Displacement, ...], tuple[Coordinate, ...]]
@@ -37,31 +37,25 @@ def length(name: str, rate: str | None = None, default: float = 0.0, span: tuple
     return Coordinate(name, rate or f"{name}_rate", "m", default, low, high)
 
 
-def along(axis: str, amount: Expr) -> Translate:
-    """A translation along one axis."""
-    zero = Number(0.0)
-    return Translate(tuple(amount if a == axis else zero for a in AXES))  # type: ignore[arg-type]
+def revolute(coordinate: Coordinate, axis: Axis, where: str) -> Chain:
+    return about(axis, _variable(coordinate), where), (coordinate,)
 
 
-def revolute(coordinate: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _variable(coordinate)),), (coordinate,)
+def prismatic(coordinate: Coordinate, axis: Axis, where: str) -> Chain:
+    return (along(axis, _variable(coordinate), where),), (coordinate,)
 
 
-def prismatic(coordinate: Coordinate, axis: str) -> Chain:
-    return (along(axis, _variable(coordinate)),), (coordinate,)
+def cylindrical(turn: Coordinate, slide: Coordinate, axis: Axis, where: str) -> Chain:
+    return about_and_along(axis, _variable(turn), _variable(slide), where), (turn, slide)
 
 
-def cylindrical(turn: Coordinate, slide: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _variable(turn)), along(axis, _variable(slide))), (turn, slide)
-
-
-def screw(turn: Coordinate, axis: str, lead: Expr) -> Chain:
+def screw(turn: Coordinate, axis: Axis, lead: Expr, where: str) -> Chain:
     """Rotation with an advance of `lead` per revolution."""
-    return (Rotate(axis, _variable(turn)), along(axis, lead * _variable(turn) / (2 * math.pi))), (turn,)
+    return about_and_along(axis, _variable(turn), lead * _variable(turn) / (2 * math.pi), where), (turn,)
 
 
-def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
-    return (Rotate(axes[0], _variable(first)), Rotate(axes[1], _variable(second))), (first, second)
+def universal(first: Coordinate, second: Coordinate, axes: Sequence[Axis], where: str) -> Chain:
+    return (*about(axes[0], _variable(first), where), *about(axes[1], _variable(second), where)), (first, second)
 
 
 def glide(name: str) -> Chain:
