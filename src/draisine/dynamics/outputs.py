@@ -204,10 +204,10 @@ class ReportBuilder:
     def energies(self) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy, body by body in the world (not by the reduced matrices)."""
         measures, scope = self.mechanism.measures, self.scope
-        kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
+        kinetic, potential, m = ZERO, self.mechanism.forces.potential, self.mechanism
         for link in self.mechanism.links:
             reported = measures.twists[link.name], measures.poses[link.name]
-            moving, height = self.mechanism.templates(_energies, mass_of(link.body, scope), *reported, gravity)
+            moving, height = m.templates(_energies, mass_of(link.body, scope), *reported, m.gravity, m.vertical)
             kinetic, potential = kinetic + moving, potential + height
         return kinetic, potential
 
@@ -289,11 +289,11 @@ class ReportBuilder:
         return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
 
 
-def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX, vertical: Vec) -> tuple[ca.SX, ca.SX]:
     mass, center, inertia = body
     velocity = twist.at(center)
     moving = 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
-    return moving, mass * gravity * pose.of(center)[2]
+    return moving, mass * gravity * dot(vertical, pose.of(center))
 
 
 def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:

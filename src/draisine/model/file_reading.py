@@ -35,7 +35,7 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
         for name, table in (top.entry(key).table if top.has(key) else {}).items():
             add(model, name, table, f"{word} {name!r}")
     if top.has("gravity"):
-        model.gravity(top.amount("gravity"))
+        model.gravity(top.vector("gravity") if isinstance(top.table["gravity"], list) else top.amount("gravity"))
     if top.has("ground"):
         ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))

@@ -91,7 +91,7 @@ def _described(model: Model | System) -> System:
 
 def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; names of mesh files are relative to the folder `target`."""
-    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": plain(system.gravity)}
+    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": _gravity(system)}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
@@ -110,6 +110,11 @@ def text_of(system: System, target: Path | None = None) -> str:
         rest = _given(direction=event.direction, description=event.description)
         found += section(f"events.{event.name}", {"expression": plain(event.expression), "action": event.action, **rest})
     return "\n".join(found) + "\n"
+
+
+def _gravity(system: System) -> Any:
+    size = system.downward_gravity
+    return _vector(system.gravity) if size is None else plain(size)
 
 
 def _given(**values: Any) -> dict[str, Any]:

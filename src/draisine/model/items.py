@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from draisine.expr.expression import Expr, Number, names
+from draisine.expr.expression import Call, Expr, Number, names
 from draisine.expr.tables import Table
 from draisine.model.contact import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
 
-GROUND = "ground"  # the name of the fixed world frame: z up, gravity along −z
+GROUND = "ground"  # the name of the fixed world frame: z up
 NOTHING = Number(0.0)
 
 
@@ -272,7 +272,7 @@ class ResidualConstraint:
 
 @dataclass(frozen=True)
 class Ground:
-    """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t); gravity is vertical.
+    """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t).
 
     `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
     it follows the surface.
@@ -350,7 +350,7 @@ class System:
 
     name: str
     description: str
-    gravity: Expr
+    gravity: Vector  # acceleration of free fall, in the axes of the ground
     ground: Ground
     parameters: tuple[Parameter, ...]
     inputs: tuple[Input, ...]
@@ -383,6 +383,16 @@ class System:
     def _hash(self) -> int:
         """Computed once: derivations are cached by it, and it covers every expression of the description."""
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
+
+    @property
+    def downward_gravity(self) -> Expr | None:
+        """The magnitude of a gravity along −z; None for one that is given as a vector in another direction."""
+        x, y, z = self.gravity
+        if x != NOTHING or y != NOTHING:
+            return None
+        if isinstance(z, Number):
+            return -z if z.value < 0.0 else z if z.value == 0.0 else None
+        return z.arguments[0] if isinstance(z, Call) and z.function == "neg" else None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:

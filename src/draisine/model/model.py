@@ -40,6 +40,7 @@ from draisine.model.items import (
     Potential,
     SurfaceContact,
     System,
+    Vector,
     Wheel,
     Wrench,
 )
@@ -62,7 +63,7 @@ class Model(JointBuilders, ConstraintBuilders):
     def __post_init__(self) -> None:
         check_name("model", self.name)
         self._items: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        self._gravity: Expr = Number(9.81)
+        self._gravity: Vector = (Number(0.0), Number(0.0), Number(-9.81))
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
         self._last: System | None = None  # result of the last freeze
@@ -98,9 +99,17 @@ class Model(JointBuilders, ConstraintBuilders):
         """A tabulated function of one or two variables, called by name in expressions."""
         return self._add("tables", Table(name, knots, values, kind, outside))
 
-    def gravity(self, amount: Amount) -> None:
-        """Set gravity along −z; the default is 9.81 m/s²."""
-        self._gravity = amount_in(amount, "m/s^2", "gravity")
+    def gravity(self, amount: Amount | Sequence[Amount]) -> None:
+        """Set gravity: its magnitude along −z, or the vector of the acceleration of free fall in the axes of the ground.
+
+        The default is 9.81 m/s² along −z, which is (0, 0, -9.81) as a vector.
+        """
+        if not isinstance(amount, str) and hasattr(amount, "__len__"):
+            self._gravity = vector_of(amount, "m/s^2", "gravity")  # type: ignore[arg-type]
+            return
+        size = amount_in(amount, "m/s^2", "gravity")  # type: ignore[arg-type]
+        zero = Number(0.0)
+        self._gravity = (zero, zero, zero if size == zero else _downward(size))
 
     def ground(
         self,
@@ -110,7 +119,7 @@ class Model(JointBuilders, ConstraintBuilders):
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
     ) -> None:
-        """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity is vertical.
+        """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
@@ -387,6 +396,16 @@ def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -
     if unknown:
         raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
     return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
+
+
+def _downward(size: Expr) -> Expr:
+    """Gravity along z from its magnitude; of a product with a number the sign stays outside."""
+    if isinstance(size, Number) and size.value < 0.0:
+        raise ModelError(
+            f"gravity is a magnitude along −z, got {size} m/s^2; give {-size.value:g}, or a vector such as (0, 0, {-size.value:g}) "
+            "for gravity upward"
+        )
+    return -size
 
 
 def _label(expression: Expr) -> str:

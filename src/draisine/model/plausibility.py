@@ -110,6 +110,28 @@ class Radius(NamedTuple):
         return f"{self.needs[0]} is {value[self.needs[0]]:g}{origin(self.wheel.radius)} m; it must be positive"
 
 
+class Tilt(NamedTuple):
+    """A slope of the ground must be less than 90°."""
+
+    where: str
+    expr: Expr
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (self.where,)
+
+    @property
+    def reason(self) -> str:
+        return f"{self.where} must be between -90° and 90°"
+
+    def broken(self, value: Mapping[str, Reals]) -> Bools:
+        return ~(np.abs(value[self.where]) < np.pi / 2)
+
+    def complaint(self, value: Mapping[str, float], origin: Callable[[Expr], str]) -> str:
+        tilt = value[self.where]
+        return f"{self.reason}, got {tilt:g}{origin(self.expr)} rad; angles are in radians, write '{tilt:g} deg' for degrees"
+
+
 class RigidInertia(NamedTuple):
     """Principal moments of inertia must be nonnegative and fulfill the triangle inequality."""
 
@@ -174,6 +196,12 @@ def rules(system: System) -> Iterator[Rule]:
         yield Radius(wheel)
         for name, amount in wheel.contact.amounts().items():
             yield LowerBound(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
+    size = system.downward_gravity
+    if size is not None:
+        upward = " or zero; give a vector such as (0, 0, 9.81) for gravity upward"
+        yield LowerBound("gravity", size, "m/s^2", zero=True, otherwise=upward)
+    for where, tilt in (("slope", system.ground.slope), ("bank", system.ground.bank)):
+        yield Tilt(f"{where} of the ground", tilt)
     constants = {parameter.name for parameter in system.parameters}
     for constraint in system.constraints:
         stretch = stretch_of(constraint)

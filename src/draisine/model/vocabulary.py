@@ -96,7 +96,8 @@ def _vocabulary(system: System) -> _Vocabulary:
 
 def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     """All amounts that depend on parameters only, with their descriptions."""
-    yield "gravity", system.gravity
+    size = system.downward_gravity
+    yield from _components("gravity", system.gravity) if size is None else [("gravity", size)]
     yield "slope of the ground", system.ground.slope
     yield "bank of the ground", system.ground.bank
     for body in system.bodies:

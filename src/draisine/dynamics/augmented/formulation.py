@@ -132,14 +132,16 @@ class AugmentedFormulation(BaseFormulation):
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
-            load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
+            load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
+            * m.gravity
+            * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
         )
 
     @property
     def _needed(self) -> ca.SX:
         """h(q, v): generalized forces that the motion requires at zero accelerations."""
         m, scope = self.mechanism, self.mechanism.scope
-        needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, UNIT[2])
+        needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, m.vertical)
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
     def equations(self, notes: list[str]) -> Equations:

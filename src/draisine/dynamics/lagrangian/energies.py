@@ -249,10 +249,12 @@ class Energies:
 
     @cached_property
     def potential(self) -> ca.SX:
-        gravity = self.value(self.system.gravity)
+        size = self.system.downward_gravity
+        upward = [-self.value(c) for c in self.system.gravity]
         total = ca.SX(0)
         for body in self.system.bodies:
-            total += self.value(body.mass) * gravity * self._center(body.name)[2]
+            mass, center = self.value(body.mass), self._center(body.name)
+            total += mass * ca.dot(ca.vertcat(*upward), center) if size is None else mass * self.value(size) * center[2]
         for field in self.system.potentials:
             total += self.value(field.energy)
         return total

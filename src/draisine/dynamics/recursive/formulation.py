@@ -76,7 +76,7 @@ class EliminatedTree:
         rates = dict.fromkeys(self.independent, ZERO)
         motions = velocities(self.nodes, rates, m.templates)
         try:
-            resting = ArticulatedBodyAlgorithm(self.nodes, motions, rates, {}, ZERO, m.up, m.templates)
+            resting = ArticulatedBodyAlgorithm(self.nodes, motions, rates, {}, ZERO, m.vertical, m.up, m.templates)
         except MasslessVelocity as problem:
             raise NotRecursive(f"{problem.velocity!r} has no inertia by itself") from None
         massless = self.massless(resting.inertias)
@@ -141,7 +141,7 @@ class RecursiveFormulation(BaseFormulation):
         named = {name: fold_constant(ca.densify(entry)) for name, entry in zip(scope.velocities, entries, strict=True)}
         try:
             self._inward = ArticulatedBodyAlgorithm(
-                self.tree.nodes, self._motions, self._rates, named, m.gravity, m.up, m.templates
+                self.tree.nodes, self._motions, self._rates, named, m.gravity, m.vertical, m.up, m.templates
             )
         except MasslessVelocity as problem:
             raise self._massless_error(problem.velocity) from None
