@@ -104,10 +104,10 @@ class Model(JointBuilders, ConstraintBuilders):
 
         The default is 9.81 m/s² along −z, which is (0, 0, -9.81) as a vector.
         """
-        if not isinstance(amount, str) and hasattr(amount, "__len__"):
-            self._gravity = vector_of(amount, "m/s^2", "gravity")  # type: ignore[arg-type]
+        if hasattr(amount, "__len__") and not isinstance(amount, str | Expr | float | int):
+            self._gravity = vector_of(amount, "m/s^2", "gravity")
             return
-        size = amount_in(amount, "m/s^2", "gravity")  # type: ignore[arg-type]
+        size = amount_in(amount, "m/s^2", "gravity")
         zero = Number(0.0)
         self._gravity = (zero, zero, zero if size == zero else _downward(size))
 
@@ -402,8 +402,8 @@ def _downward(size: Expr) -> Expr:
     """Gravity along z from its magnitude; of a product with a number the sign stays outside."""
     if isinstance(size, Number) and size.value < 0.0:
         raise ModelError(
-            f"gravity is a magnitude along −z, got {size} m/s^2; give {-size.value:g}, or a vector such as (0, 0, {-size.value:g}) "
-            "for gravity upward"
+            f"gravity is a magnitude along −z, got {size} m/s^2; give {-size.value:g}, or for gravity upward a vector, "
+            f"(0, 0, {-size.value:g})"
         )
     return -size
 
