@@ -290,6 +290,8 @@ class Model(JointBuilders, ConstraintBuilders):
         stretch = what - amount_in(rest, unit, f"rest of spring {label!r}")
         elastic = amount_in(stiffness, per_stretch, f"stiffness of spring {label!r}")
         viscous = amount_in(damping, per_rate, f"damping of spring {label!r}")
+        self._check_unit(elastic, per_stretch, f"stiffness of spring {label!r}")
+        self._check_unit(viscous, per_rate, f"damping of spring {label!r}")
         self._add("potentials", Potential(label, Number(0.5) * elastic * stretch**2))
         if viscous != Number(0.0):
             self.generalized_force(what, -viscous * Call("rate", (what,)), name=f"{label}_damper")

@@ -13,6 +13,7 @@ from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_m
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact import Rolling
+from draisine.model.dimensions import check_dimensions
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, System, Translate, Wheel
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
@@ -40,6 +41,7 @@ def check_system(system: System) -> None:
     _check_constraints(system)
     _check_forces(system)
     check_expressions(system)
+    check_dimensions(system)
     check_numbers(system)
     _check_shapes(system)
     _check_independent(system)
