@@ -15,6 +15,7 @@ from draisine.expr.expression import Expr, did_you_mean, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.tree import short
 from draisine.model.items import Coordinate, System
+from draisine.program.equations import DependentQuantity
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
 
@@ -56,7 +57,7 @@ class Scope:
             self._functions[table.name] = table
         self._residual_rows = {row for constraint in system.constraints for row, _ in constraint.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend
-        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
         self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies, by their mass, center and inertia
@@ -136,6 +137,15 @@ class Scope:
     def unknown(self, name: str) -> str:
         hint = did_you_mean(name, [*self._symbols, *self._outputs])
         return f"model {self.system.name!r}: unknown name {name!r}{hint}"
+
+
+def dependent_parameters(system: System) -> tuple[DependentQuantity, ...]:
+    """The dependent parameters of equations, as expressions of their parameters."""
+    values = system.parameter_values()
+    return tuple(
+        DependentQuantity(d.name, str(system.definitions[d.name]), d.unit, d.description, values[d.name])
+        for d in system.dependent_parameters
+    )
 
 
 def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str) -> tuple[ca.SX, str | None, ca.SX]:

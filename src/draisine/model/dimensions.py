@@ -63,7 +63,9 @@ class Dimensions:
         units |= {c.name: c.unit for joint in system.joints for c in joint.coordinates}
         units |= {v.name: v.unit for joint in system.joints for v in joint.velocities}
         units |= {item.name: item.unit for item in system.outputs}
-        declared = {item.name: item.unit for item in system.parameters} | {item.name: item.unit for item in system.inputs}
+        declared = {item.name: item.unit for item in system.parameters}
+        declared |= {item.name: item.unit for item in system.dependent_parameters}
+        declared |= {item.name: item.unit for item in system.inputs}
         return Dimensions(units, declared, law)
 
     def check(self, expr: Expr, unit: str | Dimension | None, where: str) -> None:
@@ -187,6 +189,8 @@ _CONJUGATE: dict[Dimension, str] = {Dimension(m=1): "N", Dimension(): "N*m"}
 
 def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
     """Masses, lengths, angles and parameters of contact laws, with their descriptions and the units expected."""
+    for item in system.dependent_parameters:
+        yield f"parameter {item.name!r}", item.expression, item.unit or None
     size = system.downward_gravity
     yield from _components("gravity", system.gravity, "m/s^2") if size is None else [("gravity", size, "m/s^2")]
     yield "slope of the ground", system.ground.slope, "rad"

@@ -6,11 +6,13 @@ to; inertia is about the center of mass.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
-from draisine.expr.expression import Call, Expr, Number, names
+from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.contact import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
@@ -27,6 +29,16 @@ class Parameter:
 
     name: str
     default: float
+    unit: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DependentParameter:
+    """A named constant defined by other parameters: not an argument of the compiled code, but an expression in it."""
+
+    name: str
+    expression: Expr
     unit: str = ""
     description: str = ""
 
@@ -371,6 +383,7 @@ class System:
         Coordinate, ...
     ] = ()  # coordinates without a body, such as positions along a profile; determined by constraints
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
+    dependent_parameters: tuple[DependentParameter, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -383,6 +396,26 @@ class System:
     def _hash(self) -> int:
         """Computed once: derivations are cached by it, and it covers every expression of the description."""
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
+
+    @cached_property
+    def definitions(self) -> dict[str, Expr]:
+        """Dependent parameters as expressions of the others, which are arguments of the equations."""
+        found: dict[str, Expr] = {}
+        left = {d.name: d.expression for d in self.dependent_parameters}
+        while left:
+            name = next(name for name, expr in left.items() if not names(expr) & left.keys())  # validated: there is no cycle
+            found[name] = substitute(left.pop(name), found)
+        return found
+
+    def parameter_values(self, given: Mapping[str, float] = MappingProxyType({})) -> dict[str, float]:
+        """Values of all parameters, dependent ones included: those given, and the defaults of the others."""
+        values = {p.name: p.default for p in self.parameters} | dict(given)
+        return values | {name: evaluate_number(expr, values) for name, expr in self.definitions.items()}
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """Names of all parameters, dependent ones included."""
+        return frozenset(p.name for p in self.parameters) | frozenset(d.name for d in self.dependent_parameters)
 
     @property
     def downward_gravity(self) -> Expr | None:

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from draisine.errors import ModelError, UnitError
-from draisine.expr.expression import Call, Expr, Number
+from draisine.errors import ExpressionError, ModelError, UnitError
+from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.constraint_builders import ConstraintBuilders
@@ -28,6 +28,7 @@ from draisine.model.contact import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
     Coordinate,
+    DependentParameter,
     GeneralizedForce,
     Ground,
     Inertia,
@@ -70,10 +71,11 @@ class Model(JointBuilders, ConstraintBuilders):
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
-    def parameter(self, name: str, default: float | str, unit: str = "", description: str = "") -> Expr:
+    def parameter(self, name: str, default: Amount, unit: str = "", description: str = "") -> Expr:
         """A named constant with a default value in `unit`, or with a unit of its own ("18 deg"); stored in SI units.
 
-        A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length.
+        A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length. An expression of other
+        parameters, `parameter("trail", "0.1*wheelbase", "m")`, defines a dependent parameter, which follows their values.
         """
         own = unit_of(default) if isinstance(default, str) and not unit else None
         try:
@@ -81,8 +83,15 @@ class Model(JointBuilders, ConstraintBuilders):
         except UnitError as problem:
             raise ModelError(f"unit of parameter {name!r}: {problem}") from None
         value = amount_in(default, si, f"parameter {name!r}")
+        if not names(value):
+            value = _constant(value, f"parameter {name!r}")
         if not isinstance(value, Number):
-            raise ModelError(f"parameter {name!r}: the default must be a number, got {default!r}")
+            if si != unit:
+                raise ModelError(
+                    f"parameter {name!r}: an expression is in SI units, but its unit is {unit!r}; give the unit {si!r}"
+                )
+            self._add("dependent_parameters", DependentParameter(name, value, si, description))
+            return named(name, "parameter")
         if si != unit and not (isinstance(default, str) and unit_of(default)):  # a plain number is in `unit`, also as text
             value = amount_in(f"{float(value.value)!r} {unit}", si, f"parameter {name!r}")
             assert isinstance(value, Number)
@@ -408,6 +417,13 @@ def _downward(size: Expr) -> Expr:
             f"(0, 0, {-size.value:g})"
         )
     return -size
+
+
+def _constant(expression: Expr, where: str) -> Number:
+    try:
+        return Number(evaluate_number(expression))
+    except ExpressionError as problem:
+        raise ModelError(f"{where}: {problem}") from None
 
 
 def _label(expression: Expr) -> str:

@@ -14,6 +14,7 @@ from draisine.model.validate import check_name
 
 KINDS = {
     "parameters": "a parameter",
+    "dependent_parameters": "a parameter",
     "inputs": "an input",
     "bodies": "a body",
     "points": "a point",
@@ -65,7 +66,11 @@ class ItemRegistry:
 
     def _check_unit(self, amount: Expr, unit: str | None, where: str) -> None:
         """Check the declared units of parameters in an amount, where the finished description does not show its place."""
-        declared = {item.name: item.unit for kind in ("parameters", "inputs") for item in self._items[kind].values()}
+        declared = {
+            item.name: item.unit
+            for kind in ("parameters", "dependent_parameters", "inputs")
+            for item in self._items[kind].values()
+        }
         Dimensions(self._units_of_joints(), declared).check(amount, unit, where)
 
 

@@ -60,6 +60,7 @@ def _check_names(system: System) -> None:
     values += [(lag.name, f"a relaxation state of wheel {w.name!r}") for w in system.wheels for lag in w.lags]
     values += [(lag.name, f"a relaxation state of contact {c.name!r}") for c in system.surface_contacts for lag in c.lags]
     values += [(item.name, "a parameter") for item in system.parameters]
+    values += [(item.name, "a parameter") for item in system.dependent_parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
     frames = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
@@ -108,6 +109,7 @@ def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
 
 def _check_units(system: System) -> None:
     items = [("parameter", item) for item in system.parameters]
+    items += [("parameter", item) for item in system.dependent_parameters]  # type: ignore[misc]
     items += [("input", item) for item in system.inputs]  # type: ignore[misc]
     items += [("output", item) for item in system.outputs]  # type: ignore[misc]
     items += [("constraint", item) for item in system.constraints]  # type: ignore[misc]
@@ -301,7 +303,7 @@ def _check_frames(system: System, constraint: ResidualConstraint, residual: Expr
 def _has_more(system: System, residual: Expr, frames: set[str]) -> bool:
     """Whether the residual depends on more than the relative pose of these frames."""
     measures = {part.function for part in walk(residual) if isinstance(part, Call)} - FUNCTIONS - OPERATORS - PAIRS
-    constants = {parameter.name for parameter in system.parameters} | frames
+    constants = system.constants | frames
     return bool(measures) or not names(residual) <= constants
 
 
@@ -338,7 +340,7 @@ def _check_independent(system: System) -> None:
 
 
 def _check_shapes(system: System) -> None:
-    defaults = {parameter.name: parameter.default for parameter in system.parameters}
+    defaults = system.parameter_values()
     for body in system.bodies:
         check_shapes(body.shapes, f"body {body.name!r}", defaults)
     check_shapes(system.ground.shapes, "the ground", defaults)

@@ -31,6 +31,17 @@ class Quantity:
     default: float = 0.0
 
 
+@dataclass(frozen=True)
+class DependentQuantity:
+    """A parameter defined by an expression of the parameters; `default` is its value at their defaults."""
+
+    name: str
+    expression: str
+    unit: str = ""
+    description: str = ""
+    default: float = 0.0
+
+
 class Kind(StrEnum):
     """Kinds of constraint residuals."""
 
@@ -142,6 +153,7 @@ class Equations:
     causes: Program | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # repeated by every simulation
+    dependent_parameters: tuple[DependentQuantity, ...] = ()
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
@@ -184,6 +196,7 @@ class Equations:
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
+_RECORDS["dependent_parameters"] = DependentQuantity
 _PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
 _NOT_STORED = frozenset({"with_independent"})  # a function
 

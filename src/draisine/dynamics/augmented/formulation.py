@@ -16,6 +16,7 @@ from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import UNIT
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.expr.expression import Expr, parse
@@ -120,6 +121,7 @@ class AugmentedFormulation(BaseFormulation):
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             q_rate=m.measures.q_rate,
             mass=m.mass_matrix,
             force=total - self._needed,

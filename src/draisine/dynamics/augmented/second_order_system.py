@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.equations import Constraint, DependentQuantity, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
 
@@ -55,6 +55,7 @@ class SecondOrder:
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
     reactions: ca.SX | None = None  # symbols of λ, holonomic rows first, where forces depend on them
     load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
+    dependent_parameters: tuple[DependentQuantity, ...] = ()
 
     def rate(self, quantity: ca.SX) -> ca.SX:
         """Time derivative of a quantity of q and t (and of v, taken as constant)."""
@@ -143,6 +144,7 @@ def augmented(
         independent=tuple(v.name for v in system.velocities),
         inputs=system.inputs,
         parameters=system.parameters,
+        dependent_parameters=system.dependent_parameters,
         multipliers=tuple(Quantity(f"{name}_multiplier", units[name]) for name in rows.names),
         outputs=tuple(q for q, _ in system.outputs),
         force_outputs=frozenset(),

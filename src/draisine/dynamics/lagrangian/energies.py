@@ -20,6 +20,7 @@ import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
@@ -97,7 +98,7 @@ class Energies:
         self._known |= {rates[n]: self.v[i] for i, n in enumerate(self.names) if n in rates}
         self._known |= {item.name: self.u[i] for i, item in enumerate(system.inputs)}
         self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
-        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
         self._special: Mapping[str, Any] = {}  # measures are not available to displacements of joints
         self.nodes = self._forward()
@@ -363,6 +364,7 @@ class Energies:
             velocities=tuple(Quantity(rates.get(n, f"{n}_rate"), f"{units.get(n, 'rad')}/s") for n in self.names),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             q_rate=self.v,
             mass=self.mass,
             force=self.driven - self.coriolis @ self.v - self.gravity,

@@ -20,6 +20,7 @@ from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.tree import FreeMotion
 from draisine.dynamics.linear_algebra import UNIT, ZERO, fold_constant, solve_symmetric
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.recursive.articulated_body import (
@@ -245,6 +246,7 @@ class RecursiveFormulation(BaseFormulation):
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
             outputs=reported.outputs,
             force_outputs=reported.force_names,

@@ -15,6 +15,7 @@ from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import ONE, ZERO, fold_constant, mul, plus, squared_volume
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH, VelocityChoice
@@ -121,6 +122,7 @@ class ReducedFormulation(BaseFormulation):
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
             outputs=reported.outputs,
             force_outputs=reported.force_names,

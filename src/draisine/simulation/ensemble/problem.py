@@ -171,7 +171,10 @@ def ensemble_problem(
             raise ArgumentError(f"{name!r} is given both for all runs and for each run; leave one out")
     _check_targets(equations, starts, start)
     near = {name: float(value.value) for name, value in start.items() if isinstance(value, InitialGuess)}
-    u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
+    u, p = (
+        numbers("input", equations.inputs, constants),
+        numbers("parameter", equations.parameters, parameters, equations.dependent_parameters),
+    )
     return EnsembleProblem(equations, starts, varied, kinds, targets, near, u, p, ValueCheck.of(model, kinds, parameters))
 
 

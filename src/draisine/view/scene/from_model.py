@@ -42,7 +42,7 @@ _SAME = 1e-6  # meters: points closer than this coincide
 
 def scene_of(system: System, parameters: Mapping[str, float] | None = None) -> Scene:
     """The shapes of a description, with the given parameters and the defaults of the others."""
-    return _SceneBuilder(system, {p.name: p.default for p in system.parameters} | dict(parameters or {})).scene()
+    return _SceneBuilder(system, system.parameter_values(parameters or {})).scene()
 
 
 @dataclass(frozen=True, eq=False)
