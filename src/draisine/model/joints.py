@@ -101,7 +101,8 @@ def free(name: str, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Chain:
 
 
 def referred_to(system: System, body: str) -> System:
-    """The same mechanism with `body` as reference body: joints on the way are reversed, and `body` gets the free joint."""
+    """The same mechanism with `body` as reference body: joints on the way are reversed, and `body` gets the free joint, or the
+    planar joint if the present reference body moves in the plane."""
     by_child = {joint.child: joint for joint in system.joints}
     if body not in {b.name for b in system.bodies}:
         raise ModelError(f"{system.name!r} has no body {body!r}; it has {', '.join(b.name for b in system.bodies)}")
@@ -111,17 +112,34 @@ def referred_to(system: System, body: str) -> System:
         path.append(by_child[current])
         current = by_child[current].parent
     base = path[-1]
-    if not any(isinstance(d, Float) for d in base.chain):
+    if not any(isinstance(d, Float | Glide) for d in base.chain):
         raise ModelError(
-            f"{system.name!r} cannot have {body!r} as reference body: the present one, {base.child!r}, has no free joint"
+            f"{system.name!r} cannot have {body!r} as reference body: the present one, {base.child!r}, has no free and no "
+            "planar joint"
         )
-    chain, coordinates = free(body)
-    reversed_joints = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
+    planar_base = any(isinstance(d, Glide) for d in base.chain)
+    for joint in path[:-1] if planar_base else ():
+        if not all(_is_planar(step) for step in joint.chain):
+            raise ModelError(
+                f"{system.name!r} cannot have {body!r} as reference body: joint {joint.name!r} leaves the plane in which "
+                f"{base.child!r} moves; rotations about z and translations along x and y stay in it"
+            )
+    # a planar joint between bodies has the names that the new joint would have
+    others = {joint.name for joint in system.joints if joint is not base}
+    label = body if f"{body}_motion" not in others else f"{body}_base"
+    chain, coordinates = glide(label) if planar_base else free(label)
+    reversed_joints = {base.name: Joint(f"{label}_motion", GROUND, body, chain, coordinates)}
     for joint in path[:-1]:
         reversed_joints[joint.name] = replace(
             joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name)
         )
     return replace(system, joints=tuple(reversed_joints.get(j.name, j) for j in system.joints), independent=())
+
+
+def _is_planar(step: Displacement) -> bool:
+    if isinstance(step, Rotate):
+        return step.axis == "z"
+    return isinstance(step, Translate) and step.by[2] == Number(0.0)
 
 
 def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, ...]:

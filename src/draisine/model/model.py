@@ -382,7 +382,7 @@ class Model(JointBuilders, ConstraintBuilders):
         return model
 
     def referred_to(self, body: Body | str) -> Model:
-        """The same mechanism with another reference body, which gets the free joint; joints on the way are reversed."""
+        """The same mechanism with another reference body, which gets the free or planar joint; joints on the way are reversed."""
         return Model.of(referred_to(self.freeze(), name_of(body)))
 
 
