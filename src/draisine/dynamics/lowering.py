@@ -57,6 +57,8 @@ class Scope:
             self._functions[table.name] = table
         self._residual_rows = {row for constraint in system.constraints for row, _ in constraint.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend
+        self.accelerations: dict[str, ca.SX] = {}  # by velocity, those on which outputs depend
+        self.reporting = False  # whether outputs are evaluated, which alone may depend on accelerations
         self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
@@ -116,6 +118,19 @@ class Scope:
         """The symbol of a constraint's multiplier, for forces that depend on it."""
         return self.multipliers.setdefault(row, ca.SX.sym(f"{row}_multiplier"))
 
+    def acceleration(self, velocity: str) -> ca.SX:
+        """The symbol of a velocity's rate, for outputs that depend on it."""
+        if not self.reporting:
+            raise ModelError(
+                f"model {self.system.name!r}: an acceleration, the rate of {velocity!r}, can be an output only; write forces, "
+                "constraints, laws and events in positions and velocities"
+            )
+        return self.accelerations.setdefault(velocity, ca.SX.sym(f"d{velocity}/dt"))
+
+    def is_acceleration(self, quantity: ca.SX) -> bool:
+        """Whether a quantity depends on accelerations."""
+        return bool(self.accelerations) and ca.depends_on(quantity, ca.vertcat(*self.accelerations.values()))
+
     def _look_up(self, name: str) -> ca.SX:
         """An output's value, or a symbol."""
         definition = self._outputs.get(name)
@@ -126,6 +141,8 @@ class Scope:
             if name not in self._symbols:
                 raise ModelError(self.unknown(name))
             return self._symbols[name]
+        if name in self._values and not self.reporting and self.is_acceleration(self._values[name]):
+            del self._values[name]  # evaluated again, which names the acceleration
         if name not in self._values:
             if name in self._open:
                 raise ModelError(f"{name!r} depends on itself: {' → '.join([*self._open, name])}")

@@ -132,7 +132,7 @@ class AugmentedFormulation(BaseFormulation):
             nonholonomic=[(name, speeds[index[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
             reactions=reactions,
-            outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
+            outputs=ReportBuilder(self).described_motion,
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity

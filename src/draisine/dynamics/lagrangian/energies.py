@@ -92,6 +92,7 @@ class Energies:
         self.v = ca.vertcat(*[ca.SX.sym(f"{n}_rate") for n in self.names]) if self.names else ca.SX(0, 1)
         self.u = ca.vertcat(*[ca.SX.sym(i.name) for i in system.inputs]) if system.inputs else ca.SX(0, 1)
         self.p = ca.vertcat(*[ca.SX.sym(p.name) for p in system.parameters]) if system.parameters else ca.SX(0, 1)
+        self.a = ca.SX.sym("accelerations", self.v.numel())  # for outputs that depend on them
         self._known: dict[str, ca.SX] = {"t": self.t}
         self._known |= {n: self.q[i] for i, n in enumerate(self.names)}
         rates = {c.name: c.rate for c in system.coordinates if c.rate}
@@ -139,6 +140,14 @@ class Energies:
         """Time derivative of a quantity of position and time (and of velocities, taken as constant)."""
         column = ca.vec(quantity)
         return ca.reshape(ca.jtimes(column, self.q, self.v) + ca.jacobian(column, self.t), *quantity.shape)
+
+    def total_rate(self, quantity: ca.SX) -> ca.SX:
+        """Time derivative of a quantity of position, time and velocities."""
+        if ca.depends_on(quantity, self.a):
+            raise ModelError(
+                f"model {self.system.name!r}: the rate of an acceleration is not available; differentiate at most twice"
+            )
+        return self.rate(quantity) + ca.reshape(ca.jtimes(ca.vec(quantity), self.v, self.a), *quantity.shape)
 
     def body_rate(self, body: str) -> ca.SX:
         """ω in the body's axes from Bᵀ Ḃ (eq. 11)."""
@@ -199,6 +208,8 @@ class Energies:
             "velocity": lambda name: self.rate(self.point(name)[1]),
             "body_velocity": lambda name: self.axes(name).T @ self.rate(self.point(name)[1]),
             "rate": self._frame_rate,
+            "acceleration": lambda name: self.total_rate(self.rate(self.point(name)[1])),
+            "body_acceleration": lambda name: self.axes(name).T @ self.total_rate(self.rate(self.point(name)[1])),
         }
         found: dict[str, Callable[[tuple[Expr, ...]], ca.SX]] = {}
         for quantity, vector in vectors.items():
@@ -212,7 +223,7 @@ class Energies:
             found[f"offset_{first}"] = partial(self._offset, i)
             for j, second in enumerate("xyz"):
                 found[f"cosine_{first}{second}"] = partial(self._cosine, i, j)
-        found["rate"] = lambda quantity: self.rate(self.value(quantity[0]))
+        found["rate"] = lambda quantity: self.total_rate(self.value(quantity[0]))
         return found
 
     def _offset(self, axis: int, names: tuple[Expr, ...]) -> ca.SX:
@@ -366,6 +377,7 @@ class Energies:
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
             dependent_parameters=dependent_parameters(system),
             q_rate=self.v,
+            accelerations=self.a,
             mass=self.mass,
             force=self.driven - self.coriolis @ self.v - self.gravity,
             driven=self.driven,
