@@ -17,7 +17,7 @@ def in_pinocchio(pin, system: System, equations: Equations):
     growing = _Growing(pin, {q.name: q.default for q in equations.parameters})
     for joint in system.joints:  # parents come first in these trees
         growing.add(joint, next(b for b in system.bodies if b.name == joint.child))
-    growing.model.gravity.linear = np.array([0.0, 0.0, -evaluate_number(system.gravity, growing.values)])
+    growing.model.gravity.linear = np.array([evaluate_number(c, growing.values) for c in system.gravity])
     return growing.model, growing.q_names, growing.v_names
 
 

@@ -18,7 +18,6 @@ from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.items import Ball, Float, Glide, Rotate, Translate
 from draisine.program.equations import Equations
 
-Z = ca.DM([0, 0, 1])
 AXES = {"x": ca.DM([1, 0, 0]), "y": ca.DM([0, 1, 0]), "z": ca.DM([0, 0, 1])}
 
 
@@ -162,8 +161,11 @@ class Plain:
 
     @cached_property
     def weight_energy(self) -> ca.SX:
-        gravity = self.value(self.system.gravity)
-        return sum((self.value(b.mass) * gravity * self.center(b)[2] for b in self.system.bodies), ca.SX(0))
+        return sum((-self.value(b.mass) * ca.dot(self.gravity, self.center(b)) for b in self.system.bodies), ca.SX(0))
+
+    @cached_property
+    def gravity(self) -> ca.SX:
+        return ca.vertcat(*[self.value(c) for c in self.system.gravity])
 
     @cached_property
     def potential(self) -> ca.SX:
@@ -179,11 +181,11 @@ class Plain:
         return self.rate(momenta) - order.T @ ca.gradient(self.kinetic - self.weight_energy, self.q)
 
     def virtual_power(self) -> ca.SX:
-        """Σ (∂V_G/∂v)ᵀ m (V̇_G + g z) + (∂Ω/∂v)ᵀ (I Ω̇ + Ω × I Ω): any velocities."""
-        gravity, total = self.value(self.system.gravity), ca.SX.zeros(self.v.numel())
+        """Σ (∂V_G/∂v)ᵀ m (V̇_G − g) + (∂Ω/∂v)ᵀ (I Ω̇ + Ω × I Ω): any velocities."""
+        total = ca.SX.zeros(self.v.numel())
         for body in self.system.bodies:
             velocity, spin, inertia = self.rate(self.center(body)), self.spin(body.name), self.inertia(body)
-            force = self.value(body.mass) * (self.rate(velocity) + gravity * Z)
+            force = self.value(body.mass) * (self.rate(velocity) - self.gravity)
             moment = inertia @ self.rate(spin) + ca.cross(spin, inertia @ spin)
             total += ca.jacobian(velocity, self.v).T @ force + ca.jacobian(spin, self.v).T @ moment
         return total

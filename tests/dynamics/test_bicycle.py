@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from brute import Brute, quaternion, reported
 
+import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.gallery.entries.bicycle import bicycle
 
@@ -192,6 +193,7 @@ def test_any_body_may_be_the_reference(brute, body):
         "lean",
         "roll_rate",
         "yaw_rate",
+        "body_yaw_rate",
         "rear_wheel_normal_force",
         "front_wheel_lateral_force",
         "front_wheel_contact_x",
@@ -258,3 +260,13 @@ def test_operation_counts():
     counts["dynamics_rear_spin"] = rear.dynamics.operations
     assert counts == baseline
     assert counts["dynamics"] <= 1500
+
+
+def test_yaw_rate_is_the_rate_of_the_heading() -> None:
+    """By differences of a dense run, and by the Euler rates of the frame: ψ̇ cos φ = ω_z cos θ − ω_x sin θ."""
+    run = dr.simulate(bicycle(), 0.6, start={"speed": 3.0, "steer": 0.4, "heading": 1.0}, samples=np.linspace(0, 0.6, 1201))
+    differences = np.gradient(np.unwrap(run["heading"]), run.time, edge_order=2)
+    np.testing.assert_allclose(run["yaw_rate"][2:-2], differences[2:-2], atol=2e-5)
+    euler = run["body_yaw_rate"] * np.cos(run["pitch"]) - run["roll_rate"] * np.sin(run["pitch"])
+    np.testing.assert_allclose(run["yaw_rate"] * np.cos(run["lean"]), euler, atol=1e-8)
+    assert np.abs(run["yaw_rate"] - run["body_yaw_rate"]).max() > 0.02  # they are different quantities

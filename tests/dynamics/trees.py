@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from draisine.expr.expression import Name, Number
@@ -56,9 +58,16 @@ def _chained(model: Model, name: str, parent: str, child: str) -> None:
     model.joint(name, parent, child, chain, (a, b))
 
 
+def _axis(model: Model, joint: str, letter: str):
+    """A coordinate axis, in some joints opposite or oblique."""
+    own = np.random.default_rng(zlib.crc32(f"{model.name} {joint}".encode()))
+    vector = tuple(float(c) for c in own.normal(size=3) * (own.random(3) < 0.7))
+    return vector if any(vector) and own.random() < 0.3 else f"-{letter}" if own.random() < 0.2 else letter
+
+
 def add_joint(model: Model, rng: np.random.Generator, kind: str, parent: str, child: str) -> None:
     name = f"j_{child}"
-    axis = str(rng.choice(list("xyz")))
+    axis = _axis(model, name, str(rng.choice(list("xyz"))))
     if kind in ("revolute", "prismatic", "cylindrical"):
         getattr(model, kind)(name, parent, child, axis=axis, **place(model, rng, name))
     elif kind == "screw":
@@ -89,7 +98,8 @@ def tree(seed: int, kinds: tuple[str, ...] = RATE_JOINTS, roots: tuple[str, ...]
     """One to six bodies, at least one velocity and about `most` of them. Joints on the ground are of `roots` or of `kinds`."""
     rng = np.random.default_rng(seed)
     model = Model(f"tree{seed}")
-    model.gravity(model.parameter("gravity", 9.81))
+    size = model.parameter("gravity", 9.81)
+    model.gravity((0.3 * size, -0.5 * size, -0.8 * size) if seed % 3 == 2 else size)
     bodies, size, wanted = ["ground"], 0, 1 + seed % 6
     while (len(bodies) <= wanted and size < most) or size == 0:
         child = add_body(model, rng, f"b{len(bodies)}")

@@ -101,7 +101,8 @@ def benchmark_bicycle(steer_limit: float | None = None) -> Model:
     m.output("lean", "lean(frame)", "rad", "of the rear frame, positive to the right")
     m.output("pitch", "pitch(frame)", "rad", "of the rear frame, positive nose down")
     m.output("roll_rate", "rate_x(frame)", "rad/s", "of the rear frame about its forward axis")
-    m.output("yaw_rate", "rate_z(frame)", "rad/s")
+    m.output("yaw_rate", "rate(heading(frame))", "rad/s", "rate of the heading, positive to the left")
+    m.output("body_yaw_rate", "rate_z(frame)", "rad/s", "of the rear frame about its own z axis")
     m.event("fell_over", "abs(lean) - 80*pi/180", description="lean passed 80°")
     if steer_limit is not None:
         m.parameter("steer_limit", steer_limit, "rad", "steer angle to either side at which a run ends")

@@ -13,7 +13,7 @@ from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
+from draisine.dynamics.linear_algebra import ONE, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.errors import ModelError
@@ -208,7 +208,7 @@ class BaseFormulation(ABC):
         m, scope = self.mechanism, self.mechanism.scope
         accelerations = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
         rates = {name: scope.symbol(name) for name in scope.velocities}
-        generalized_forces = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.templates)
+        generalized_forces = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, m.vertical, m.templates)
         inputs = {
             "q": (scope.q, scope.coordinates),
             "v": (scope.v, scope.velocities),

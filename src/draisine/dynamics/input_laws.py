@@ -105,6 +105,8 @@ class StateScope:
         self._values: dict[str, ca.SX] = {"t": self.t}
         for symbols, quantities in ((self.p, equations.parameters), (self.u, equations.inputs), (self.x, equations.states)):
             self._values |= {q.name: symbols[i] for i, q in enumerate(quantities)}
+        for item in equations.dependent_parameters:
+            self._values[item.name] = self.value(parse(item.expression), f"parameter {item.name!r}")
         first, second = len(equations.coordinates), len(equations.coordinates) + len(equations.independent)
         speeds = {name: self.x[first + i] for i, name in enumerate(equations.independent)}
         given = {

@@ -15,6 +15,7 @@ from draisine.expr.expression import Expr, did_you_mean, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.tree import short
 from draisine.model.items import Coordinate, System
+from draisine.program.equations import DependentQuantity
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
 
@@ -56,7 +57,9 @@ class Scope:
             self._functions[table.name] = table
         self._residual_rows = {row for constraint in system.constraints for row, _ in constraint.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend
-        self._outputs = {o.name: o.expression for o in system.outputs}
+        self.accelerations: dict[str, ca.SX] = {}  # by velocity, those on which outputs depend
+        self.reporting = False  # whether outputs are evaluated, which alone may depend on accelerations
+        self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
         self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies, by their mass, center and inertia
@@ -115,6 +118,19 @@ class Scope:
         """The symbol of a constraint's multiplier, for forces that depend on it."""
         return self.multipliers.setdefault(row, ca.SX.sym(f"{row}_multiplier"))
 
+    def acceleration(self, velocity: str) -> ca.SX:
+        """The symbol of a velocity's rate, for outputs that depend on it."""
+        if not self.reporting:
+            raise ModelError(
+                f"model {self.system.name!r}: an acceleration, the rate of {velocity!r}, can be an output only; write forces, "
+                "constraints, laws and events in positions and velocities"
+            )
+        return self.accelerations.setdefault(velocity, ca.SX.sym(f"d{velocity}/dt"))
+
+    def is_acceleration(self, quantity: ca.SX) -> bool:
+        """Whether a quantity depends on accelerations."""
+        return bool(self.accelerations) and ca.depends_on(quantity, ca.vertcat(*self.accelerations.values()))
+
     def _look_up(self, name: str) -> ca.SX:
         """An output's value, or a symbol."""
         definition = self._outputs.get(name)
@@ -125,6 +141,8 @@ class Scope:
             if name not in self._symbols:
                 raise ModelError(self.unknown(name))
             return self._symbols[name]
+        if name in self._values and not self.reporting and self.is_acceleration(self._values[name]):
+            del self._values[name]  # evaluated again, which names the acceleration
         if name not in self._values:
             if name in self._open:
                 raise ModelError(f"{name!r} depends on itself: {' → '.join([*self._open, name])}")
@@ -136,6 +154,15 @@ class Scope:
     def unknown(self, name: str) -> str:
         hint = did_you_mean(name, [*self._symbols, *self._outputs])
         return f"model {self.system.name!r}: unknown name {name!r}{hint}"
+
+
+def dependent_parameters(system: System) -> tuple[DependentQuantity, ...]:
+    """The dependent parameters of equations, as expressions of their parameters."""
+    values = system.parameter_values()
+    return tuple(
+        DependentQuantity(d.name, str(system.definitions[d.name]), d.unit, d.description, values[d.name])
+        for d in system.dependent_parameters
+    )
 
 
 def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str) -> tuple[ca.SX, str | None, ca.SX]:

@@ -80,10 +80,15 @@ class Mechanism:
         # The plane z = x tan(slope) + y tan(bank), by its unit normal.
         tilt = (-ca.sin(slope) * ca.cos(bank), -ca.cos(slope) * ca.sin(bank), ca.cos(slope) * ca.cos(bank))
         flat = all(t.is_zero() for t in tilt[:2])
-        size = ca.SX(1) if flat else ca.sqrt(tilt[0] ** 2 + tilt[1] ** 2 + tilt[2] ** 2)
-        self.ground_normal: Vec = UNIT[2] if flat else tuple(t / size for t in tilt)  # type: ignore[assignment]
-        self.up = directions(self.links, UNIT[2], self.templates)
-        normal = self.up if flat else directions(self.links, self.ground_normal, self.templates)
+        norm = ca.SX(1) if flat else ca.sqrt(tilt[0] ** 2 + tilt[1] ** 2 + tilt[2] ** 2)
+        self.ground_normal: Vec = UNIT[2] if flat else tuple(t / norm for t in tilt)  # type: ignore[assignment]
+        # gravity is −gravity · vertical
+        size = system.downward_gravity
+        self.gravity: ca.SX = ca.SX(1) if size is None else scope.value(size)
+        self.vertical: Vec = UNIT[2] if size is not None else tuple(-scope.value(c) for c in system.gravity)  # type: ignore[assignment]
+        self.up = directions(self.links, self.vertical, self.templates)
+        upright = flat and self.vertical is UNIT[2]
+        normal = self.up if upright else directions(self.links, self.ground_normal, self.templates)
         by_name = {link.name: link for link in self.links}
         self.contacts: list[WheelContact | EdgeContact] = [
             *(wheel_contact(w, by_name[w.body], normal[w.body], scope) for w in system.wheels if not system.touches(w)),
@@ -113,7 +118,6 @@ class Mechanism:
         self.idle = [name for constraint in self.residual_constraints for name, _ in constraint.residuals if name not in known]
         self.laws = [self._law(c) for c in self.residual_contacts if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
-        self.gravity = scope.value(system.gravity)
 
     @cached_property
     def rows(self) -> list[Rows]:

@@ -42,13 +42,41 @@ class ReportBuilder:
     @cached_property
     def _motion_outputs(self) -> dict[Quantity, ca.SX]:
         """Named outputs of the description and of the contacts, in all velocities, free of accelerations."""
-        found = {Quantity(o.name, o.unit, o.description): self.scope.value(o.expression) for o in self.mechanism.system.outputs}
+        found = {output: value for output, value in self._described_outputs.items() if not self.scope.is_acceleration(value)}
         for contact in self.mechanism.contacts:
             if isinstance(contact, WheelContact):
                 found |= self._wheel_geometry(contact)
         for wheel in self.mechanism.residual_contacts:
             found |= self._residual_contact_geometry(wheel)
         return found
+
+    @cached_property
+    def _described_outputs(self) -> dict[Quantity, ca.SX]:
+        """Outputs of the description, in all velocities and, some of them, in symbols of accelerations."""
+        self.scope.reporting = True
+        try:
+            return {
+                Quantity(o.name, o.unit, o.description): self.scope.value(o.expression) for o in self.mechanism.system.outputs
+            }
+        finally:
+            self.scope.reporting = False
+
+    @property
+    def described_motion(self) -> list[tuple[Quantity, ca.SX]]:
+        """Outputs of the description that are free of accelerations."""
+        return [(output, value) for output, value in self._described_outputs.items() if not self.scope.is_acceleration(value)]
+
+    @cached_property
+    def _acceleration_outputs(self) -> dict[Quantity, ca.SX]:
+        """Outputs of the description that depend on accelerations, in terms of the state."""
+        found = {output: value for output, value in self._described_outputs.items() if self.scope.is_acceleration(value)}
+        if not found:
+            return {}
+        symbols = list(self.scope.accelerations.values())
+        solved = [self.formulation.all_accelerations[name] for name in self.scope.accelerations]
+        # first the velocities: accelerations are in terms of the state already
+        values = ca.substitute(self.formulation.in_terms_of_state(list(found.values())), symbols, solved)
+        return dict(zip(found, values, strict=True))
 
     @cached_property
     def motion_values(self) -> dict[str, ca.SX]:
@@ -121,7 +149,7 @@ class ReportBuilder:
 
     @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
-        found: dict[Quantity, ca.SX] = {}
+        found: dict[Quantity, ca.SX] = dict(self._acceleration_outputs)
         start = 0
         for rows in self.formulation.rows:
             share = self.formulation.multipliers[start : start + rows.count]
@@ -204,10 +232,10 @@ class ReportBuilder:
     def energies(self) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy, body by body in the world (not by the reduced matrices)."""
         measures, scope = self.mechanism.measures, self.scope
-        kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
+        kinetic, potential, m = ZERO, self.mechanism.forces.potential, self.mechanism
         for link in self.mechanism.links:
             reported = measures.twists[link.name], measures.poses[link.name]
-            moving, height = self.mechanism.templates(_energies, mass_of(link.body, scope), *reported, gravity)
+            moving, height = m.templates(_energies, mass_of(link.body, scope), *reported, m.gravity, m.vertical)
             kinetic, potential = kinetic + moving, potential + height
         return kinetic, potential
 
@@ -289,11 +317,11 @@ class ReportBuilder:
         return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
 
 
-def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX, vertical: Vec) -> tuple[ca.SX, ca.SX]:
     mass, center, inertia = body
     velocity = twist.at(center)
     moving = 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
-    return moving, mass * gravity * pose.of(center)[2]
+    return moving, mass * gravity * dot(vertical, pose.of(center))
 
 
 def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:

@@ -294,6 +294,17 @@ def fits(unit: Unit | str, slot_unit: Unit | str) -> bool:
     return given.dimension == expected.dimension
 
 
+def described(dimension: Dimension) -> str:
+    """The quantity of a dimension with its article.
+
+    >>> described(Dimension(kg=1)), described(Dimension(m=3, s=-1))
+    ('a mass', 'an amount in m^3*s^-1')
+    """
+    if dimension not in _QUANTITIES:
+        return f"an amount in {dimension}"
+    return f"{'an' if str(dimension)[0] in 'aeiou' else 'a'} {dimension}"
+
+
 def quantity(text: str) -> tuple[float, Dimension] | None:
     """A number with a unit, converted to SI, and its dimension; None for any other text.
 
@@ -378,12 +389,8 @@ def quantity_in(text: str, slot_unit: str, where: str) -> float | None:
         return None
     value, dimension = found
     if dimension != expected.dimension:
-        named = expected.dimension in _QUANTITIES
-        article = "an amount in" if not named else "an" if str(expected.dimension)[0] in "aeiou" else "a"
-        example = slot_unit or "rad"
-        raise UnitError(
-            f"{where}: got {text.strip()!r} ({dimension}), expected {article} {expected.dimension} such as {example!r}"
-        )
+        wanted = f"{described(expected.dimension)} such as {slot_unit or 'rad'!r}"
+        raise UnitError(f"{where}: got {text.strip()!r} ({dimension}), expected {wanted}")
     if "Hz" in text and "rad" in slot_unit:
         raise UnitError(
             f"{where}: got {text.strip()!r}, but hertz is ambiguous (revolutions or radians per second); write 'rev/s' or 'rad/s'"

@@ -23,6 +23,11 @@ _FORCES = ("longitudinal", "lateral", "cornering")
 __all__ = ["Coulomb", "Creep", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
 
 
+def unit_of_amount(name: str) -> str:
+    """The unit of a parameter of a law."""
+    return "N" if name in _FORCES else _UNITS.get(name, "")
+
+
 @dataclass(frozen=True)
 class TangentialLaw:
     """Base class of the laws: converts parameters to expressions."""
@@ -30,7 +35,7 @@ class TangentialLaw:
     def __post_init__(self) -> None:
         for field in fields(self):
             given = getattr(self, field.name)
-            unit = "N" if field.name in _FORCES else _UNITS.get(field.name, "")
+            unit = unit_of_amount(field.name)
             if given is not None:
                 where = f"{field.name} of {type(self).__name__}"
                 object.__setattr__(self, field.name, amount_in(given, unit, where))

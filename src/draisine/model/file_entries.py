@@ -89,6 +89,10 @@ class Entry:
             self._refuse(key, value, "a list of three amounts")
         return tuple(value)
 
+    def axis(self, key: str, default: str) -> str | tuple[Amount, ...]:
+        """A text such as "y" or "-y", or a list of three amounts."""
+        return self.text(key, default) if isinstance(self.table.get(key, default), str) else self.vector(key)
+
     def expression(self, key: str, default: Amount | None = None) -> Expr:
         """A number or an expression without unit."""
         return amount_in(self.amount(key, default), None, f"{key} of {self.where}")

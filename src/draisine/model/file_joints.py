@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, names
-from draisine.model import joints
+from draisine.model.axes import AXES, Axis
 from draisine.model.file_entries import Amount, Entry
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
 from draisine.model.model import Model
@@ -67,22 +68,24 @@ def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
 
 def _single(entry: Entry, axis: str) -> tuple[Any, ...]:
     entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span")
-    return (*_both(entry), entry.text("axis", axis, joints.AXES), *pose_of(entry))
+    return (*_both(entry), entry.axis("axis", axis), *pose_of(entry))
 
 
 def _cylindrical(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axis", *_PLACE)
-    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *pose_of(entry))
+    return model.cylindrical(name, *_both(entry), entry.axis("axis", "z"), *pose_of(entry))
 
 
 def _screw(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "lead", "axis", *_PLACE)
-    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *pose_of(entry))
+    return model.screw(name, *_both(entry), entry.amount("lead"), entry.axis("axis", "z"), *pose_of(entry))
 
 
 def _universal(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axes", *_PLACE)
-    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *pose_of(entry))
+    if isinstance(entry.table.get("axes", "xy"), str):
+        return model.universal(name, *_both(entry), entry.text("axes", "xy"), *pose_of(entry))
+    return model.universal(name, *_both(entry), entry.items("axes"), *pose_of(entry))
 
 
 def _spherical(model: Model, name: str, entry: Entry) -> Joint:
@@ -113,14 +116,19 @@ def _both(entry: Entry) -> tuple[str, str]:
     return entry.text("parent"), entry.text("child")
 
 
-def pose_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
+def pose_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[Axis, Amount]]]:
     """Position and orientation of a joint or frame relative to its body."""
-    orientation = []
+    orientation: list[tuple[Axis, Amount]] = []
     for item in entry.items("orientation", []):
-        turn = Entry.of(f"a rotation of {entry.where}", item).only(*joints.AXES)
-        if len(turn.table) != 1:
-            raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }}")
-        orientation += [(axis, turn.amount(axis)) for axis in turn.table]
+        turn = Entry.of(f"a rotation of {entry.where}", item).only(*AXES, "axis", "angle")
+        if set(turn.table) == {"axis", "angle"}:
+            orientation.append((turn.axis("axis", "z"), turn.amount("angle")))
+        elif len(turn.table) == 1 and set(turn.table) <= set(AXES):
+            orientation += [(axis, turn.amount(axis)) for axis in turn.table]
+        else:
+            raise ModelError(
+                f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }} or {{ axis = [0, 1, 1], angle = 'tilt' }}"
+            )
     return entry.vector("at", _ORIGIN), orientation
 
 
@@ -156,7 +164,7 @@ def _displacement(entry: Entry) -> Displacement:
     if entry.has("rotate"):
         entry.only("rotate", "angle")
         angle = amount_in(entry.amount("angle"), "rad", f"angle of {entry.where}")
-        return Rotate(entry.text("rotate", None, joints.AXES), angle)
+        return Rotate(entry.text("rotate", None, AXES), angle)
     if entry.has("translate"):
         entry.only("translate")
         by = tuple(amount_in(c, "m", f"translate of {entry.where}") for c in entry.vector("translate"))
@@ -236,14 +244,49 @@ def _single_candidates(joint: Joint, placed: dict[str, Any], motion: tuple[Displ
     options |= {"default": c.default} if c.default else {}
     spanned = options | {"span": [c.low, c.high]}
     if isinstance(first, Rotate):
-        yield {"kind": "revolute", **placed, "axis": first.axis, **options}
-        yield {"kind": "revolute", **placed, "axis": first.axis, **spanned}
+        letter = first.axis if first.angle == Name(c.name) else f"-{first.axis}"
+        kept, axis = _tilted(placed, letter, motion) if len(motion) > 1 else (placed, letter)
+        yield {"kind": "revolute", **kept, "axis": axis, **options}
+        yield {"kind": "revolute", **kept, "axis": axis, **spanned}
         yield from ({"kind": "screw", **placed, "lead": plain(lead), "axis": first.axis} for lead in _leads(motion))
     if isinstance(first, Translate):
-        for axis, component in zip(joints.AXES, first.by, strict=True):
-            if component == Name(c.name):
-                yield {"kind": "prismatic", **placed, "axis": axis, **options}
-                yield {"kind": "prismatic", **placed, "axis": axis, **spanned}
+        direction = _direction(first, c.name)
+        if direction is not None:
+            yield {"kind": "prismatic", **placed, "axis": direction, **options}
+            yield {"kind": "prismatic", **placed, "axis": direction, **spanned}
+
+
+def _tilted(placed: dict[str, Any], letter: str, motion: tuple[Displacement, ...]) -> tuple[dict[str, Any], Any]:
+    """The pose and axis of a rotation between constant ones that cancel: a rotation about an oblique axis."""
+    orientation, count = placed.get("orientation", []), len(motion) - 1
+    tilt = [(axis, angle) for turn in orientation[len(orientation) - count :] for axis, angle in turn.items()]
+    if len(tilt) != count or any(isinstance(angle, str) for _, angle in tilt):
+        return placed, letter
+    size = -1.0 if letter[0] == "-" else 1.0
+    vector = [size * (axis == letter[-1]) for axis in AXES]
+    for axis, angle in reversed(tilt):
+        j, k = ((AXES.index(axis) + n) % 3 for n in (1, 2))
+        c, s = math.cos(angle), math.sin(angle)
+        vector[j], vector[k] = c * vector[j] - s * vector[k], s * vector[j] + c * vector[k]
+    rest = orientation[: len(orientation) - count]
+    kept = {key: value for key, value in placed.items() if key != "orientation"}
+    return {**kept, **({"orientation": rest} if rest else {})}, vector
+
+
+def _direction(step: Translate, coordinate: str) -> Any:
+    """The axis of a translation by a coordinate: a letter, or the factors of the coordinate."""
+    factors: list[float] = []
+    for component in step.by:
+        factor = 1.0 if component == Name(coordinate) else -1.0 if component == -Name(coordinate) else None
+        if isinstance(component, Number) and component.value == 0.0:
+            factor = 0.0
+        elif isinstance(component, Call) and component.function == "mul" and component.arguments[1] == Name(coordinate):
+            factor = component.arguments[0].value if isinstance(component.arguments[0], Number) else None
+        if factor is None:
+            return None
+        factors.append(factor)
+    letters = [AXES[i] for i in range(3) if factors[i]]
+    return letters[0] if len(letters) == 1 and max(factors) == 1.0 else factors
 
 
 def _leads(motion: tuple[Displacement, ...]) -> Iterator[Expr]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from draisine.errors import ModelError, UnitError
+from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact import LAWS, ROLLING, TangentialLaw
@@ -16,6 +17,7 @@ from draisine.model.file_constraints import read_constraint
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import pose_of, read_joint
 from draisine.model.model import Model
+from draisine.model.quantities import amount_in
 from draisine.model.shapes import shapes_of
 
 FORMAT = 1  # number of the file format
@@ -35,7 +37,7 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
         for name, table in (top.entry(key).table if top.has(key) else {}).items():
             add(model, name, table, f"{word} {name!r}")
     if top.has("gravity"):
-        model.gravity(top.amount("gravity"))
+        model.gravity(top.vector("gravity") if isinstance(top.table["gravity"], list) else top.amount("gravity"))
     if top.has("ground"):
         ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
@@ -55,6 +57,9 @@ def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
         si = si_text(unit or own or "")  # "102 cm" alone makes the parameter a length
     except UnitError as problem:
         raise ModelError(f"{where}: {problem}") from None
+    if isinstance(given, str) and own is None and not isinstance(amount_in(given, "", where), Number):
+        model.parameter(name, given, unit, entry.text("description", ""))  # an expression of other parameters
+        return
     value = entry.as_number(given, "value", unit or si)
     if own is None and si != unit:  # a bare number is in the parameter's unit
         value = declared.to_si(Fraction(value))

@@ -33,7 +33,19 @@ from draisine.model.contact import LAWS, Rolling, TangentialLaw
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT, WORDS, model_of
-from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
+from draisine.model.items import (
+    Body,
+    DependentParameter,
+    Input,
+    Output,
+    Parameter,
+    Point,
+    SurfaceContact,
+    System,
+    Vector,
+    Wheel,
+    Wrench,
+)
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
 from draisine.model.toml_files import flattened, lines, parse_toml, read_text, section, with_line
@@ -91,7 +103,7 @@ def _described(model: Model | System) -> System:
 
 def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; names of mesh files are relative to the folder `target`."""
-    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": plain(system.gravity)}
+    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": _gravity(system)}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
@@ -99,7 +111,10 @@ def text_of(system: System, target: Path | None = None) -> str:
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
     )
-    for header, tables in _short_sections(system, "parameters", "inputs"):
+    parameters = {item.name: _line(item) for item in system.parameters}
+    parameters |= {item.name: _line(item) for item in system.dependent_parameters}
+    found += section("parameters", parameters) if parameters else []
+    for header, tables in _short_sections(system, "inputs"):
         found += section(header, tables)
     for header, tables in _long_sections(system, target):
         for name, table in tables.items():
@@ -110,6 +125,11 @@ def text_of(system: System, target: Path | None = None) -> str:
         rest = _given(direction=event.direction, description=event.description)
         found += section(f"events.{event.name}", {"expression": plain(event.expression), "action": event.action, **rest})
     return "\n".join(found) + "\n"
+
+
+def _gravity(system: System) -> Any:
+    size = system.downward_gravity
+    return _vector(system.gravity) if size is None else plain(size)
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -124,10 +144,12 @@ def _short_sections(system: System, *headers: str) -> list[tuple[str, dict[str, 
     ]
 
 
-def _line(item: Parameter | Input | Output) -> dict[str, Any]:
+def _line(item: Parameter | DependentParameter | Input | Output) -> dict[str, Any]:
     described = _given(unit=item.unit, description=item.description)
     if isinstance(item, Parameter):
         return {"value": item.default, **described}
+    if isinstance(item, DependentParameter):
+        return {"value": plain(item.expression), **described}
     return {"expression": plain(item.expression), **described} if isinstance(item, Output) else described
 
 

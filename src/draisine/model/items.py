@@ -6,18 +6,20 @@ to; inertia is about the center of mass.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
-from draisine.expr.expression import Expr, Number, names
+from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.contact import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
 
-GROUND = "ground"  # the name of the fixed world frame: z up, gravity along −z
+GROUND = "ground"  # the name of the fixed world frame: z up
 NOTHING = Number(0.0)
 
 
@@ -27,6 +29,16 @@ class Parameter:
 
     name: str
     default: float
+    unit: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DependentParameter:
+    """A named constant defined by other parameters: not an argument of the compiled code, but an expression in it."""
+
+    name: str
+    expression: Expr
     unit: str = ""
     description: str = ""
 
@@ -273,7 +285,7 @@ class ResidualConstraint:
 
 @dataclass(frozen=True)
 class Ground:
-    """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t); gravity is vertical.
+    """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t).
 
     `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
     it follows the surface.
@@ -351,7 +363,7 @@ class System:
 
     name: str
     description: str
-    gravity: Expr
+    gravity: Vector  # acceleration of free fall, in the axes of the ground
     ground: Ground
     parameters: tuple[Parameter, ...]
     inputs: tuple[Input, ...]
@@ -372,6 +384,7 @@ class System:
         Coordinate, ...
     ] = ()  # coordinates without a body, such as positions along a profile; determined by constraints
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
+    dependent_parameters: tuple[DependentParameter, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -384,6 +397,36 @@ class System:
     def _hash(self) -> int:
         """Computed once: derivations are cached by it, and it covers every expression of the description."""
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
+
+    @cached_property
+    def definitions(self) -> dict[str, Expr]:
+        """Dependent parameters as expressions of the others, which are arguments of the equations."""
+        found: dict[str, Expr] = {}
+        left = {d.name: d.expression for d in self.dependent_parameters}
+        while left:
+            name = next(name for name, expr in left.items() if not names(expr) & left.keys())  # validated: there is no cycle
+            found[name] = substitute(left.pop(name), found)
+        return found
+
+    def parameter_values(self, given: Mapping[str, float] = MappingProxyType({})) -> dict[str, float]:
+        """Values of all parameters, dependent ones included: those given, and the defaults of the others."""
+        values = {p.name: p.default for p in self.parameters} | dict(given)
+        return values | {name: evaluate_number(expr, values) for name, expr in self.definitions.items()}
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """Names of all parameters, dependent ones included."""
+        return frozenset(p.name for p in self.parameters) | frozenset(d.name for d in self.dependent_parameters)
+
+    @property
+    def downward_gravity(self) -> Expr | None:
+        """The magnitude of a gravity along −z; None for one that is given as a vector in another direction."""
+        x, y, z = self.gravity
+        if x != NOTHING or y != NOTHING:
+            return None
+        if isinstance(z, Number):
+            return -z if z.value < 0.0 else z if z.value == 0.0 else None
+        return z.arguments[0] if isinstance(z, Call) and z.function == "neg" else None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:

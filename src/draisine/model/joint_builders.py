@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model import joints
+from draisine.model.axes import AXES, Axis, about
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.registry import ItemRegistry, name_of, vector_of
 
-Turns = Sequence[tuple[str, Amount]]  # constant rotations before a joint, e.g. [("y", tilt)]
+Turns = Sequence[tuple[Axis, Amount]]  # constant rotations before a joint, e.g. [("y", tilt)]
 
 
 class JointBuilders(ItemRegistry):
@@ -50,7 +51,7 @@ class JointBuilders(ItemRegistry):
         names = tuple(angles or (f"{label}_turn{i + 1}" for i in range(3)))
         if len(names) != 3:
             raise ModelError(f"free_euler of {label!r}: needs three names of angles, got {len(names)}")
-        position = tuple(joints.length(f"{label}_{a}") for a in joints.AXES)
+        position = tuple(joints.length(f"{label}_{a}") for a in AXES)
         turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
 
@@ -71,44 +72,44 @@ class JointBuilders(ItemRegistry):
         name: str,
         parent: Body | str,
         child: Body | str,
-        axis: str = "z",
+        axis: Axis = "z",
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
         rate: str | None = None,
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
-        """A revolute joint about an axis; its coordinate has the joint's name."""
-        return self._placed(name, parent, child, at, orientation, joints.revolute(joints.angle(name, rate, default, span), axis))
+        """A revolute joint about an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
+        motion = joints.revolute(joints.angle(name, rate, default, span), axis, f"joint {name!r}")
+        return self._placed(name, parent, child, at, orientation, motion)
 
     def prismatic(
         self,
         name: str,
         parent: Body | str,
         child: Body | str,
-        axis: str = "x",
+        axis: Axis = "x",
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
         rate: str | None = None,
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
-        """A prismatic joint along an axis; its coordinate has the joint's name."""
-        return self._placed(
-            name, parent, child, at, orientation, joints.prismatic(joints.length(name, rate, default, span), axis)
-        )
+        """A prismatic joint along an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
+        motion = joints.prismatic(joints.length(name, rate, default, span), axis, f"joint {name!r}")
+        return self._placed(name, parent, child, at, orientation, motion)
 
     def cylindrical(
         self,
         name: str,
         parent: Body | str,
         child: Body | str,
-        axis: str = "z",
+        axis: Axis = "z",
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
         """Rotation about and translation along one axis: coordinates <name>_turn, <name>_slide."""
-        chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
+        chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis, f"joint {name!r}")
         return self._placed(name, parent, child, at, orientation, chain)
 
     def screw(
@@ -117,29 +118,33 @@ class JointBuilders(ItemRegistry):
         parent: Body | str,
         child: Body | str,
         lead: Amount,
-        axis: str = "z",
+        axis: Axis = "z",
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
         """A screw joint: rotation about an axis, with an advance of `lead` per revolution."""
         pitch = amount_in(lead, "m", f"lead of screw {name!r}")
-        return self._placed(name, parent, child, at, orientation, joints.screw(joints.angle(name), axis, pitch))
+        return self._placed(
+            name, parent, child, at, orientation, joints.screw(joints.angle(name), axis, pitch, f"joint {name!r}")
+        )
 
     def universal(
         self,
         name: str,
         parent: Body | str,
         child: Body | str,
-        axes: str = "xy",
+        axes: str | Sequence[Axis] = "xy",
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
-        """A universal joint: two intersecting axes, coordinates <name>_1, <name>_2."""
-        if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
-            raise ModelError(
-                f"universal joint {name!r}: axes must be two distinct letters of x, y, z, such as 'xy'; got {axes!r}"
-            )
-        chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
+        """A universal joint: two intersecting axes, coordinates <name>_1, <name>_2.
+
+        `axes` are two letters or two axes, the second in the axes after the first rotation: "xy", ("x", (0, 1, 1)).
+        """
+        where = f"universal joint {name!r}"
+        if not hasattr(axes, "__len__") or len(axes) != 2 or repr(axes[0]) == repr(axes[1]):
+            raise ModelError(f"{where}: axes must be two distinct letters of x, y, z, such as 'xy', or two axes; got {axes!r}")
+        chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes, where)
         return self._placed(name, parent, child, at, orientation, chain)
 
     def spherical(
@@ -172,4 +177,4 @@ def turns_of(orientation: Turns, where: str) -> tuple[Rotate, ...]:
             raise ModelError(
                 f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {orientation!r}"
             )
-    return tuple(Rotate(axis, amount_in(angle, "rad", where)) for axis, angle in orientation)
+    return tuple(step for axis, angle in orientation for step in about(axis, amount_in(angle, "rad", where), where))

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
+from draisine.model.axes import AXES, Axis, about, about_and_along, along
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.quantities import named
 
-AXES = ("x", "y", "z")
 RIGHT_ANGLE = math.pi / 2
 
 Chain = tuple[tuple[Displacement, ...], tuple[Coordinate, ...]]
@@ -37,31 +37,25 @@ def length(name: str, rate: str | None = None, default: float = 0.0, span: tuple
     return Coordinate(name, rate or f"{name}_rate", "m", default, low, high)
 
 
-def along(axis: str, amount: Expr) -> Translate:
-    """A translation along one axis."""
-    zero = Number(0.0)
-    return Translate(tuple(amount if a == axis else zero for a in AXES))  # type: ignore[arg-type]
+def revolute(coordinate: Coordinate, axis: Axis, where: str) -> Chain:
+    return about(axis, _variable(coordinate), where), (coordinate,)
 
 
-def revolute(coordinate: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _variable(coordinate)),), (coordinate,)
+def prismatic(coordinate: Coordinate, axis: Axis, where: str) -> Chain:
+    return (along(axis, _variable(coordinate), where),), (coordinate,)
 
 
-def prismatic(coordinate: Coordinate, axis: str) -> Chain:
-    return (along(axis, _variable(coordinate)),), (coordinate,)
+def cylindrical(turn: Coordinate, slide: Coordinate, axis: Axis, where: str) -> Chain:
+    return about_and_along(axis, _variable(turn), _variable(slide), where), (turn, slide)
 
 
-def cylindrical(turn: Coordinate, slide: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _variable(turn)), along(axis, _variable(slide))), (turn, slide)
-
-
-def screw(turn: Coordinate, axis: str, lead: Expr) -> Chain:
+def screw(turn: Coordinate, axis: Axis, lead: Expr, where: str) -> Chain:
     """Rotation with an advance of `lead` per revolution."""
-    return (Rotate(axis, _variable(turn)), along(axis, lead * _variable(turn) / (2 * math.pi))), (turn,)
+    return about_and_along(axis, _variable(turn), lead * _variable(turn) / (2 * math.pi), where), (turn,)
 
 
-def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
-    return (Rotate(axes[0], _variable(first)), Rotate(axes[1], _variable(second))), (first, second)
+def universal(first: Coordinate, second: Coordinate, axes: Sequence[Axis], where: str) -> Chain:
+    return (*about(axes[0], _variable(first), where), *about(axes[1], _variable(second), where)), (first, second)
 
 
 def glide(name: str) -> Chain:
@@ -107,7 +101,8 @@ def free(name: str, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Chain:
 
 
 def referred_to(system: System, body: str) -> System:
-    """The same mechanism with `body` as reference body: joints on the way are reversed, and `body` gets the free joint."""
+    """The same mechanism with `body` as reference body: joints on the way are reversed, and `body` gets the free joint, or the
+    planar joint if the present reference body moves in the plane."""
     by_child = {joint.child: joint for joint in system.joints}
     if body not in {b.name for b in system.bodies}:
         raise ModelError(f"{system.name!r} has no body {body!r}; it has {', '.join(b.name for b in system.bodies)}")
@@ -117,17 +112,34 @@ def referred_to(system: System, body: str) -> System:
         path.append(by_child[current])
         current = by_child[current].parent
     base = path[-1]
-    if not any(isinstance(d, Float) for d in base.chain):
+    if not any(isinstance(d, Float | Glide) for d in base.chain):
         raise ModelError(
-            f"{system.name!r} cannot have {body!r} as reference body: the present one, {base.child!r}, has no free joint"
+            f"{system.name!r} cannot have {body!r} as reference body: the present one, {base.child!r}, has no free and no "
+            "planar joint"
         )
-    chain, coordinates = free(body)
-    reversed_joints = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
+    planar_base = any(isinstance(d, Glide) for d in base.chain)
+    for joint in path[:-1] if planar_base else ():
+        if not all(_is_planar(step) for step in joint.chain):
+            raise ModelError(
+                f"{system.name!r} cannot have {body!r} as reference body: joint {joint.name!r} leaves the plane in which "
+                f"{base.child!r} moves; rotations about z and translations along x and y stay in it"
+            )
+    # a planar joint between bodies has the names that the new joint would have
+    others = {joint.name for joint in system.joints if joint is not base}
+    label = body if f"{body}_motion" not in others else f"{body}_base"
+    chain, coordinates = glide(label) if planar_base else free(label)
+    reversed_joints = {base.name: Joint(f"{label}_motion", GROUND, body, chain, coordinates)}
     for joint in path[:-1]:
         reversed_joints[joint.name] = replace(
             joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name)
         )
     return replace(system, joints=tuple(reversed_joints.get(j.name, j) for j in system.joints), independent=())
+
+
+def _is_planar(step: Displacement) -> bool:
+    if isinstance(step, Rotate):
+        return step.axis == "z"
+    return isinstance(step, Translate) and step.by[2] == Number(0.0)
 
 
 def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, ...]:

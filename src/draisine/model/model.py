@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from draisine.errors import ModelError, UnitError
-from draisine.expr.expression import Call, Expr, Number
+from draisine.errors import ExpressionError, ModelError, UnitError
+from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.constraint_builders import ConstraintBuilders
@@ -28,6 +28,7 @@ from draisine.model.contact import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
     Coordinate,
+    DependentParameter,
     GeneralizedForce,
     Ground,
     Inertia,
@@ -40,6 +41,7 @@ from draisine.model.items import (
     Potential,
     SurfaceContact,
     System,
+    Vector,
     Wheel,
     Wrench,
 )
@@ -62,17 +64,18 @@ class Model(JointBuilders, ConstraintBuilders):
     def __post_init__(self) -> None:
         check_name("model", self.name)
         self._items: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        self._gravity: Expr = Number(9.81)
+        self._gravity: Vector = (Number(0.0), Number(0.0), Number(-9.81))
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
         self._last: System | None = None  # result of the last freeze
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
-    def parameter(self, name: str, default: float | str, unit: str = "", description: str = "") -> Expr:
+    def parameter(self, name: str, default: Amount, unit: str = "", description: str = "") -> Expr:
         """A named constant with a default value in `unit`, or with a unit of its own ("18 deg"); stored in SI units.
 
-        A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length.
+        A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length. An expression of other
+        parameters, `parameter("trail", "0.1*wheelbase", "m")`, defines a dependent parameter, which follows their values.
         """
         own = unit_of(default) if isinstance(default, str) and not unit else None
         try:
@@ -80,8 +83,15 @@ class Model(JointBuilders, ConstraintBuilders):
         except UnitError as problem:
             raise ModelError(f"unit of parameter {name!r}: {problem}") from None
         value = amount_in(default, si, f"parameter {name!r}")
+        if not names(value):
+            value = _constant(value, f"parameter {name!r}")
         if not isinstance(value, Number):
-            raise ModelError(f"parameter {name!r}: the default must be a number, got {default!r}")
+            if si != unit:
+                raise ModelError(
+                    f"parameter {name!r}: an expression is in SI units, but its unit is {unit!r}; give the unit {si!r}"
+                )
+            self._add("dependent_parameters", DependentParameter(name, value, si, description))
+            return named(name, "parameter")
         if si != unit and not (isinstance(default, str) and unit_of(default)):  # a plain number is in `unit`, also as text
             value = amount_in(f"{float(value.value)!r} {unit}", si, f"parameter {name!r}")
             assert isinstance(value, Number)
@@ -98,9 +108,17 @@ class Model(JointBuilders, ConstraintBuilders):
         """A tabulated function of one or two variables, called by name in expressions."""
         return self._add("tables", Table(name, knots, values, kind, outside))
 
-    def gravity(self, amount: Amount) -> None:
-        """Set gravity along −z; the default is 9.81 m/s²."""
-        self._gravity = amount_in(amount, "m/s^2", "gravity")
+    def gravity(self, amount: Amount | Sequence[Amount]) -> None:
+        """Set gravity: its magnitude along −z, or the vector of the acceleration of free fall in the axes of the ground.
+
+        The default is 9.81 m/s² along −z, which is (0, 0, -9.81) as a vector.
+        """
+        if hasattr(amount, "__len__") and not isinstance(amount, str | Expr | float | int):
+            self._gravity = vector_of(amount, "m/s^2", "gravity")
+            return
+        size = amount_in(amount, "m/s^2", "gravity")
+        zero = Number(0.0)
+        self._gravity = (zero, zero, zero if size == zero else _downward(size))
 
     def ground(
         self,
@@ -110,7 +128,7 @@ class Model(JointBuilders, ConstraintBuilders):
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
     ) -> None:
-        """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity is vertical.
+        """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
@@ -283,6 +301,8 @@ class Model(JointBuilders, ConstraintBuilders):
         stretch = what - amount_in(rest, unit, f"rest of spring {label!r}")
         elastic = amount_in(stiffness, per_stretch, f"stiffness of spring {label!r}")
         viscous = amount_in(damping, per_rate, f"damping of spring {label!r}")
+        self._check_unit(elastic, per_stretch, f"stiffness of spring {label!r}")
+        self._check_unit(viscous, per_rate, f"damping of spring {label!r}")
         self._add("potentials", Potential(label, Number(0.5) * elastic * stretch**2))
         if viscous != Number(0.0):
             self.generalized_force(what, -viscous * Call("rate", (what,)), name=f"{label}_damper")
@@ -364,7 +384,7 @@ class Model(JointBuilders, ConstraintBuilders):
         return model
 
     def referred_to(self, body: Body | str) -> Model:
-        """The same mechanism with another reference body, which gets the free joint; joints on the way are reversed."""
+        """The same mechanism with another reference body, which gets the free or planar joint; joints on the way are reversed."""
         return Model.of(referred_to(self.freeze(), name_of(body)))
 
 
@@ -389,6 +409,23 @@ def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -
     if unknown:
         raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
     return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
+
+
+def _downward(size: Expr) -> Expr:
+    """Gravity along z from its magnitude; of a product with a number the sign stays outside."""
+    if isinstance(size, Number) and size.value < 0.0:
+        raise ModelError(
+            f"gravity is a magnitude along −z, got {size} m/s^2; give {-size.value:g}, or for gravity upward a vector, "
+            f"(0, 0, {-size.value:g})"
+        )
+    return -size
+
+
+def _constant(expression: Expr, where: str) -> Number:
+    try:
+        return Number(evaluate_number(expression))
+    except ExpressionError as problem:
+        raise ModelError(f"{where}: {problem}") from None
 
 
 def _label(expression: Expr) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ExpressionError, ModelError
-from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names
+from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
 from draisine.model.items import Body, System, Wheel
@@ -110,6 +110,28 @@ class Radius(NamedTuple):
         return f"{self.needs[0]} is {value[self.needs[0]]:g}{origin(self.wheel.radius)} m; it must be positive"
 
 
+class Tilt(NamedTuple):
+    """A slope of the ground must be less than 90°."""
+
+    where: str
+    expr: Expr
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (self.where,)
+
+    @property
+    def reason(self) -> str:
+        return f"{self.where} must be between -90° and 90°"
+
+    def broken(self, value: Mapping[str, Reals]) -> Bools:
+        return ~(np.abs(value[self.where]) < np.pi / 2)
+
+    def complaint(self, value: Mapping[str, float], origin: Callable[[Expr], str]) -> str:
+        tilt = value[self.where]
+        return f"{self.reason}, got {tilt:g}{origin(self.expr)} rad; angles are in radians, write '{tilt:g} deg' for degrees"
+
+
 class RigidInertia(NamedTuple):
     """Principal moments of inertia must be nonnegative and fulfill the triangle inequality."""
 
@@ -174,7 +196,13 @@ def rules(system: System) -> Iterator[Rule]:
         yield Radius(wheel)
         for name, amount in wheel.contact.amounts().items():
             yield LowerBound(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
-    constants = {parameter.name for parameter in system.parameters}
+    size = system.downward_gravity
+    if size is not None:
+        upward = " or zero; give a vector such as (0, 0, 9.81) for gravity upward"
+        yield LowerBound("gravity", size, "m/s^2", zero=True, otherwise=upward)
+    for where, tilt in (("slope", system.ground.slope), ("bank", system.ground.bank)):
+        yield Tilt(f"{where} of the ground", tilt)
+    constants = system.constants
     for constraint in system.constraints:
         stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:
@@ -196,7 +224,7 @@ def lost_masses(system: System, parameters: Mapping[str, float] | None = None) -
 
     A mass is lost beside another if adding it to the other changes nothing, and digits of a subnormal number are lost already.
     """
-    values = {parameter.name: parameter.default for parameter in system.parameters} | dict(parameters or {})
+    values = system.parameter_values(parameters or {})
     tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
     masses = {body.name: evaluate_number(body.mass, values, tables) for body in system.bodies if body.mass != Number(0.0)}
     if not masses:
@@ -230,7 +258,7 @@ class ParameterRules:
     def of(system: System, given: Mapping[str, float], varied: frozenset[str] = frozenset()) -> ParameterRules:
         """Raises a `ModelError` if a rule that does not depend on the varied parameters is violated."""
         known = {parameter.name: parameter.default for parameter in system.parameters}
-        everything = dict(amounts(system))
+        everything = {where: substitute(expr, system.definitions) for where, expr in amounts(system)}
         all_rules = tuple(rules(system))
         every = ParameterRules(known | dict(given), varied, frozenset(known) - set(given), all_rules, everything, system.tables)
         settled = {where: every._number(where) for where, expr in everything.items() if not names(expr) & varied}

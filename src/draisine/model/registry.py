@@ -7,12 +7,14 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
+from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Vector
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.validate import check_name
 
 KINDS = {
     "parameters": "a parameter",
+    "dependent_parameters": "a parameter",
     "inputs": "an input",
     "bodies": "a body",
     "points": "a point",
@@ -55,22 +57,21 @@ class ItemRegistry:
         if isinstance(measure, Name):
             return self._units_of_joints().get(measure.identifier)
         if isinstance(measure, Call):
-            return next((unit for stems, unit in _UNITS if measure.function.startswith(stems)), None)
+            return next((unit for stems, unit in MEASURES if measure.function.startswith(stems)), None)
         return None
 
     def _units_of_joints(self) -> dict[str, str]:
         joints = self._items["joints"].values()
         return {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
 
-
-# by prefixes of measures
-_UNITS = (
-    (("position_", "offset_", "distance"), "m"),
-    (("velocity_", "body_velocity_"), "m/s"),
-    (("rate_",), "rad/s"),
-    (("heading", "lean", "pitch"), "rad"),
-    (("cosine_",), ""),
-)
+    def _check_unit(self, amount: Expr, unit: str | None, where: str) -> None:
+        """Check the declared units of parameters in an amount, where the finished description does not show its place."""
+        declared = {
+            item.name: item.unit
+            for kind in ("parameters", "dependent_parameters", "inputs")
+            for item in self._items[kind].values()
+        }
+        Dimensions(self._units_of_joints(), declared).check(amount, unit, where)
 
 
 def name_of(item: Any) -> str:

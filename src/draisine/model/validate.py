@@ -13,6 +13,7 @@ from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_m
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact import Rolling
+from draisine.model.dimensions import check_dimensions
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, System, Translate, Wheel
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
@@ -40,6 +41,7 @@ def check_system(system: System) -> None:
     _check_constraints(system)
     _check_forces(system)
     check_expressions(system)
+    check_dimensions(system)
     check_numbers(system)
     _check_shapes(system)
     _check_independent(system)
@@ -58,6 +60,7 @@ def _check_names(system: System) -> None:
     values += [(lag.name, f"a relaxation state of wheel {w.name!r}") for w in system.wheels for lag in w.lags]
     values += [(lag.name, f"a relaxation state of contact {c.name!r}") for c in system.surface_contacts for lag in c.lags]
     values += [(item.name, "a parameter") for item in system.parameters]
+    values += [(item.name, "a parameter") for item in system.dependent_parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
     frames = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
@@ -106,6 +109,7 @@ def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
 
 def _check_units(system: System) -> None:
     items = [("parameter", item) for item in system.parameters]
+    items += [("parameter", item) for item in system.dependent_parameters]  # type: ignore[misc]
     items += [("input", item) for item in system.inputs]  # type: ignore[misc]
     items += [("output", item) for item in system.outputs]  # type: ignore[misc]
     items += [("constraint", item) for item in system.constraints]  # type: ignore[misc]
@@ -300,7 +304,7 @@ def _check_frames(system: System, constraint: ResidualConstraint, residual: Expr
 def _has_more(system: System, residual: Expr, frames: set[str]) -> bool:
     """Whether the residual depends on more than the relative pose of these frames."""
     measures = {part.function for part in walk(residual) if isinstance(part, Call)} - FUNCTIONS - OPERATORS - PAIRS
-    constants = {parameter.name for parameter in system.parameters} | frames
+    constants = system.constants | frames
     return bool(measures) or not names(residual) <= constants
 
 
@@ -337,7 +341,7 @@ def _check_independent(system: System) -> None:
 
 
 def _check_shapes(system: System) -> None:
-    defaults = {parameter.name: parameter.default for parameter in system.parameters}
+    defaults = system.parameter_values()
     for body in system.bodies:
         check_shapes(body.shapes, f"body {body.name!r}", defaults)
     check_shapes(system.ground.shapes, "the ground", defaults)

@@ -85,7 +85,7 @@ def _vocabulary(system: System) -> _Vocabulary:
     values = {TIME: "time"}
     values |= {c.name: "a coordinate" for c in system.coordinates}
     values |= {v.name: "a velocity" for v in system.velocities}
-    values |= {item.name: "a parameter" for item in system.parameters}
+    values |= dict.fromkeys(system.constants, "a parameter")
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
     values |= {f"{name}_multiplier": "a multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
@@ -96,7 +96,8 @@ def _vocabulary(system: System) -> _Vocabulary:
 
 def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     """All amounts that depend on parameters only, with their descriptions."""
-    yield "gravity", system.gravity
+    size = system.downward_gravity
+    yield from _components("gravity", system.gravity) if size is None else [("gravity", size)]
     yield "slope of the ground", system.ground.slope
     yield "bank of the ground", system.ground.bank
     for body in system.bodies:
@@ -119,7 +120,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
             yield f"{name} of the law of contact {contact.name!r}", amount
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at)
-    constants = {parameter.name for parameter in system.parameters}
+    constants = system.constants
     for constraint in system.constraints:
         stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:  # otherwise a distance prescribed in time
@@ -133,6 +134,10 @@ def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
 def check_expressions(system: System) -> None:
     """Check the names in every expression."""
     vocabulary = _vocabulary(system)
+    plain = _Vocabulary(vocabulary.values, (), FUNCTIONS | OPERATORS)
+    for item in system.dependent_parameters:
+        plain.check(item.expression, f"parameter {item.name!r}", _PARAMETERS)
+    _check_not_circular("parameters", {item.name: item.expression for item in system.dependent_parameters})
     for where, expr in amounts(system):
         vocabulary.check(expr, where, _PARAMETERS)
     ground = _Vocabulary(
@@ -168,13 +173,12 @@ def check_expressions(system: System) -> None:
         vocabulary.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
     for event in system.events:
         vocabulary.check(event.expression, f"event {event.name!r}", _EVERYTHING, measures=True)
-    _check_outputs_are_not_circular(system)
+    _check_not_circular("outputs", {output.name: output.expression for output in system.outputs})
 
 
-def _check_outputs_are_not_circular(system: System) -> None:
-    defined = {output.name: output.expression for output in system.outputs}
+def _check_not_circular(kind: str, defined: Mapping[str, Expr]) -> None:
     try:
         TopologicalSorter({name: names(expr) & set(defined) for name, expr in defined.items()}).prepare()
     except CycleError as cycle:
         path = " → ".join(repr(name) for name in reversed(cycle.args[1]))
-        raise ModelError(f"the outputs {path} are defined by each other; give one of them an independent expression") from None
+        raise ModelError(f"the {kind} {path} are defined by each other; give one of them an independent expression") from None

@@ -126,7 +126,7 @@ class PhaseBuilder:
             if name not in known:
                 raise ArgumentError(f"{e.name} has no parameter {name!r} to optimize{did_you_mean(name, known)}")
         try:
-            p = numbers("parameter", e.parameters, m.known_parameters)
+            p = numbers("parameter", e.parameters, m.known_parameters, e.dependent_parameters)
         except UnknownNameError as problem:
             raise ArgumentError(f"{e.name}: {problem}") from None
         ranges = dict(m.unknown_parameters)

@@ -32,6 +32,17 @@ class Quantity:
     default: float = 0.0
 
 
+@dataclass(frozen=True)
+class DependentQuantity:
+    """A parameter defined by an expression of the parameters; `default` is its value at their defaults."""
+
+    name: str
+    expression: str
+    unit: str = ""
+    description: str = ""
+    default: float = 0.0
+
+
 class Kind(StrEnum):
     """Kinds of constraint residuals."""
 
@@ -150,6 +161,7 @@ class Equations:
     warnings: tuple[str, ...] = ()  # repeated by every simulation
     twists: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
+    dependent_parameters: tuple[DependentQuantity, ...] = ()
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
@@ -203,6 +215,7 @@ class Equations:
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
+_RECORDS["dependent_parameters"] = DependentQuantity
 _PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists")
 _NOT_STORED = frozenset({"with_independent"})  # a function
 

@@ -72,7 +72,7 @@ def reactions(
     """
     system = _Reactions(equations)
     u = np.asarray(inputs, dtype=float) if np.ndim(inputs) == 2 else numbers("input", equations.inputs, inputs)  # type: ignore[arg-type]
-    p = numbers("parameter", equations.parameters, parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     entries, sides = compile(system.solved.system).map(np.reshape(times, (-1, 1)), np.asarray(states, dtype=float), u, p)
     found, counts = _along(system, entries, sides, method or ConjugateGradients())
     return Reactions(tuple(m.name for m in equations.multipliers), found, counts)

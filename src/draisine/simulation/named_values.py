@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.units import Measured
-from draisine.program.equations import Quantity
+from draisine.program.equations import DependentQuantity, Quantity
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
@@ -46,9 +46,15 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
 
 
 def numbers(
-    what: str, quantities: Sequence[Quantity], given: Mapping[str, float | str] | ArrayLike | None
+    what: str,
+    quantities: Sequence[Quantity],
+    given: Mapping[str, float | str] | ArrayLike | None,
+    dependent: Sequence[DependentQuantity] = (),
 ) -> NDArray[np.float64]:
-    """One number per quantity: from a mapping by name (others have their defaults), an array of all, or the defaults."""
+    """One number per quantity: from a mapping by name (others have their defaults), an array of all, or the defaults.
+
+    `dependent` are quantities that follow from these and cannot be given.
+    """
     values = np.array([q.default for q in quantities], dtype=float)
     if given is None:
         return values
@@ -56,6 +62,12 @@ def numbers(
         index = {q.name: i for i, q in enumerate(quantities)}
         for name, value in given.items():
             if name not in index:
+                formula = next((item.expression for item in dependent if item.name == name), None)
+                if formula is not None:
+                    raise ArgumentError(
+                        f"{what} {name!r} follows from others, {name} = {formula}; give values of these, or define it in the "
+                        f"model by a number, parameter({name!r}, …)"
+                    )
                 raise unknown_name(what, name, index)
             number = number_in(value, quantities[index[name]].unit, f"{what} {name!r}")
             if number is None:

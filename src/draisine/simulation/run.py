@@ -92,7 +92,7 @@ def integrate(
         choices,
         x,
         (float(start), float(until)),
-        numbers("parameter", root.parameters, parameters),
+        numbers("parameter", root.parameters, parameters, root.dependent_parameters),
         numbers("input", root.inputs, inputs),
         chosen,
         isinstance(method, Auto),

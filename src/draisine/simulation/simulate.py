@@ -179,7 +179,7 @@ def compute(
     equations, reduction = (
         (stabilized.equations, "") if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
     )
-    p = numbers("parameter", equations.parameters, parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
     _check_numbers(model, values)
     clock.lap("derive")

@@ -84,7 +84,9 @@ def targets_under(
     if not isinstance(model, Equations):  # described by energies where possible, with Euler angles instead of quaternions
         system = model.freeze() if isinstance(model, Model) else model
         if not unsupported_by_energies(system):
-            q, v = EulerAngleStates(system, Energies(system), numbers("parameter", augmented.parameters, parameters)).motion(q, v)
+            q, v = EulerAngleStates(
+                system, Energies(system), numbers("parameter", augmented.parameters, parameters, augmented.dependent_parameters)
+            ).motion(q, v)
             count = len(q)
     names = [s.name for s in equations.coordinates]
     values = zip((*names[:count], *names[count : count + len(v)]), (*q, *v), strict=True)

@@ -120,7 +120,10 @@ def descriptor(
     for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
-    u, p = numbers("input", equations.inputs, inputs), numbers("parameter", equations.parameters, parameters)
+    u, p = (
+        numbers("input", equations.inputs, inputs),
+        numbers("parameter", equations.parameters, parameters, equations.dependent_parameters),
+    )
     x = consistent_start(equations, dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
     x, rates = _consistent_rates(dynamics, x, u, p)
     e, a, b = _jacobians(dynamics)(0.0, x, rates, u, p)

@@ -93,7 +93,7 @@ def motion_at(
     for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
-    p = numbers("parameter", equations.parameters, parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     u = numbers("input", equations.inputs, inputs)
     x = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)

@@ -62,7 +62,7 @@ class Appearance:
         """The ground around the model, if it has contacts."""
         if not (self.system.wheels or self.system.edges):
             return None
-        values = {p.name: p.default for p in self.system.parameters}
+        values = self.system.parameter_values()
         ground = self.system.ground
         tan_x, tan_y = (float(np.tan(evaluate_number(angle, values))) for angle in (ground.slope, ground.bank))
         x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)
@@ -90,7 +90,7 @@ class Appearance:
 
     def wheels(self) -> list[dict[str, Any]]:
         """Wheels, with the parameter of the radius if there is one."""
-        values = {p.name: p.default for p in self.system.parameters}
+        values = self.system.parameter_values()
         return [
             {
                 "name": w.name,
@@ -106,7 +106,7 @@ class Appearance:
         free = [j.child for j in self.system.joints if j.parent == "ground" and len(j.coordinates) > 2]
         if free:
             return free[0]
-        values = {p.name: p.default for p in self.system.parameters}
+        values = self.system.parameter_values()
         return max(self.system.bodies, key=lambda body: evaluate_number(body.mass, values)).name
 
     def forces(self) -> list[dict[str, Any]]:

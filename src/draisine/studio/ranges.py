@@ -97,7 +97,7 @@ def weight_and_length(equations: Equations, system: System | None) -> tuple[floa
     length = lengths[len(lengths) // 2] if lengths else 1.0
     if system is None:
         return 0.0, length
-    values = {p.name: p.default for p in system.parameters}
+    values = system.parameter_values()
     return 9.81 * sum(evaluate_number(body.mass, values) for body in system.bodies), length
 
 

@@ -89,7 +89,7 @@ def scene_and_poses(
         check_numbers(system, parameters)
     equations = derive(system)
     problem, scene = StartProblem(equations), scene_of(system, parameters)
-    p = numbers("parameter", equations.parameters, parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     program = body_poses(system)
 
     def poses(targets: Mapping[str, float]) -> dict[str, Pose]:

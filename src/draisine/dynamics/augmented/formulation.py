@@ -18,6 +18,7 @@ from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import UNIT, fold_constant, squared_volume
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
@@ -123,6 +124,7 @@ class AugmentedFormulation(BaseFormulation):
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             q_rate=m.measures.q_rate,
             mass=m.mass_matrix,
             force=total - self._needed,
@@ -134,9 +136,11 @@ class AugmentedFormulation(BaseFormulation):
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
             monitored=self._monitored(speeds),
             reactions=reactions,
-            outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
+            outputs=ReportBuilder(self).described_motion,
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
-            load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
+            load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
+            * m.gravity
+            * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
         )
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
@@ -148,7 +152,7 @@ class AugmentedFormulation(BaseFormulation):
     def _needed(self) -> ca.SX:
         """h(q, v): generalized forces that the motion requires at zero accelerations."""
         m, scope = self.mechanism, self.mechanism.scope
-        needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, UNIT[2])
+        needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, m.vertical)
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
     def _monitor(self) -> Program | None:

@@ -19,7 +19,7 @@ from draisine.dynamics.constraints.degenerate import degenerate, degenerate_erro
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.equations import Constraint, DependentQuantity, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
 
@@ -59,6 +59,13 @@ class SecondOrder:
     by_time: ca.SX | None = None  # −∂L/∂t, where kinetic energies may depend on time; ∂V/∂t if not given
     surplus: ca.SX = field(default_factory=lambda: ca.SX(0))  # T + V less Jacobi's integral: not zero on a moving support
     load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
+    dependent_parameters: tuple[DependentQuantity, ...] = ()
+    accelerations: ca.SX | None = None  # symbols of v̇, where outputs depend on them
+
+    @property
+    def motion_outputs(self) -> list[tuple[Quantity, ca.SX]]:
+        """Outputs free of accelerations."""
+        return [(q, e) for q, e in self.outputs if self.accelerations is None or not ca.depends_on(e, self.accelerations)]
 
     def rate(self, quantity: ca.SX) -> ca.SX:
         """Time derivative of a quantity of q and t (and of v, taken as constant)."""
@@ -151,9 +158,10 @@ def augmented(
         independent=tuple(v.name for v in system.velocities),
         inputs=system.inputs,
         parameters=system.parameters,
+        dependent_parameters=system.dependent_parameters,
         multipliers=tuple(Quantity(f"{name}_multiplier", units[name]) for name in rows.names),
         outputs=tuple(q for q, _ in system.outputs),
-        force_outputs=frozenset(),
+        force_outputs=frozenset(q.name for q, _ in system.outputs) - {q.name for q, _ in system.motion_outputs},
         constraints=constraints,
         dynamics=dynamics,
         report=replace(dynamics, name=f"{system.name}_report", after=report),
@@ -233,13 +241,19 @@ def _report(
             "v": (system.v, velocities),
             "vdot": (z[:n], [f"d{name}/dt" for name in velocities]),
             "multipliers": (_parts(z, n)[1], [f"{name}_multiplier" for name in rows.names]),
-            "outputs": (ca.vertcat(*[e for _, e in system.outputs]), [q.name for q, _ in system.outputs]),
+            "outputs": (_with_accelerations(system, z[:n]), [q.name for q, _ in system.outputs]),
             "energy": (ca.vertcat(system.kinetic, system.potential, ca.sum1(done)), ["kinetic", "potential", "work"]),
             "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
             "power": (ca.densify(power), [f"{u.name}_power" for u in system.inputs]),
             "inputs": (system.u, [u.name for u in system.inputs]),
         },
     )
+
+
+def _with_accelerations(system: SecondOrder, solved: ca.SX) -> ca.SX:
+    """Outputs with the solved accelerations."""
+    found = ca.vertcat(*[e for _, e in system.outputs])
+    return found if system.accelerations is None else ca.substitute(found, system.accelerations, solved)
 
 
 def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...]) -> Program:
@@ -255,7 +269,7 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
         arguments,
         {
             "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
-            "outputs": (ca.vertcat(*[e for _, e in system.outputs]), [q.name for q, _ in system.outputs]),
+            "outputs": (ca.vertcat(*[e for _, e in system.motion_outputs]), [q.name for q, _ in system.motion_outputs]),
         },
     )
 

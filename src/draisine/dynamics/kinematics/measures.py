@@ -40,7 +40,8 @@ class Measures:
     - `heading(body)`, `lean(body)`, `pitch(body)`: rotations about z, then x, then y (lean to the right is positive);
     - `distance(a, b)` of two points; `offset_x(a, b)`: where b is, seen from a in the axes of a; `cosine_xy(a, b)`: of the angle
       between axis x of a and axis y of b. Common ancestors of a and b do not enter these;
-    - `rate(expression)`: time derivative of a quantity of position.
+    - `rate(expression)`: time derivative of a quantity of position; as an output also of a quantity of velocity, and
+      `acceleration_x(point)` in world axes, `body_acceleration_x(point)` in the axes of its body or frame.
     """
 
     def __init__(self, scope: Scope, links: list[Link], templates: TemplateCache = NO_TEMPLATES) -> None:
@@ -60,6 +61,8 @@ class Measures:
             "velocity": self.velocity,
             "body_velocity": self.body_velocity,
             "rate": self.body_rate,
+            "acceleration": self.acceleration,
+            "body_acceleration": self.body_acceleration,
         }
         for quantity, vector in vectors.items():
             for index, axis in enumerate("xyz"):
@@ -205,7 +208,34 @@ class Measures:
     def _rate(self, arguments: tuple[Expr, ...]) -> ca.SX:
         if len(arguments) != 1:
             raise ModelError(f"rate takes one expression, got {len(arguments)} ({', '.join(map(str, arguments))})")
-        return self.rate(self.scope.value(arguments[0]), f"the argument of 'rate({arguments[0]})'")
+        quantity = self.scope.value(arguments[0])
+        if self.scope.used_in(quantity).velocities or self.scope.is_acceleration(quantity):
+            return self.second_rate(quantity, f"the argument of 'rate({arguments[0]})'")
+        return self.rate(quantity, f"the argument of 'rate({arguments[0]})'")
+
+    def second_rate(self, quantity: ca.SX, where: str) -> ca.SX:
+        """Time derivative of a quantity of velocity, in symbols of accelerations."""
+        scope = self.scope
+        used = scope.used_in(quantity)
+        if used.inputs:
+            raise ModelError(f"{where} depends on the input {used.inputs[0]!r}, whose rate is not known; leave the input out")
+        if scope.is_acceleration(quantity):
+            raise ModelError(f"{where} is an acceleration, whose rate is not available; differentiate at most twice")
+        along = ca.jtimes(quantity, scope.vector(used.velocities), ca.vertcat(*[scope.acceleration(n) for n in used.velocities]))
+        rates = [self.rate_of(name) for name in used.coordinates]
+        moved = ca.jtimes(quantity, scope.vector(used.coordinates), ca.vertcat(*rates)) if rates else ZERO
+        return along + moved + ca.jacobian(quantity, scope.t)
+
+    def acceleration(self, name: str) -> Vec:
+        """Acceleration of a point in the axes of the world: that of its origin, Ω̇ × r and Ω × (Ω × r), by differentiation."""
+        where = f"acceleration of {name!r}"
+        components = (self.second_rate(c, where) if self.scope.used_in(c).velocities else ZERO for c in self.velocity(name))
+        return tuple(components)  # type: ignore[return-value]
+
+    def body_acceleration(self, name: str) -> Vec:
+        """The same in the axes of the body, or of the frame."""
+        body, _ = self.locate(name)
+        return times(transposed(self.turn(name)), times(transposed(self.poses[body].rotation), self.acceleration(name)))
 
     def _offset_along(self, axis: int, a: str, b: str) -> ca.SX:
         return self.relative_pose(a, b).position[axis]

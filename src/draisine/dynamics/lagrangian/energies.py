@@ -20,6 +20,7 @@ import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
@@ -91,13 +92,14 @@ class Energies:
         self.v = ca.vertcat(*[ca.SX.sym(f"{n}_rate") for n in self.names]) if self.names else ca.SX(0, 1)
         self.u = ca.vertcat(*[ca.SX.sym(i.name) for i in system.inputs]) if system.inputs else ca.SX(0, 1)
         self.p = ca.vertcat(*[ca.SX.sym(p.name) for p in system.parameters]) if system.parameters else ca.SX(0, 1)
+        self.a = ca.SX.sym("accelerations", self.v.numel())  # for outputs that depend on them
         self._known: dict[str, ca.SX] = {"t": self.t}
         self._known |= {n: self.q[i] for i, n in enumerate(self.names)}
         rates = {c.name: c.rate for c in system.coordinates if c.rate}
         self._known |= {rates[n]: self.v[i] for i, n in enumerate(self.names) if n in rates}
         self._known |= {item.name: self.u[i] for i, item in enumerate(system.inputs)}
         self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
-        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
         self._special: Mapping[str, Any] = {}  # measures are not available to displacements of joints
         self.nodes = self._forward()
@@ -138,6 +140,14 @@ class Energies:
         """Time derivative of a quantity of position and time (and of velocities, taken as constant)."""
         column = ca.vec(quantity)
         return ca.reshape(ca.jtimes(column, self.q, self.v) + ca.jacobian(column, self.t), *quantity.shape)
+
+    def total_rate(self, quantity: ca.SX) -> ca.SX:
+        """Time derivative of a quantity of position, time and velocities."""
+        if ca.depends_on(quantity, self.a):
+            raise ModelError(
+                f"model {self.system.name!r}: the rate of an acceleration is not available; differentiate at most twice"
+            )
+        return self.rate(quantity) + ca.reshape(ca.jtimes(ca.vec(quantity), self.v, self.a), *quantity.shape)
 
     def body_rate(self, body: str) -> ca.SX:
         """ω in the body's axes from Bᵀ Ḃ (eq. 11)."""
@@ -198,6 +208,8 @@ class Energies:
             "velocity": lambda name: self.rate(self.point(name)[1]),
             "body_velocity": lambda name: self.axes(name).T @ self.rate(self.point(name)[1]),
             "rate": self._frame_rate,
+            "acceleration": lambda name: self.total_rate(self.rate(self.point(name)[1])),
+            "body_acceleration": lambda name: self.axes(name).T @ self.total_rate(self.rate(self.point(name)[1])),
         }
         found: dict[str, Callable[[tuple[Expr, ...]], ca.SX]] = {}
         for quantity, vector in vectors.items():
@@ -211,7 +223,7 @@ class Energies:
             found[f"offset_{first}"] = partial(self._offset, i)
             for j, second in enumerate("xyz"):
                 found[f"cosine_{first}{second}"] = partial(self._cosine, i, j)
-        found["rate"] = lambda quantity: self.rate(self.value(quantity[0]))
+        found["rate"] = lambda quantity: self.total_rate(self.value(quantity[0]))
         return found
 
     def _offset(self, axis: int, names: tuple[Expr, ...]) -> ca.SX:
@@ -249,10 +261,12 @@ class Energies:
 
     @cached_property
     def potential(self) -> ca.SX:
-        gravity = self.value(self.system.gravity)
+        size = self.system.downward_gravity
+        upward = [-self.value(c) for c in self.system.gravity]
         total = ca.SX(0)
         for body in self.system.bodies:
-            total += self.value(body.mass) * gravity * self._center(body.name)[2]
+            mass, center = self.value(body.mass), self._center(body.name)
+            total += mass * ca.dot(ca.vertcat(*upward), center) if size is None else mass * self.value(size) * center[2]
         for field in self.system.potentials:
             total += self.value(field.energy)
         return total
@@ -361,7 +375,9 @@ class Energies:
             velocities=tuple(Quantity(rates.get(n, f"{n}_rate"), f"{units.get(n, 'rad')}/s") for n in self.names),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             q_rate=self.v,
+            accelerations=self.a,
             mass=self.mass,
             force=self.driven - self.coriolis @ self.v - self.gravity,
             driven=self.driven,

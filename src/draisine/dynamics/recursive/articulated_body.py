@@ -188,12 +188,13 @@ class ArticulatedBodyAlgorithm:
         rates: dict[str, ca.SX],
         generalized_forces: Mapping[str, ca.SX],
         gravity: ca.SX,
+        vertical: Vec,
         up: Mapping[str, Vec],
         templates: TemplateCache,
     ) -> None:
         self._nodes, self._motions, self._gravity, self._up = nodes, motions, gravity, up
         self._templates = templates
-        self.ground = ca.sparsify(ca.vertcat(0, 0, gravity, 0, 0, 0))
+        self.ground = ca.sparsify(ca.vertcat(*[gravity * c for c in vertical], 0, 0, 0))
         self.inertias: dict[str, ca.SX] = {}
         self.articulated = self._inward(rates, generalized_forces)
 

@@ -20,6 +20,7 @@ from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.tree import FreeMotion
 from draisine.dynamics.linear_algebra import UNIT, ZERO, fold_constant, solve_symmetric
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.recursive.articulated_body import (
@@ -76,7 +77,7 @@ class EliminatedTree:
         rates = dict.fromkeys(self.independent, ZERO)
         motions = velocities(self.nodes, rates, m.templates)
         try:
-            resting = ArticulatedBodyAlgorithm(self.nodes, motions, rates, {}, ZERO, m.up, m.templates)
+            resting = ArticulatedBodyAlgorithm(self.nodes, motions, rates, {}, ZERO, m.vertical, m.up, m.templates)
         except MasslessVelocity as problem:
             raise NotRecursive(f"{problem.velocity!r} has no inertia by itself") from None
         massless = self.massless(resting.inertias)
@@ -141,7 +142,7 @@ class RecursiveFormulation(BaseFormulation):
         named = {name: fold_constant(ca.densify(entry)) for name, entry in zip(scope.velocities, entries, strict=True)}
         try:
             self._inward = ArticulatedBodyAlgorithm(
-                self.tree.nodes, self._motions, self._rates, named, m.gravity, m.up, m.templates
+                self.tree.nodes, self._motions, self._rates, named, m.gravity, m.vertical, m.up, m.templates
             )
         except MasslessVelocity as problem:
             raise self._massless_error(problem.velocity) from None
@@ -245,6 +246,7 @@ class RecursiveFormulation(BaseFormulation):
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
             outputs=reported.outputs,
             force_outputs=reported.force_names,

@@ -14,7 +14,8 @@ from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, fold_constant, mul, plus, squared_volume
+from draisine.dynamics.linear_algebra import ONE, ZERO, fold_constant, mul, plus, squared_volume
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH, VelocityChoice
@@ -84,7 +85,7 @@ class ReducedFormulation(BaseFormulation):
         m, scope = self.mechanism, self.mechanism.scope
         if not m.row_names:
             return []
-        needed = inverse_dynamics(m.links, scope, self.dynamics.velocities, self.all_accelerations, m.gravity, UNIT[2])
+        needed = inverse_dynamics(m.links, scope, self.dynamics.velocities, self.all_accelerations, m.gravity, m.vertical)
         (given,) = self.in_terms_of_state([m.forces.total])
         generalized_forces = {name: needed[name] - given[i] for i, name in enumerate(scope.velocities)}
         return self.reduction.multipliers(generalized_forces)
@@ -121,6 +122,7 @@ class ReducedFormulation(BaseFormulation):
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
             multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
             outputs=reported.outputs,
             force_outputs=reported.force_names,

@@ -120,7 +120,7 @@ def _build_problem(
             quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
             reported[column] = (quantity, size)
     recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start})
-    p = numbers("parameter", equations.parameters, parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:
             raise DataError(

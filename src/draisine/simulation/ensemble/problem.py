@@ -175,7 +175,8 @@ def ensemble_problem(
         if twice:
             raise ArgumentError(f"{name!r} is given both for all runs and for each run; leave one out")
     _check_targets(equations, starts, given)
-    u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
+    u = numbers("input", equations.inputs, constants)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     return EnsembleProblem(
         equations, starts, varied, kinds, targets, {**guesses, **computed}, u, p, ValueCheck.of(model, kinds, parameters)
     )

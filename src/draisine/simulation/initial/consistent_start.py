@@ -66,7 +66,11 @@ def consistent_start(
         model = derive_cached(model.freeze() if isinstance(model, Model) else model)
     problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)
     e = problem.equations
-    given = float(time), numbers("input", e.inputs, inputs), numbers("parameter", e.parameters, parameters)
+    given = (
+        float(time),
+        numbers("input", e.inputs, inputs),
+        numbers("parameter", e.parameters, parameters, e.dependent_parameters),
+    )
     return _Solver(problem, sorted_targets(e, problem.kinds, named_start(start)), given).solve()
 
 

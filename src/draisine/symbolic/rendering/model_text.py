@@ -36,6 +36,7 @@ def describe_as_data(equations: Equations, system: System | None = None) -> dict
         "parameters": {
             p.name: {"default": p.default, "unit": p.unit, "description": p.description} for p in equations.parameters
         },
+        **_dependent_as_data(equations),
         "inputs": {u.name: {"unit": u.unit, "description": u.description} for u in equations.inputs},
         "coordinates": {c.name: c.unit for c in equations.coordinates},
         "velocities": {v.name: v.unit for v in equations.velocities},
@@ -47,6 +48,14 @@ def describe_as_data(equations: Equations, system: System | None = None) -> dict
         "operations": {p.name: p.operations for p in (equations.dynamics, equations.report)},
         "notes": list(equations.notes),
     }
+
+
+def _dependent_as_data(equations: Equations) -> dict[str, Any]:
+    found = {
+        d.name: {"expression": d.expression, "default": d.default, "unit": d.unit, "description": d.description}
+        for d in equations.dependent_parameters
+    }
+    return {"dependent_parameters": found} if found else {}
 
 
 def _description_as_data(system: System) -> dict[str, Any]:
@@ -77,6 +86,16 @@ def describe(equations: Equations, system: System | None = None) -> str:
         lines += [
             "parameters",
             *_table([(p.name, f"{p.default:g} {p.unit}".strip(), p.description) for p in equations.parameters]),
+        ]
+    if equations.dependent_parameters:
+        lines += [
+            "dependent parameters",
+            *_table(
+                [
+                    (d.name, f"= {d.expression} = {d.default:g} {d.unit}".strip(), d.description)
+                    for d in equations.dependent_parameters
+                ]
+            ),
         ]
     if equations.inputs:
         lines += ["inputs", *_table([(u.name, u.unit, u.description) for u in equations.inputs])]

@@ -229,7 +229,7 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     """The ground under wheels and blades at the initial time; curved ground around the tracks only."""
     if not (system.wheels or system.edges):
         return None
-    values = {p.name: p.default for p in system.parameters} | dict(run.parameters)
+    values = system.parameter_values(run.parameters)
     tan_x, tan_y = (np.tan(evaluate_number(angle, values)) for angle in (system.ground.slope, system.ground.bank))
     middle = np.concatenate([m[:, :2, 3] for m in matrices.values()])
     low, high = middle.min(axis=0) - 1.5, middle.max(axis=0) + 1.5

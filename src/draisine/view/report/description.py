@@ -68,6 +68,10 @@ def parameters(subject: Subject) -> Content | NotApplicable:
         )
         for p in subject.model.parameters
     ]
+    rows += [
+        (d.name, number(subject.values[d.name]), pretty_unit(d.unit), d.description, f"= {d.expression}")
+        for d in (subject.model.dependent_parameters if isinstance(subject.model, System) else ())
+    ]
     lines = [paragraph("Parameters are symbolic in all derived and compiled equations; their values in this report are:")]
     lines += table(("name", "value", "unit", "meaning", "remark"), rows)
     return Content(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})

@@ -82,6 +82,8 @@ class Subject:
 
     @cached_property
     def values(self) -> dict[str, float]:
+        if isinstance(self.model, System):
+            return self.model.parameter_values()
         return {p.name: p.default for p in self.model.parameters}
 
     def value(self, amount: Expr) -> float | None:

@@ -42,7 +42,7 @@ _SAME = 1e-6  # meters: points closer than this coincide
 
 def scene_of(system: System, parameters: Mapping[str, float] | None = None) -> Scene:
     """The shapes of a description, with the given parameters and the defaults of the others."""
-    return _SceneBuilder(system, {p.name: p.default for p in system.parameters} | dict(parameters or {})).scene()
+    return _SceneBuilder(system, system.parameter_values(parameters or {})).scene()
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,8 @@ class _SceneBuilder:
         before = self._frame(joint.chain[:first])
         following = self._frame(joint.chain[last + 1 :])
         after = Pose(-following.rotation.T @ following.position, following.rotation.T)
-        shifted = sum(bool(names(part) & own) for step in moving if isinstance(step, items.Translate) for part in step.by)
-        if shifted > 1 or any(isinstance(step, items.Float | items.Glide) for step in moving):
+        shifts = {name for step in moving if isinstance(step, items.Translate) for part in step.by for name in names(part) & own}
+        if len(shifts) > 1 or any(isinstance(step, items.Float | items.Glide) for step in moving):
             return _JointGeometry(joint, before, after, is_free=True)
         axis = _only_axis(moving)
         if axis is not None:
@@ -130,8 +130,12 @@ class _SceneBuilder:
         return pose
 
     def _direction(self, step: items.Translate, own: set[str]) -> Array:
-        """The axis of a translation."""
-        return np.array([float(bool(names(part) & own)) for part in step.by])
+        """The axis of a translation by one coordinate."""
+        ends = [
+            [evaluate_number(part, {**self.values, **dict.fromkeys(own, at)}, self.tables) for part in step.by] for at in (0, 1)
+        ]
+        direction = np.subtract(ends[1], ends[0])
+        return np.asarray(direction / np.linalg.norm(direction))
 
     def _joint(self, geometry: _JointGeometry, of_wheel: bool) -> None:
         if geometry.is_free:

@@ -1,0 +1,244 @@
+"""Dimensions of expressions: a parameter with a declared unit must fit the place where it is used.
+
+The dimension of an expression follows from those of its parts: parameters and inputs with a declared unit, coordinates,
+velocities, measures and time. What has no unit is unknown, and with it every product that contains it. A number in a sum has the
+unit of the other terms ("length + 0.1"). As a factor it is a plain number if it is a small integer, ½, ¼ or such a multiple of π
+("m*r^2/12"), and unknown otherwise, since "1.2*area" may contain a density; before states alone it is a gain ("-2*steer_rate").
+In forces, energies and other laws only ½ is plain, since "2*(x - length)" may contain a stiffness. An error is raised only where
+the dimension is known and a declared unit takes part in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from draisine.errors import ModelError
+from draisine.expr.expression import Call, Expr, Name, Number, names
+from draisine.expr.units import Dimension, described, parse_unit
+from draisine.model.contact import unit_of_amount
+from draisine.model.items import Rotate, System, Translate, Vector
+
+_NUMBER, _PER_SECOND = Dimension(), Dimension(s=-1)
+_ENERGY = Dimension(m=2, kg=1, s=-2)
+_PLAIN = {*(float(n) for n in range(1, 10)), 12.0, 0.5, 0.25}  # factors that are numbers, not quantities in SI units
+_PLAIN_IN_LAWS = {0.5}
+_SAME = frozenset({"abs", "neg", "floor", "ceil"})
+_ALIKE = frozenset({"add", "sub", "min", "max", "hypot", "clip"})
+_ANGLES = frozenset({"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "sign"})
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
+
+# units of measures, by prefixes of their names
+MEASURES = (
+    (("position_", "offset_", "distance"), "m"),
+    (("velocity_", "body_velocity_"), "m/s"),
+    (("acceleration_", "body_acceleration_"), "m/s^2"),
+    (("rate_",), "rad/s"),
+    (("heading", "lean", "pitch"), "rad"),
+    (("cosine_",), ""),
+)
+
+
+@dataclass(frozen=True)
+class _Literal:
+    """A number: of any dimension in a sum, and as a factor plain or unknown."""
+
+    plain: bool
+
+
+_Found = Dimension | _Literal | None  # None: unknown
+
+
+class Dimensions:
+    """Dimensions of expressions, from the units of names; `declared` are those that users gave to parameters and inputs."""
+
+    def __init__(self, units: Mapping[str, str], declared: Mapping[str, str], law: bool = False) -> None:
+        self._plain = _PLAIN_IN_LAWS if law else _PLAIN
+        self._known = {name: parse_unit(unit).dimension for name, unit in {**units, **declared}.items() if unit}
+        self._declared = {name: unit for name, unit in declared.items() if unit}
+
+    @staticmethod
+    def of(system: System, law: bool = False) -> Dimensions:
+        units = {"t": "s"}
+        units |= {c.name: c.unit for joint in system.joints for c in joint.coordinates}
+        units |= {v.name: v.unit for joint in system.joints for v in joint.velocities}
+        units |= {item.name: item.unit for item in system.outputs}
+        declared = {item.name: item.unit for item in system.parameters}
+        declared |= {item.name: item.unit for item in system.dependent_parameters}
+        declared |= {item.name: item.unit for item in system.inputs}
+        return Dimensions(units, declared, law)
+
+    def check(self, expr: Expr, unit: str | Dimension | None, where: str) -> None:
+        """Check an expression against the unit that its place expects (None: only its parts against each other)."""
+        if not names(expr) & self._declared.keys():
+            return
+        found = self._dimension(expr, where)
+        expected = parse_unit(unit).dimension if isinstance(unit, str) else unit
+        if expected is None or not isinstance(found, Dimension) or found == expected:
+            return
+        wanted = described(expected) if not isinstance(unit, str) else f"{described(expected)} such as {unit or 'rad'!r}"
+        raise ModelError(
+            f"{where}: '{expr}' is {described(found)} ({self._units_in(expr)}), expected {wanted}; "
+            "correct the expression or the unit"
+        )
+
+    def of_expression(self, expr: Expr, where: str) -> Dimension | None:
+        """The dimension of an expression; None if it is not known."""
+        found = self._dimension(expr, where)
+        return found if isinstance(found, Dimension) else None
+
+    def _units_in(self, expr: Expr) -> str:
+        used = [f"{name!r} in {unit}" for name, unit in self._declared.items() if name in names(expr)]
+        return f"with {', '.join(used)}"
+
+    def _dimension(self, expr: Expr, where: str) -> _Found:
+        if isinstance(expr, Number):
+            return _Literal(abs(expr.value) in self._plain or abs(expr.value) / math.pi in self._plain)
+        if isinstance(expr, Name):
+            return self._known.get(expr.identifier)
+        assert isinstance(expr, Call)
+        name = expr.function
+        if name in _COMPARISONS or name in _ALIKE or name == "where":
+            parts = expr.arguments[1:] if name == "where" else expr.arguments
+            found = self._common(expr, parts, where)
+            return _NUMBER if name in _COMPARISONS else found
+        measured = next((unit for stems, unit in MEASURES if name.startswith(stems)), None)
+        if measured is not None:
+            return parse_unit(measured).dimension
+        if name in _ANGLES:
+            return _NUMBER
+        if name not in _SAME | {"mul", "div", "pow", "sqrt", "rate"}:
+            return None
+        first, *rest = (self._dimension(argument, where) for argument in expr.arguments)
+        if name in _SAME:
+            return first
+        if name == "rate":
+            return _times(first, _PER_SECOND)
+        if name == "sqrt":
+            return _power(first, 0.5)
+        if name == "pow":
+            exponent = expr.arguments[1]
+            return _power(first, exponent.value) if isinstance(exponent, Number) else first if first == _NUMBER else None
+        gain = isinstance(first, _Literal) or isinstance(rest[0], _Literal)
+        if gain and not names(expr) & self._declared.keys():
+            return _times(first, rest[0]) if isinstance(first, _Literal) and isinstance(rest[0], _Literal) else None
+        return _times(first, rest[0] if name == "mul" else _power(rest[0], -1.0))
+
+    def _common(self, expr: Call, parts: tuple[Expr, ...], where: str) -> _Found:
+        """The dimension that terms share."""
+        found = [self._dimension(part, where) for part in parts]
+        known = [(part, dimension) for part, dimension in zip(parts, found, strict=True) if isinstance(dimension, Dimension)]
+        for part, dimension in known[1:]:
+            first, expected = known[0]
+            if dimension != expected and (names(part) | names(first)) & self._declared.keys():
+                raise ModelError(
+                    f"{where}: '{expr}' combines {described(expected)} '{first}' with {described(dimension)} '{part}' "
+                    f"({self._units_in(expr)}); correct the expression or the unit"
+                )
+        if known:
+            return known[0][1]
+        return _Literal(all(part.plain for part in found)) if all(isinstance(part, _Literal) for part in found) else None  # type: ignore[union-attr]
+
+
+def _times(a: _Found, b: _Found) -> _Found:
+    if a is None or b is None:
+        return None
+    if isinstance(a, _Literal) and isinstance(b, _Literal):
+        return _Literal(a.plain and b.plain)
+    if isinstance(a, _Literal) or isinstance(b, _Literal):
+        literal, other = (a, b) if isinstance(a, _Literal) else (b, a)
+        return other if literal.plain else None  # type: ignore[union-attr]
+    return Dimension(*[x + y for x, y in zip(a.powers, b.powers, strict=True)])
+
+
+def _power(a: _Found, exponent: float) -> _Found:
+    if not isinstance(a, Dimension):
+        return a
+    powers = [power * exponent for power in a.powers]
+    return Dimension(*map(int, powers)) if all(power == int(power) for power in powers) else None
+
+
+# -------------------------------------------------------------------- the places of a description
+
+
+def check_dimensions(system: System) -> None:
+    """Check the declared units of parameters and inputs in every place of a description."""
+    dimensions = Dimensions.of(system)
+    for where, expr, unit in _amounts(system):
+        dimensions.check(expr, unit, where)
+    dimensions = Dimensions.of(system, law=True)
+    for where, expr, unit in _laws(system):
+        dimensions.check(expr, unit, where)
+    declared = {item.name: item.unit for item in system.parameters if item.name not in ("x", "y")}
+    ground = Dimensions({"t": "s", "x": "m", "y": "m"}, declared, law=True)
+    ground.check(system.ground.height, "m", "height of the ground")
+    for component in system.ground.velocity:
+        ground.check(component, "m/s", "velocity of the ground")
+    for force in system.generalized_forces:
+        where = f"generalized force {force.name!r}"
+        measure = dimensions.of_expression(force.measure, f"measure of {where}")
+        expected: str | Dimension | None = None
+        if measure is not None:
+            conjugate = Dimension(*[a - b for a, b in zip(_ENERGY.powers, measure.powers, strict=True)])
+            expected = _CONJUGATE.get(measure, conjugate)
+        dimensions.check(force.amount, expected, f"amount of {where}")
+
+
+_CONJUGATE: dict[Dimension, str] = {Dimension(m=1): "N", Dimension(): "N*m"}
+
+
+def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
+    """Masses, lengths, angles and parameters of contact laws, with their descriptions and the units expected."""
+    for item in system.dependent_parameters:
+        yield f"parameter {item.name!r}", item.expression, item.unit or None
+    size = system.downward_gravity
+    yield from _components("gravity", system.gravity, "m/s^2") if size is None else [("gravity", size, "m/s^2")]
+    yield "slope of the ground", system.ground.slope, "rad"
+    yield "bank of the ground", system.ground.bank, "rad"
+    for body in system.bodies:
+        yield f"mass of body {body.name!r}", body.mass, "kg"
+        yield from _components(f"center_of_mass of body {body.name!r}", body.center_of_mass, "m")
+        for entry in ("xx", "yy", "zz", "xy", "yz", "zx"):
+            yield f"inertia {entry} of body {body.name!r}", getattr(body.inertia, entry), "kg*m^2"
+    for point in system.points:
+        yield from _components(f"point {point.name!r}", point.at, "m")
+        yield from ((f"rotation about {turn.axis} of frame {point.name!r}", turn.angle, "rad") for turn in point.orientation)
+    for joint in system.joints:
+        where = f"displacement of joint {joint.name!r}"
+        for step in joint.chain:
+            if isinstance(step, Rotate):
+                yield where, step.angle, "rad"
+            elif isinstance(step, Translate):
+                yield from ((where, component, "m") for component in step.by)
+    for wheel in system.wheels:
+        yield from _components(f"center of wheel {wheel.name!r}", wheel.center, "m")
+        yield f"radius of wheel {wheel.name!r}", wheel.radius, "m"
+        yield f"tube of wheel {wheel.name!r}", wheel.tube, "m"
+        for name, amount in wheel.contact.amounts().items():
+            yield f"{name} of the contact of wheel {wheel.name!r}", amount, unit_of_amount(name)
+    for edge in system.edges:
+        yield from _components(f"knife edge {edge.name!r}", edge.at, "m")
+    for contact in system.surface_contacts:
+        for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
+            yield f"{name} of the law of contact {contact.name!r}", amount, unit_of_amount(name)
+
+
+def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:
+    """Constraints, forces, energies, outputs and events, with their descriptions and the units expected."""
+    for constraint in system.constraints:
+        for name, residual in constraint.residuals:
+            yield f"residual {name!r} of constraint {constraint.name!r}", residual, constraint.unit_of(name) or None
+    for wrench in system.wrenches:
+        yield from _components(f"force of wrench {wrench.name!r}", wrench.force, "N")
+        yield from _components(f"torque of wrench {wrench.name!r}", wrench.torque, "N*m")
+    for potential in system.potentials:
+        yield f"energy of potential {potential.name!r}", potential.energy, "J"
+    for output in system.outputs:
+        yield f"output {output.name!r}", output.expression, output.unit or None
+    for event in system.events:
+        yield f"event {event.name!r}", event.expression, None
+
+
+def _components(where: str, vector: Vector, unit: str) -> Iterator[tuple[str, Expr, str | None]]:
+    yield from ((f"{where} along {axis}", component, unit) for axis, component in zip("xyz", vector, strict=True))
