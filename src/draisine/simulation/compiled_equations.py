@@ -20,6 +20,7 @@ from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
@@ -127,6 +128,12 @@ class CompiledEquations:
         return compile_form(self.equations.dynamics)
 
     @cached_property
+    def event_degrees(self) -> tuple[int, ...]:
+        """Degrees of the event functions as polynomials of time and states, −1 for others."""
+        program = self.equations.events
+        return () if program is None else polynomial_degrees(program, ("t", "x"))
+
+    @cached_property
     def derivatives(self) -> DerivativeArray:
         """For starts of equations of higher index; loaded here because few runs need it."""
         from draisine.simulation.initial_rates import DerivativeArray  # imports what few runs need
@@ -145,6 +152,7 @@ class CompiledEquations:
             control,
             self.form if implicit else None,
             self.dynamics,
+            self.event_degrees,
         )
 
 

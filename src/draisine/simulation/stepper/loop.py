@@ -9,11 +9,11 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
+from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
     evaluate_events,
     fill_samples_before,
-    find_crossings,
     has_sample_before,
     record_events,
     record_step,
@@ -39,11 +39,11 @@ from draisine.simulation.stepper.layout import (
     CONTINUE,
     FRESH,
     FULL,
-    GRID,
     NONFINITE_VALUES,
     NOT_FINITE,
     PAUSED,
     REACHED,
+    ROOTS,
     RUNNING,
     SOLVED,
     STIFF,
@@ -82,7 +82,7 @@ def advance(s: Stepper) -> int:
             return REACHED
         if s.accepted + s.rejected >= s.max_steps:
             return TOO_MANY_STEPS
-        if s.step_count >= s.step_room or s.event_count + GRID * s.events > s.event_room:
+        if s.step_count >= s.step_room or s.event_count + ROOTS * s.events > s.event_room:
             return FULL
         reason = step(s)
         if reason != CONTINUE:
