@@ -385,6 +385,14 @@ class _Driver:
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
                 f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
             )
+        stepper = self._memory.stepper
+        if stepper.unresolved_event:
+            name = self._choices.root.event_list[stepper.unresolved_event - 1].name
+            cure = "max_step" if self._method.adaptive else "step"
+            yield (
+                f"event {name!r} varies too fast for the step at {time_text(float(stepper.unresolved_time))}: some of its "
+                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)"
+            )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition

@@ -3,9 +3,9 @@
 On a step the states are polynomials of the fraction θ (the interpolant), and an event that is a polynomial of states and time is
 one too: its Bernstein coefficients bound it, and subdivision leaves intervals with one sign change or none
 (`numerics.bernstein`). Any other event function is represented by the polynomial through its values at Chebyshev–Lobatto nodes,
-on parts of the step that are halved until its last Chebyshev coefficients are small; what the bounds of this polynomial leave open
-is decided by a search for the extremum of the function itself. Where it is not smooth down to the smallest part, the extrema
-between the nodes are searched for.
+on parts of the step that are halved until its last Chebyshev coefficients are small; what the bounds of this polynomial leave
+open is decided by a search for the extremum of the function itself. Where it is not smooth down to the smallest part, the
+extrema between the nodes are searched for.
 
 Most steps need none of this. An event function stays away from zero if, on a few points of the cubic through both ends, it is
 farther from zero than it varies. If it does not, and the full interpolant needs further derivatives, a polynomial of degree five
@@ -30,6 +30,8 @@ from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_d
 from draisine.simulation.stepper.layout import GRID, HALVINGS, ROOTS, Stepper, Tableau
 
 SMALLEST_PART = 1.0 / 64.0  # of a step, for event functions that are not polynomials
+MANY_PARTS = 16  # so many smallest parts that are not smooth are no kinks: the function is too fast for the step …
+NOISE = 1e-13  # … unless it varies less than this, which is rounding error
 RESOLVED = 1e-5  # last Chebyshev coefficients at which a part is fine enough, relative to the variation on it
 GOLDEN = 0.6180339887498949
 SEARCH_STEPS = 70  # golden sections from a whole step to rounding error
@@ -199,7 +201,7 @@ def isolate_zeros(s: Stepper, m: Tableau, h: float, event: int) -> None:
     if s.polynomial[event] != 0:
         isolate_in_part(s, m, h, event, 0.0, 1.0, 0.0)
         return
-    begin, width = 0.0, 1.0
+    begin, width, rough = 0.0, 1.0, 0
     while begin < 1.0:
         if width < 1.0:
             for i in range(len(s.node)):
@@ -213,9 +215,13 @@ def isolate_zeros(s: Stepper, m: Tableau, h: float, event: int) -> None:
                 isolate_in_part(s, m, h, event, begin, width, 4.0 * tail)
             else:
                 search_between_nodes(s, m, h, event, begin, width)
+                if variation(s) > NOISE:
+                    rough += 1
             begin += width
             while width < 1.0 and int(begin / width) % 2 == 0:
                 width *= 2.0
+    if rough > MANY_PARTS:
+        s.unresolved_event, s.unresolved_time = event + 1, s.t
 
 
 def isolate_in_part(s: Stepper, m: Tableau, h: float, event: int, begin: float, width: float, error: float) -> None:
@@ -287,7 +293,7 @@ def add_check(s: Stepper, m: Tableau, h: float, event: int, theta: float) -> flo
     known = position > 0 and s.check[position - 1] == theta
     if theta > 0.0 and theta < 1.0 and not known:
         if s.check_count >= ROOTS - 1:
-            s.crowded_event = event + 1
+            s.unresolved_event, s.unresolved_time = event + 1, s.t
             return value
         for i in range(s.check_count, position, -1):
             s.check[i], s.check_value[i] = s.check[i - 1], s.check_value[i - 1]

@@ -142,7 +142,8 @@ class Stepper(Record):
     check: Vector  # (ROOTS) between these fractions of the step a function changes its sign once at most
     check_value: Vector  # (ROOTS)
     check_count: int
-    crowded_event: int  # 1 + an event with more zeros in a step than there is room for
+    unresolved_event: int  # 1 + an event that varies too fast for a step, or has more zeros in it than there is room for, …
+    unresolved_time: float  # … and the start of this step
     # records
     sample_time: Vector  # (samples + 1)
     sample_x: Matrix  # (samples + 1, n)

@@ -309,7 +309,16 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     }
 
 
-_MODULES = ("explicit_rk", "implicit_rk", "implicit_systems", "step_size_control", "events_and_samples", "event_isolation", "layout", "loop")
+_MODULES = (
+    "explicit_rk",
+    "implicit_rk",
+    "implicit_systems",
+    "step_size_control",
+    "events_and_samples",
+    "event_isolation",
+    "layout",
+    "loop",
+)
 # The modules of the loop.
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
 # Constants for explicit methods; code that they never reach is not compiled.
