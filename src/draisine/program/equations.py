@@ -113,7 +113,7 @@ class Equations:
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
       one of the `alternates`.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
-    - `events`: → `value`, one per entry of `event_list`.
+    - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Equations:
     motion: Program
     project: Program | LinearSolveProgram | None = None
     monitor: Program | None = None
-    events: Program | None = None
+    events: Program | LinearSolveProgram | None = None
     event_list: tuple[Event, ...] = ()
     quaternions: tuple[tuple[str, str, str, str], ...] = ()  # coordinates that are unit quaternions, scalar first
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from draisine.program import opcodes as op
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.tape import Numbers
 
 NOT_POLYNOMIAL = -1
 
 
-def polynomial_degrees(program: Program, arguments: Iterable[str]) -> tuple[int, ...]:
+def polynomial_degrees(program: Program | LinearSolveProgram, arguments: Iterable[str]) -> tuple[int, ...]:
     """The degree of every entry of the first result in the named arguments together; the other arguments are constants.
 
-    Entries that are no polynomials, or are not seen to be, have `NOT_POLYNOMIAL`: calls of sub-programs are not followed.
+    Entries that are no polynomials, or are not seen to be, have `NOT_POLYNOMIAL`: calls of sub-programs and linear solves are
+    not followed.
 
     >>> import casadi as ca
     >>> x, p = ca.SX.sym("x", 2), ca.SX.sym("p")
@@ -22,6 +24,8 @@ def polynomial_degrees(program: Program, arguments: Iterable[str]) -> tuple[int,
     >>> polynomial_degrees(circle, ["x"])
     (2, -1, 0)
     """
+    if isinstance(program, LinearSolveProgram):
+        return (NOT_POLYNOMIAL,) * program.outputs[0].size
     names = set(arguments)
     varying = [slot.name in names for slot in program.inputs]
     work: dict[int, int] = {}

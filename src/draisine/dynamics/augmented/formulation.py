@@ -18,7 +18,7 @@ from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import UNIT
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
-from draisine.expr.expression import Expr, parse
+from draisine.expr.expression import Expr
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -83,8 +83,8 @@ class AugmentedFormulation(BaseFormulation):
         symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.multiplier_symbols.items()], strict=True)
         return list(ca.substitute(expressions, [ca.vertcat(*symbols)], [ca.vertcat(*values)]))
 
-    def reported(self, outputs: Outputs) -> LinearSolveProgram:
-        name = f"{self.mechanism.system.name}_report"
+    def reported(self, outputs: Outputs, name: str = "report") -> LinearSolveProgram:
+        name = f"{self.mechanism.system.name}_{name}"
         after = Program.build(name, {**self.arguments, "z": self._z}, outputs, self.units)
         return replace(self._solved, name=name, after=after)
 
@@ -131,7 +131,7 @@ class AugmentedFormulation(BaseFormulation):
             invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
-            events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
+            events=[(e, value) for e, value in ReportBuilder(self).event_values(self.event_list) if value is not None],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
 
