@@ -61,6 +61,7 @@ class Run:
     factorizations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
+    applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
     def times(self) -> Reals:
@@ -126,6 +127,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
     descriptions = {
         layout.REACHED: _finished,
+        layout.PAUSED: _finished,
         layout.STOPPED: _event,
         layout.SWITCH: _singular,
         layout.NOT_FINITE: _not_finite,

@@ -20,13 +20,14 @@ from draisine.program.equations import Equations, Event
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
+from draisine.simulation.dense_output import DenseOutput
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
-from draisine.simulation.sampled_control import EveryStage, Sampled
+from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
 from draisine.simulation.trajectory_from_run import reporter, trajectory_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def simulate(
     )
     trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
     source = model.freeze() if isinstance(model, Model) else model
-    trajectory = replace(trajectory, source=source, status=_with_lost_masses(trajectory.status, source, computed))
+    status = _with_lost_masses(trajectory.status, source, computed)
+    trajectory = replace(trajectory, source=source, status=status, dense=computed.dense)
     if computed.varied is None:
         return trajectory
     from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
@@ -119,6 +121,10 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     return np.asarray(samples, dtype=float)
 
 
+ONLY_ONCE = (
+    "its control is called at every stage and may have a memory, so the run is not repeated; simulate with samples at these "
+    "times, or draw straight lines between the samples by run.interpolated(t)"
+)
 FUNCTIONS = "pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
 
 
@@ -130,6 +136,7 @@ class Computed(NamedTuple):
     parameters: np.ndarray
     start: str
     clock: Clock
+    dense: DenseOutput
     varied: VariedRun | None = None
 
 
@@ -196,6 +203,18 @@ def compute(
     how: dict[str, Any] = {"parameters": p, "inputs": constants, "method": method, "samples": times}
     how |= {"control": control, "progress": progress}
     varied, run = None, symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
+    drifts = run is not None
+
+    def repeat(samples: np.ndarray) -> Run:
+        again = how | {"samples": samples, "progress": None}
+        if recorded is not None:
+            again["control"] = Repeated.of(*recorded)
+        if drifts:
+            return symplectic(drift, equations, x0, until, u, again)  # type: ignore[return-value]
+        if directions:
+            return integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **again).plain()
+        return integrate(prepared(fitting).choices, x0, until, **again, only_samples=True)
+
     if directions:
         sizes = sizes_of(directions, u, p, targets)
         varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
@@ -203,7 +222,9 @@ def compute(
     elif run is None:
         run = integrate(prepared(fitting).choices, x0, until, **how)
     clock.lap("integrate")
-    return Computed(run, equations, p, str(begin.report), clock, varied)
+    recorded = run.applied
+    dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
+    return Computed(run, equations, p, str(begin.report), clock, dense, varied)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
