@@ -90,8 +90,8 @@ class Scheme:
         good = [j for j in inner if all(abs(a[j] @ c**q - c[j] ** (q + 1) / (q + 1)) < 1e-9 for q in (1, 2, 3))]
         unit = np.eye(self.rows)
         cubic = np.array([a[s], unit[0] - a[s], 2.0 * a[s] - unit[0] - unit[s]])
-        slopes = np.array([np.polyval(np.polyder(p), c[good]) for p in nested_basis(5)])
-        fitted: Array = np.linalg.lstsq(slopes[3:].T, unit[good] - slopes[:3].T @ cubic, rcond=None)[0]
+        derivatives = np.array([np.polyval(np.polyder(p), c[good]) for p in nested_basis(5)])
+        fitted: Array = np.linalg.lstsq(derivatives[3:].T, unit[good] - derivatives[:3].T @ cubic, rcond=None)[0]
         return fitted
 
     @property
