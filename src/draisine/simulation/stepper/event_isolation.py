@@ -79,7 +79,8 @@ def fill_grid(s: Stepper, terms: int, h: float) -> None:
 
 
 def stays_away(s: Stepper, event: int) -> bool:
-    """Whether the values on the grid have one sign, the last known one, and are farther from zero than they vary."""
+    """Whether the values on the grid have one sign, the last known one, and are farther from zero than they vary; or all are
+    zero, as before."""
     lowest = s.grid[0, event]
     highest = lowest
     for i in range(1, GRID + 1):
@@ -88,6 +89,8 @@ def stays_away(s: Stepper, event: int) -> bool:
             return False
         lowest, highest = min(lowest, value), max(highest, value)
     sign = int(s.sign[event])
+    if lowest == 0.0 and highest == 0.0:
+        return sign == 0
     if lowest > 0.0:
         return sign >= 0 and lowest > highest - lowest
     return highest < 0.0 and sign <= 0 and -highest > highest - lowest
