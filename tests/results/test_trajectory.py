@@ -97,25 +97,25 @@ class TestInstants:
 
     def test_between_samples_a_straight_line(self):
         run = make([0.0, 1.0, 3.0], a=[0.0, 2.0, 10.0])
-        assert run.at(0.25) == {"time": 0.25, "a": 0.5}
-        assert run.at(2.0)["a"] == 6.0
-        np.testing.assert_array_equal(run.at(np.array([0.0, 0.5, 3.0]))["a"], [0.0, 1.0, 10.0])
+        assert run.interpolated(0.25) == {"time": 0.25, "a": 0.5}
+        assert run.interpolated(2.0)["a"] == 6.0
+        np.testing.assert_array_equal(run.interpolated(np.array([0.0, 0.5, 3.0]))["a"], [0.0, 1.0, 10.0])
 
     def test_at_samples_exactly_the_sample_even_beside_nan(self):
         run = make([0.0, 0.1, 0.2], a=[0.3, 0.1, np.nan])
-        assert run.at(0.1)["a"] == 0.1
-        assert np.isnan(run.at(0.15)["a"])
+        assert run.interpolated(0.1)["a"] == 0.1
+        assert np.isnan(run.interpolated(0.15)["a"])
 
     def test_at_a_jump_the_value_after_it(self):
         run = make([0.0, 1.0, 1.0, 2.0], a=[0.0, 1.0, 5.0, 6.0])
-        assert run.at(1.0)["a"] == 5.0
-        assert run.at(0.5)["a"] == 0.5
-        assert run.at(1.5)["a"] == 5.5
+        assert run.interpolated(1.0)["a"] == 5.0
+        assert run.interpolated(0.5)["a"] == 0.5
+        assert run.interpolated(1.5)["a"] == 5.5
 
     def test_a_run_back_in_time(self):
         run = make([0.0, -1.0, -3.0], a=[0.0, 2.0, 10.0])
-        assert run.at(-2.0)["a"] == 6.0
-        assert run.at(-3.0)["a"] == 10.0
+        assert run.interpolated(-2.0)["a"] == 6.0
+        assert run.interpolated(-3.0)["a"] == 10.0
 
     @pytest.mark.parametrize("t", [-0.01, 3.01, float("nan")])
     def test_outside_the_run(self, t):

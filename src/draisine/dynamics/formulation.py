@@ -71,7 +71,7 @@ class BaseFormulation(ABC):
         """Expressions of all velocities and inputs in terms of the state, with laws substituted."""
 
     @abstractmethod
-    def reported(self, outputs: Outputs) -> Program | LinearSolveProgram:
+    def reported(self, outputs: Outputs, name: str = "report") -> Program | LinearSolveProgram:
         """A program of (t, x, u, p) for outputs that may depend on accelerations and multipliers."""
 
     # ---------------------------------------------------------------- multipliers of redundant rows

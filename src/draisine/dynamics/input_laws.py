@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import casadi as ca
 
@@ -79,7 +79,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         motion=with_inputs(equations.motion),
         project=None if equations.project is None else with_inputs_solved(equations.project),
         monitor=with_inputs_optional(equations.monitor),
-        events=with_inputs_optional(scope.event_program(events)),
+        events=None if (program := scope.event_program(events)) is None else with_inputs_solved(program),
         event_list=(*equations.event_list, *events),
     )
     return with_hidden_constraints(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
@@ -93,7 +93,8 @@ def _moves_hidden(equations: Equations, inputs: set[str]) -> bool:
 
 
 class StateScope:
-    """Names that expressions of given equations may use: time, states, outputs of motion, inputs, parameters."""
+    """Names that expressions of given equations may use: time, states, outputs of motion, inputs, parameters; in events also what
+    only the report has, forces and multipliers."""
 
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
@@ -121,9 +122,29 @@ class StateScope:
         reported = dict(zip((slot.name for slot in motion.outputs), results, strict=True))
         self._values |= {name: reported["outputs"][i] for i, name in enumerate(motion.output("outputs").labels)}
 
-    def value(self, expression: Expr, what: str) -> ca.SX:
+    @cached_property
+    def _solution(self) -> ca.SX:
+        """The solution z of the report's linear system."""
+        report = self._equations.report
+        return ca.SX.sym("z", report.size, report.sides) if isinstance(report, LinearSolveProgram) else ca.SX(0, 1)
+
+    @cached_property
+    def _reactions(self) -> dict[str, ca.SX]:
+        """Outputs and multipliers that only the report has, in terms of its linear solve."""
+        report, arguments = self._equations.report, [self.t, self.x, self.u, self.p]
+        after = report.after if isinstance(report, LinearSolveProgram) else report
+        results = after.function.call([*arguments, self._solution] if after is not report else arguments)
+        found: dict[str, ca.SX] = {}
+        for slot, result in zip(after.outputs, results, strict=True):
+            if slot.name in ("outputs", "multipliers"):
+                found |= {name: result[i] for i, name in enumerate(slot.labels) if name not in self._values}
+        return found
+
+    def value(self, expression: Expr, what: str, reactions: bool = False) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self._values:
+                if reactions and name in self._reactions:
+                    return self._reactions[name]
                 raise ModelError(f"{self._equations.name}: {what}: unknown name {name!r}{did_you_mean(name, self._values)}")
             return self._values[name]
 
@@ -138,11 +159,15 @@ class StateScope:
             )
         return found
 
-    def event_program(self, events: tuple[Event, ...]) -> Program | None:
+    def event_program(self, events: tuple[Event, ...]) -> Program | LinearSolveProgram | None:
         """The program of all events, existing and new, before substitution of inputs."""
-        old = self._equations.events
-        values = [] if old is None else [old.function.call([self.t, self.x, self.u, self.p])[0]]
-        values += [self.value(parse(event.expression), f"event {event.name!r}") for event in events]
+        old, report = self._equations.events, self._equations.report
+        values, given = [], [self.t, self.x, self.u, self.p]
+        if isinstance(old, LinearSolveProgram):  # of the system that the report solves too
+            values.append(old.after.function.call([*given, self._solution])[0])
+        elif old is not None:
+            values.append(old.function.call(given)[0])
+        values += [self.value(parse(event.expression), f"event {event.name!r}", reactions=True) for event in events]
         if not values:
             return None
         names = [event.name for event in (*self._equations.event_list, *events)]
@@ -150,7 +175,10 @@ class StateScope:
             slot.name: (symbol, slot.labels)
             for slot, symbol in zip(self._equations.report.inputs, (self.t, self.x, self.u, self.p), strict=True)
         }
-        return Program.build(f"{self._equations.name}_events", arguments, {"value": (ca.vertcat(*values), names)})
+        name, outputs = f"{self._equations.name}_events", {"value": (ca.vertcat(*values), names)}
+        if isinstance(report, LinearSolveProgram) and ca.depends_on(ca.vertcat(*values), ca.vec(self._solution)):
+            return replace(report, name=name, after=Program.build(name, {**arguments, "z": self._solution}, outputs))
+        return Program.build(name, arguments, outputs)
 
     def state_of(self, named: Mapping[str, ca.SX], equations: Equations) -> ca.SX:
         """(t, x, u, p) in the arguments of a program: of one that takes x, or of the motion, which takes q and v."""

@@ -17,10 +17,10 @@ from draisine.dynamics.kinematics.tree import AxisRotation, FreeMotion
 from draisine.dynamics.kinematics.twists import Pose, Twist
 from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, times
 from draisine.errors import ModelError
-from draisine.expr.expression import parse
+from draisine.expr.expression import did_you_mean, names, parse
 from draisine.expr.safe_functions import length
 from draisine.model.contact import Rolling
-from draisine.model.items import KnifeEdge, Rotate
+from draisine.model.items import GROUND, KnifeEdge, Rotate
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
 
@@ -310,11 +310,62 @@ class ReportBuilder:
         m = self.mechanism
         return Program.build(f"{m.system.name}_motion", inputs, outputs, self.formulation.units, m.templates.skip_global_cse)
 
-    def event_program(self, events: tuple[Event, ...]) -> Program | None:
+    # ---------------------------------------------------------------- events
+
+    @cached_property
+    def _reactions(self) -> dict[str, ca.SX]:
+        """Forces of contacts and multipliers of constraints by name, in terms of the state or of its linear solve."""
+        f = self.formulation
+        multipliers = {f"{row}_multiplier": value for row, value in zip(f.row_names, f.multipliers, strict=True)}
+        return multipliers | {q.name: value for q, value in self._force_outputs.items()}
+
+    def _beyond(self, event: Event) -> frozenset[str]:
+        """Names in an event that are neither quantities nor outputs of the description."""
+        scope = self.scope
+        known = {"t", *scope.coordinates, *scope.velocities, *scope.input_names, *scope.parameters}
+        return names(parse(event.expression)) - known - {o.name for o in self.mechanism.system.outputs}
+
+    def event_values(self, events: tuple[Event, ...]) -> list[tuple[Event, ca.SX | None]]:
+        """Events in all velocities; None for those that depend on forces."""
+        found: list[tuple[Event, ca.SX | None]] = []
+        for event in events:
+            beyond = self._beyond(event)
+            motion = {name: value for name, value in self.motion_values.items() if name in beyond} if beyond else {}
+            forces = beyond - set(motion) and beyond & set(self._reactions)
+            self._check_known(event, beyond - set(motion) - forces)
+            found.append((event, None if forces else self.scope.value(parse(event.expression), motion)))
+        return found
+
+    def _check_known(self, event: Event, others: frozenset[str]) -> None:
+        """Refuse names that are no frames either, which measures take."""
+        s = self.mechanism.system
+        groups = (s.bodies, s.points, s.wheels, s.edges, s.joints, s.surface_contacts)
+        frames = {GROUND, *(item.name for group in groups for item in group)}
+        for name in sorted(others):
+            if not all(part in frames for part in name.split(".")):
+                known = [*self.scope.coordinates, *self.scope.velocities, *self.scope.parameters, *self.scope.input_names]
+                hint = did_you_mean(name, [*known, *self.motion_values, *self._reactions])
+                raise ModelError(f"model {s.name!r}: event {event.name!r}: unknown name {name!r}{hint}")
+
+    def event_program(self, events: tuple[Event, ...]) -> Program | LinearSolveProgram | None:
+        """The values of events. Forces are computed, by a linear solve if need be, only if an event depends on them."""
         if not events:
             return None
-        values = self.formulation.in_terms_of_state([self.scope.value(parse(e.expression)) for e in events])
-        return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
+        f, values = self.formulation, []
+        symbols: dict[str, ca.SX] = {}
+        for event, value in self.event_values(events):
+            if value is None:
+                beyond = self._beyond(event)
+                symbols |= {name: ca.SX.sym(name) for name in self._reactions if name in beyond and name not in symbols}
+                given = {name: moved for name, moved in self.motion_values.items() if name in beyond} | symbols
+                value = self.scope.value(parse(event.expression), given)
+            values.append(value)
+        values = f.in_terms_of_state(values)
+        if not symbols:
+            return f.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
+        forces = ca.vertcat(*[self._reactions[name] for name in symbols])
+        value = ca.substitute(ca.vertcat(*values), ca.vertcat(*symbols.values()), forces)
+        return f.reported({"value": (value, [e.name for e in events])}, "events")
 
 
 def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX, vertical: Vec) -> tuple[ca.SX, ca.SX]:

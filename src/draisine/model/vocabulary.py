@@ -172,8 +172,33 @@ def check_expressions(system: System) -> None:
     for output in system.outputs:
         vocabulary.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
     for event in system.events:
-        vocabulary.check(event.expression, f"event {event.name!r}", _EVERYTHING, measures=True)
+        _with_contact_outputs(vocabulary, system, event.expression).check(
+            event.expression, f"event {event.name!r}", _REACTIONS, measures=True
+        )
     _check_not_circular("outputs", {output.name: output.expression for output in system.outputs})
+
+
+def _with_contact_outputs(vocabulary: _Vocabulary, system: System, expr: Expr) -> _Vocabulary:
+    """The vocabulary with outputs of contacts. Which of them exist is known after the derivation, which refuses the others."""
+    own = dict.fromkeys(_contact_outputs(system, expr), "an output")
+    return vocabulary._replace(values=own | dict(vocabulary.values))
+
+
+def events_with_forces(system: System) -> tuple[str, ...]:
+    """Events that depend on multipliers or on outputs of contacts."""
+    values = _vocabulary(system).values
+    forces = {name for name, kind in values.items() if kind == "a multiplier"}
+    return tuple(
+        event.name
+        for event in system.events
+        if names(event.expression) & forces or _contact_outputs(system, event.expression) - set(values)
+    )
+
+
+def _contact_outputs(system: System, expr: Expr) -> set[str]:
+    """Names in an expression that begin with that of a contact, such as "front_normal_force"."""
+    contacts = [item.name for group in (system.wheels, system.edges, system.surface_contacts) for item in group]
+    return {name for name in names(expr) if any(name.startswith(f"{contact}_") for contact in contacts)}
 
 
 def _check_not_circular(kind: str, defined: Mapping[str, Expr]) -> None:

@@ -127,7 +127,7 @@ class Equations:
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
       one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
-    - `events`: → `value`, one per entry of `event_list`.
+    - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, in their
       axes; of a balanced wheel without its spin.
     """
@@ -147,7 +147,7 @@ class Equations:
     motion: Program
     project: Program | LinearSolveProgram | None = None
     monitor: Program | None = None
-    events: Program | None = None
+    events: Program | LinearSolveProgram | None = None
     event_list: tuple[Event, ...] = ()
     quaternions: tuple[tuple[str, str, str, str], ...] = ()  # coordinates that are unit quaternions, scalar first
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …

@@ -50,7 +50,7 @@ def with_piecewise_inputs(equations: Equations, controls: tuple[str, ...], degre
         motion=substitute_inputs(equations.motion),
         project=None if equations.project is None else _substituted(equations.project, substitute_inputs),
         monitor=None if equations.monitor is None else substitute_inputs(equations.monitor),
-        events=None if equations.events is None else substitute_inputs(equations.events),
+        events=None if equations.events is None else _substituted(equations.events, substitute_inputs),
         causes=None if equations.causes is None else substitute_inputs(equations.causes),
         inverse_dynamics=None,
         with_independent=None

@@ -7,7 +7,7 @@ timings document the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -84,6 +84,7 @@ class Trajectory(Result):
     scene: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: Sensitivity | None = None  # if requested
     source: Any = None  # the description of the model, for drawing; not stored in files
+    dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -236,23 +237,75 @@ class Trajectory(Result):
     @overload
     def at(self, t: Array) -> dict[str, Array]: ...
     def at(self, t: ArrayLike) -> dict[str, Any]:
-        """All channels at time `t` (a number or an array), by linear interpolation.
+        """All channels at time `t` (a number or an array), by the dense output of the method: as if `t` had been a sample.
 
-        At a time that occurs twice, the values after the jump. For more accuracy, simulate with more samples. The values at one
-        time are a start: `start=run.at(1.5)`.
+        At a time that occurs twice, the values after the jump. Between samples the run is integrated again up to `t`, so pass all
+        times in one array. A run that was read from a file has its samples alone; see `interpolated`. The values at one time are
+        a start: `start=run.at(1.5)`.
         """
         times = np.asarray(t, dtype=float)
-        low, high = sorted((float(self.time[0]), float(self.time[-1])))
-        if not np.all((times >= low) & (times <= high)):
-            raise ArgumentError(f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {times} is outside")
-        forward = 1.0 if self.time[-1] >= self.time[0] else -1.0
-        before = np.searchsorted(forward * self.time, forward * times, side="right") - 1
+        listed = times.reshape(-1)
+        before = self._sample_before(listed)
+        values = self.data[before]
+        between = self.time[before] != listed
+        if between.any():
+            values[between] = self._dense_values(listed[between])
+        return self._by_name(times, values.reshape(*times.shape, -1))
+
+    def _dense_values(self, times: Array) -> Array:
+        """The channels at times between samples, a row for each."""
+        if self.dense is None:
+            raise ArgumentError(
+                f"the run of {self.model!r} has no values between its samples, such as t = {times[0]:g} s: it was read from a "
+                "file, made from a table or sent from another process; run.interpolated(t) draws straight lines between the "
+                "samples, and simulate(…, samples=[…]) gives the values at these times"
+            )
+        distinct, place = np.unique(times, return_inverse=True)
+        found = self.dense(distinct if self.time[-1] >= self.time[0] else distinct[::-1])
+        rows = np.flatnonzero(np.isin(found.time, distinct))  # a run that ends early has its last state too
+        rows = rows[np.argsort(found.time[rows])]
+        if not np.array_equal(found.time[rows], distinct):
+            raise ArgumentError(
+                f"the run of {self.model!r} ended elsewhere when it was repeated ({found.status}); its system has changed"
+            )
+        table = np.full((distinct.size, len(self.channels)), np.nan)
+        for i, channel in enumerate(self.channels):
+            if channel.name in found:
+                table[:, i] = found[channel.name][rows]
+        return table[place.reshape(-1)]
+
+    @overload
+    def interpolated(self, t: float) -> dict[str, float]: ...
+    @overload
+    def interpolated(self, t: Array) -> dict[str, Array]: ...
+    def interpolated(self, t: ArrayLike) -> dict[str, Any]:
+        """All channels at time `t` (a number or an array), on straight lines between the samples; see `at` for exact values.
+
+        At a time that occurs twice, the values after the jump.
+        """
+        times = np.asarray(t, dtype=float)
+        before = self._sample_before(times)
         after = np.minimum(before + 1, self.time.size - 1)
         gap = self.time[after] - self.time[before]
         share = np.divide(times - self.time[before], gap, out=np.zeros_like(times), where=gap != 0)[..., None]
         # at a sample itself, a NaN or infinity in the next one must not enter
         rise = np.where(share == 0, 0.0, self.data[after] - self.data[before])
-        values = self.data[before] + share * rise
+        return self._by_name(times, self.data[before] + share * rise)
+
+    def _sample_before(self, times: Array) -> NDArray[np.intp]:
+        """The last sample at or before each time; times outside the run are refused."""
+        low, high = sorted((float(self.time[0]), float(self.time[-1])))
+        outside = times[~((times >= low) & (times <= high))]
+        if outside.size:
+            raise ArgumentError(
+                f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {outside.flat[0]:g} s is outside: simulate for "
+                "longer"
+            )
+        forward = 1.0 if self.time[-1] >= self.time[0] else -1.0
+        found: NDArray[np.intp] = np.searchsorted(forward * self.time, forward * times, side="right") - 1
+        return found
+
+    def _by_name(self, times: Array, values: Array) -> dict[str, Any]:
         columns = np.moveaxis(values, -1, 0)
         found: dict[str, Any] = {"time": times if times.ndim else StateValue(times)}
         for channel, column in zip(self.channels, columns, strict=True):

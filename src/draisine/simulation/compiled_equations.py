@@ -21,6 +21,7 @@ from draisine.numerics.rank import independent_columns
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
 from draisine.simulation.contact_margins import contact_kernel
 from draisine.simulation.initial.problem import StartProblem
@@ -129,6 +130,12 @@ class CompiledEquations:
         return compile_form(self.equations.dynamics)
 
     @cached_property
+    def event_degrees(self) -> tuple[int, ...]:
+        """Degrees of the event functions as polynomials of time and states, −1 for others."""
+        program = self.equations.events
+        return () if program is None else polynomial_degrees(program, ("t", "x"))
+
+    @cached_property
     def derivatives(self) -> DerivativeArray:
         """For starts of equations of higher index; loaded here because few runs need it."""
         from draisine.simulation.initial_rates import DerivativeArray  # imports what few runs need
@@ -152,6 +159,7 @@ class CompiledEquations:
             self.dynamics,
             address(margins),
             0 if margins is None else margins.outputs[0].size,
+            self.event_degrees,
         )
 
 

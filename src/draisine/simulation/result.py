@@ -62,6 +62,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if watched
+    applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
     def times(self) -> Reals:
@@ -127,6 +128,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
     descriptions = {
         layout.REACHED: _finished,
+        layout.PAUSED: _finished,
         layout.STOPPED: _event,
         layout.SWITCH: _singular,
         layout.BROKEN: _broken,

@@ -68,11 +68,13 @@ def integrate(
     samples: ArrayLike | None = None,
     control: Control | None = None,
     progress: ProgressCallback | None = None,
+    only_samples: bool = False,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
-    unless a `control` sets them. `progress` is called at intervals with a `Progress`. Events, projection and the choice of
+    unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
+    the last of the samples. Events, projection and the choice of
     velocities are those of the equations. Without a `method` one is selected (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
@@ -99,6 +101,7 @@ def integrate(
         _check_samples(samples, start, until),
         control,
         progress,
+        only_samples,
     )
     return driver.run()
 
@@ -133,7 +136,10 @@ class _Driver:
         samples: Reals | None,
         control: Control | None,
         progress: ProgressCallback | None,
+        only_samples: bool,
     ) -> None:
+        self._only_samples = only_samples
+        self._applied: list[tuple[float, Reals]] = []  # by a sampled control
         self._choices, self._control, self._progress = choices, control, progress
         self._chosen, self._report_choice = chosen, report_choice  # whether the status names the selected method
         self._method: SteppingMethod = chosen.method
@@ -202,7 +208,7 @@ class _Driver:
             if now != start:
                 stepper.phase = layout.CHANGED
             reason = self._advance_to(float(then))
-            if reason != layout.REACHED:
+            if reason != layout.REACHED or (self._only_samples and stepper.sample_count >= stepper.samples):
                 return reason
         return layout.REACHED
 
@@ -233,6 +239,8 @@ class _Driver:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
                 return reason
+            elif self._only_samples and stepper.sample_count >= stepper.samples:
+                return layout.PAUSED
 
     def _set_budget(self, steps: int, elapsed: float) -> None:
         """Set the number of steps of the next call so that it takes about CHUNK seconds."""
@@ -256,6 +264,7 @@ class _Driver:
         except Exception as error:
             self._failure = error
             return False
+        self._applied.append((t, self._memory.inputs.copy()))
         return True
 
     def _command(self, arguments: int, results: int) -> None:
@@ -375,6 +384,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             contact_least=stepper.contact_least.copy(),
+            applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
         )
 
     def _warnings(self, elapsed: float) -> Iterator[str]:
@@ -388,6 +398,14 @@ class _Driver:
             yield (
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
                 f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
+            )
+        stepper = self._memory.stepper
+        if stepper.unresolved_event:
+            name = self._choices.root.event_list[stepper.unresolved_event - 1].name
+            cure = "max_step" if self._method.adaptive else "step"
+            yield (
+                f"event {name!r} varies too fast for the step at {time_text(float(stepper.unresolved_time))}: some of its "
+                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)"
             )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):

@@ -104,6 +104,25 @@ class Recorded(Sampled):
         return np.concatenate([[start], self.times[(self.times > start) & (self.times < until)]])
 
 
+@dataclass(frozen=True, eq=False)
+class Repeated(Recorded):
+    """The inputs that a sampled control set during a run, at the same instants."""
+
+    @staticmethod
+    def of(times: Reals, rows: Reals) -> Repeated:
+        """The instants in the order of the run, and the inputs set there."""
+        made = Repeated(lambda t, _: made.row(t), 1.0, times, rows)
+        return made
+
+    def row(self, t: float) -> Reals:
+        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        found: Reals = self.rows[int(np.searchsorted(way * self.times, way * t))]
+        return found
+
+    def instants(self, start: float, until: float) -> Reals:
+        return self.times
+
+
 @dataclass(frozen=True)
 class EveryStage:
     """Call the function at every evaluation of the derivative. Exact but slow; the run's status reports the cost."""

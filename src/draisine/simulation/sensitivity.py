@@ -127,16 +127,18 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
     def wide(program: Program | None) -> Program | None:
         return None if program is None else widen(program, more)
 
+    def wide_solved(program: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
+        return widen(program, more) if isinstance(program, Program) else _wide_solved(program, more)
+
     again = e.with_independent
-    report = widen(e.report, more) if isinstance(e.report, Program) else _wide_solved(e.report, more)
     known = {f.name: getattr(e, f.name) for f in fields(e)}
     changed = dict(
         name=f"{e.name} with sensitivities",
         dynamics=dynamics,
-        report=report,
+        report=wide_solved(e.report),
         project=None if e.project is None else _projection_with_errors(vary(e.project, directions, {"x_new"}), count, directions),
         monitor=wide(e.monitor),
-        events=wide(e.events),
+        events=None if e.events is None else wide_solved(e.events),
         causes=wide(e.causes),
         extra_states=(*e.extra_states, *(Quantity(name) for name in names)),
         with_independent=None if again is None else lambda choice: varied(again(choice), directions),

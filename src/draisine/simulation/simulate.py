@@ -23,6 +23,7 @@ from draisine.results.state_value import HasState, named_start
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
+from draisine.simulation.dense_output import DenseOutput
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.start_notes import start_notes
@@ -30,7 +31,7 @@ from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
-from draisine.simulation.sampled_control import EveryStage, Sampled
+from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
 from draisine.simulation.trajectory_from_run import reporter, trajectory_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def simulate(
     status = _with_lost_masses(trajectory.status, source, computed)
     for note in computed.notes:
         status = status.with_warning(note)
-    trajectory = replace(trajectory, source=source, status=status)
+    trajectory = replace(trajectory, source=source, status=status, dense=computed.dense)
     if computed.reduction:
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
@@ -130,6 +131,10 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     return np.asarray(samples, dtype=float)
 
 
+ONLY_ONCE = (
+    "its control is called at every stage and may have a memory, so the run is not repeated; simulate with samples at these "
+    "times, or draw straight lines between the samples by run.interpolated(t)"
+)
 FUNCTIONS = "pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
 
 
@@ -141,6 +146,7 @@ class Computed(NamedTuple):
     parameters: np.ndarray
     start: str
     clock: Clock
+    dense: DenseOutput
     varied: VariedRun | None = None
     reduction: str = ""  # how the given equations were reduced before the run
     notes: tuple[str, ...] = ()
@@ -210,6 +216,18 @@ def compute(
     how: dict[str, Any] = {"parameters": p, "inputs": constants, "method": method, "samples": times}
     how |= {"control": control, "progress": progress}
     varied, run = None, symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
+    drifts = run is not None
+
+    def repeat(samples: np.ndarray) -> Run:
+        again = how | {"samples": samples, "progress": None}
+        if recorded is not None:
+            again["control"] = Repeated.of(*recorded)
+        if drifts:
+            return symplectic(drift, equations, x0, until, u, again)  # type: ignore[return-value]
+        if directions:
+            return integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **again).plain()
+        return integrate(prepared(fitting).choices, x0, until, **again, only_samples=True)
+
     if directions:
         sizes = sizes_of(directions, u, p, targets)
         varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
@@ -217,8 +235,10 @@ def compute(
     elif run is None:
         run = integrate(prepared(fitting).choices, x0, until, **how)
     clock.lap("integrate")
+    recorded = run.applied
+    dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)
-    return Computed(run, equations, p, str(begin.report), clock, varied, reduction, notes)
+    return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:

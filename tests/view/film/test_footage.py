@@ -63,7 +63,7 @@ def test_a_pendulum_is_where_its_angle_says():
     )
     run = dr.simulate(m, 1.0, start={"swing": 0.9})
     take = footage(run)
-    swing = run.at(take.times)["swing"]
+    swing = run.interpolated(take.times)["swing"]
     bob = np.array([take.poses(k)["bob"].of([0, 0, -0.8]) for k in range(len(take.times))])
     wanted = np.column_stack([0.3 - 0.8 * np.sin(swing), 0 * swing, 2.0 - 0.8 * np.cos(swing)])
     assert np.abs(bob - wanted).max() < 1e-12

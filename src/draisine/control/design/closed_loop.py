@@ -161,7 +161,7 @@ class ClosedLoop:
             motion=self._substituted(e.motion),
             project=None if e.project is None else self._substituted_anywhere(e.project),
             monitor=None if e.monitor is None else self._substituted(e.monitor),
-            events=None if e.events is None else self._substituted(e.events),
+            events=None if e.events is None else self._substituted_anywhere(e.events),
             causes=None if e.causes is None else self._substituted(e.causes),
             with_independent=onward,
             inverse_dynamics=None,

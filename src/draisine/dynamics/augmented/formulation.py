@@ -22,7 +22,7 @@ from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
-from draisine.expr.expression import Expr, parse
+from draisine.expr.expression import Expr
 from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -87,8 +87,8 @@ class AugmentedFormulation(BaseFormulation):
         symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.multiplier_symbols.items()], strict=True)
         return list(ca.substitute(expressions, [ca.vertcat(*symbols)], [ca.vertcat(*values)]))
 
-    def reported(self, outputs: Outputs) -> LinearSolveProgram:
-        name = f"{self.mechanism.system.name}_report"
+    def reported(self, outputs: Outputs, name: str = "report") -> LinearSolveProgram:
+        name = f"{self.mechanism.system.name}_{name}"
         after = Program.build(name, {**self.arguments, "z": self._z}, outputs, self.units)
         return replace(self._solved, name=name, after=after)
 
@@ -137,7 +137,7 @@ class AugmentedFormulation(BaseFormulation):
             monitored=self._monitored(speeds),
             reactions=reactions,
             outputs=ReportBuilder(self).described_motion,
-            events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
+            events=[(e, value) for e, value in ReportBuilder(self).event_values(self.event_list) if value is not None],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),

@@ -227,6 +227,7 @@ class ReducedSystem:
         events = self.posed.events
         if events is None:
             return None
+        assert isinstance(events, Program)  # equations as posed solve nothing
         value = (self._called(events)["value"], events.output("value").labels)
         return Program.build(events.name, self._arguments(), {"value": value})
 
@@ -380,6 +381,7 @@ def _algebraic_in_events(equations: Equations, shape: Structure) -> list[str]:
     """Algebraic unknowns on which events depend."""
     if equations.events is None:
         return []
+    assert isinstance(equations.events, Program)  # equations as posed solve nothing
     symbols = equations.events.symbols()
     (values,) = equations.events.function.call(symbols)
     system = shape.system

@@ -16,6 +16,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.vocabulary import events_with_forces
 from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -32,6 +33,12 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
     if isinstance(system, Equations):
         return _recovered(system), ()
     system = system.freeze() if isinstance(system, Model) else system
+    refused = events_with_forces(system)
+    if refused:
+        raise ModelError(
+            f"model {system.name!r}: event {refused[0]!r} depends on forces, which the masses and constraints alone do not give; "
+            "leave the event out here, or run the model itself"
+        )
     if not unsupported_by_energies(system):
         return _independent(_by_energies(Energies(system)))
     # slip laws, contacts of surfaces, forces that depend on multipliers: Newton–Euler in the model's own coordinates
@@ -109,6 +116,10 @@ def _recovered(equations: Equations) -> SecondOrder:
         of_surplus = ca.jtimes(surplus, q, slope[:nq]) + ca.jacobian(surplus, t)
         by_time = slope[-1] - ca.dot(driven, v) - of_surplus
     norms = [c.name for c in equations.constraints if c.kind == Kind.NORM]
+    if isinstance(equations.events, LinearSolveProgram):
+        raise ModelError(
+            f"{equations.name}: an event depends on forces, which the masses and constraints alone do not give; leave it out here"
+        )
     events = _reported(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
     outputs = {o.name: o for o in equations.outputs}
     return SecondOrder(

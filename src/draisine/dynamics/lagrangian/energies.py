@@ -11,7 +11,7 @@ Free bodies and ball joints have heading, lean and pitch (about z, then x, then 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.contact import Rolling
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
+from draisine.model.vocabulary import events_with_forces
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.program import Program
 
@@ -35,9 +36,15 @@ ANGLES = ("heading", "lean", "pitch")
 
 
 def derive_by_energies(model: Model | System, stabilization: Baumgarte | None = None) -> Equations:
-    """`Equations` of a described mechanism from energies; all coordinates and velocities are states."""
+    """`Equations` of a described mechanism from energies; all coordinates and velocities are states.
+
+    Events that depend on forces are left out, with a warning.
+    """
     energies = Energies(model.freeze() if isinstance(model, Model) else model)
-    return augmented(energies.second_order(), stabilization)
+    found = augmented(energies.second_order(), stabilization)
+    left_out = events_with_forces(energies.system)
+    warnings = [f"event {name!r} depends on forces and is left out of the equations by energies" for name in left_out]
+    return replace(found, warnings=(*found.warnings, *warnings)) if left_out else found
 
 
 def unsupported_by_energies(system: System) -> str:
@@ -393,6 +400,7 @@ class Energies:
             events=[
                 (Event(w.name, str(w.expression), w.action, w.direction, w.description), self.value(w.expression))
                 for w in system.events
+                if w.name not in events_with_forces(system)
             ],
             constraint_units={
                 name: constraint.unit_of(name) for constraint in system.constraints for name, _ in constraint.residuals

@@ -170,8 +170,8 @@ class RecursiveFormulation(BaseFormulation):
     def all_accelerations(self) -> dict[str, ca.SX]:
         return self.accelerated.values
 
-    def reported(self, outputs: Outputs) -> Program:
-        return self.program("report", outputs)
+    def reported(self, outputs: Outputs, name: str = "report") -> Program:
+        return self.program(name, outputs)
 
     # ---------------------------------------------------------------- rows
 

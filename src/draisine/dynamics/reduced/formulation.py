@@ -100,8 +100,8 @@ class ReducedFormulation(BaseFormulation):
             return expressions
         return list(ca.substitute(expressions, [self._replaced], [self._replacements]))
 
-    def reported(self, outputs: Outputs) -> Program:
-        return self.program("report", outputs)
+    def reported(self, outputs: Outputs, name: str = "report") -> Program:
+        return self.program(name, outputs)
 
     def equations(
         self, choices: list[VelocityChoice], notes: list[str], again: Callable[[tuple[str, ...]], Equations]

@@ -20,9 +20,9 @@ from draisine.simulation.stepper.layout import (
     CHANGED,
     CONTINUE,
     FULL,
-    GRID,
     PAUSED,
     REACHED,
+    ROOTS,
     RUNNING,
     STIFF,
     TOO_MANY_STEPS,
@@ -230,7 +230,7 @@ def check_before_step(p: SampleStepper, index: int) -> int:
         return REACHED
     if s.accepted + s.rejected >= s.max_steps:
         return TOO_MANY_STEPS
-    if s.event_count + GRID * s.events > s.event_room:
+    if s.event_count + ROOTS * s.events > s.event_room:
         gather_events(p, index)
     if s.step_count >= s.step_room:
         s.step_count = 0

@@ -77,6 +77,24 @@ class Scheme:
         return len(self.nodes)
 
     @property
+    def by_stages(self) -> Array:
+        """Weights (2, rows) of F₃ and F₄ of an interpolant of degree five that needs no further derivatives than the step.
+
+        It fits the derivatives of the accurate stages, those whose weights integrate polynomials of degree three. Empty where the
+        dense output needs no further derivatives either.
+        """
+        if self.rows <= self.stages + 1:
+            return np.zeros((0, self.rows))
+        a, c, s = self.weights, self.nodes, self.stages
+        inner = [j for j in range(1, s) if 0.0 < c[j] < 1.0]
+        good = [j for j in inner if all(abs(a[j] @ c**q - c[j] ** (q + 1) / (q + 1)) < 1e-9 for q in (1, 2, 3))]
+        unit = np.eye(self.rows)
+        cubic = np.array([a[s], unit[0] - a[s], 2.0 * a[s] - unit[0] - unit[s]])
+        derivatives = np.array([np.polyval(np.polyder(p), c[good]) for p in nested_basis(5)])
+        fitted: Array = np.linalg.lstsq(derivatives[3:].T, unit[good] - derivatives[:3].T @ cubic, rcond=None)[0]
+        return fitted
+
+    @property
     def tableau(self) -> ExplicitTableau:
         """Butcher tableau of a Runge–Kutta method, for steps outside the compiled loop."""
         s = self.stages

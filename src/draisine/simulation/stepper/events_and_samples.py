@@ -1,16 +1,15 @@
 """Event location on the interpolant of a step, and recording of samples, steps and events. Restricted Python.
 
-The sign of each event function is evaluated on a grid of points of each step, so that a short excursion between two step ends
-is not missed: first on the cubic through both ends, which needs no derivative; if a sign differs there, on the full
-interpolant. A value of exactly zero has no sign: a run that starts at zero starts without an event. Inputs have the values of
-the last stage, so an event should be a function of states, not of a control.
+`event_isolation` finds the intervals in which an event function changes its sign; its zeros are located here. A value of exactly
+zero has no sign: a run that starts at zero starts without an event. Inputs have the values of the last stage, so an event should
+be a function of states, not of a control.
 """
 
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.explicit_rk import apply_control, copy, interpolate, prepare_dense
+from draisine.simulation.stepper.explicit_rk import apply_control, copy, interpolate
 from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
 
 
@@ -39,14 +38,6 @@ def event_value(s: Stepper, m: Tableau, h: float, event: int, theta: float) -> f
     return s.values[event]
 
 
-def fill_grid(s: Stepper, terms: int, h: float) -> None:
-    """Values of all event functions at the inner points of the grid."""
-    for i in range(1, GRID):
-        theta = i / GRID
-        interpolate(s, terms, theta, s.point, s.states)
-        evaluate_events(s, s.t + theta * h, s.grid[i])
-
-
 def crosses(sign: int, value: float, direction: int) -> bool:
     """Whether a value has another sign than the last known one, in the event's direction. NaN has no sign."""
     return sign != 0 and value == value and sign_of(value) != sign and (direction == 0 or direction == -sign)
@@ -57,69 +48,32 @@ def updated_sign(sign: int, value: float) -> int:
     return sign_of(value) if value == value else sign
 
 
-def any_crossing(s: Stepper) -> bool:
-    grid, direction = s.grid, s.direction
-    for e in range(s.events):
-        sign = int(s.sign[e])
-        for i in range(1, GRID + 1):
-            if crosses(sign, grid[i, e], int(direction[e])):
-                return True
-            sign = updated_sign(sign, grid[i, e])
-    return False
-
-
-def find_crossings(s: Stepper, m: Tableau, h: float, new_time: float) -> int:
-    """Fill `root` and `root_event` in order of time with the events of the step from t to new_time; return their number."""
-    copy(s.new, s.point, s.states)
-    evaluate_events(s, new_time, s.grid[GRID])
-    fill_grid(s, 3 if s.dense_ready == 0 else m.terms, h)
-    count = 0
-    if any_crossing(s):
-        if s.dense_ready == 0:
-            prepare_dense(s, m, h)
-            if s.aborted != 0:
-                return 0
-            fill_grid(s, m.terms, h)
-        count = locate_crossings(s, m, h)
-    return count
-
-
 def update_event_signs(s: Stepper) -> None:
     """Update the signs after an accepted step."""
-    grid, signs = s.grid, s.sign
     for e in range(s.events):
-        for i in range(1, GRID + 1):
-            signs[e] = updated_sign(int(signs[e]), grid[i, e])
-        grid[0, e] = grid[GRID, e]
+        s.sign[e] = s.next_sign[e]
+        s.grid[0, e] = s.grid[GRID, e]
 
 
-def locate_crossings(s: Stepper, m: Tableau, h: float) -> int:
-    """Roots of every event function in every interval of the grid, sorted by time."""
-    grid, direction, root, root_event = s.grid, s.direction, s.root, s.root_event
-    count = 0
-    for e in range(s.events):
-        sign = int(s.sign[e])
-        for i in range(1, GRID + 1):
-            if crosses(sign, grid[i, e], int(direction[e])):
-                theta = locate_root(s, m, h, e, sign, i)
-                position = count
-                while position > 0 and root[position - 1] > theta:
-                    root[position], root_event[position] = root[position - 1], root_event[position - 1]
-                    position -= 1
-                root[position], root_event[position] = theta, e
-                count += 1
-            sign = updated_sign(sign, grid[i, e])
-    return count
+def insert_root(s: Stepper, theta: float, event: int, count: int) -> None:
+    """Insert a zero of an event function into the `count` known ones, sorted by time."""
+    root, root_event, position = s.root, s.root_event, count
+    while position > 0 and root[position - 1] > theta:
+        root[position], root_event[position] = root[position - 1], root_event[position - 1]
+        position -= 1
+    root[position], root_event[position] = theta, event
 
 
-def locate_root(s: Stepper, m: Tableau, h: float, event: int, sign: int, part: int) -> float:
-    """The fraction of the step at which an event function passes zero in an interval of the grid.
+def locate_root(
+    s: Stepper, m: Tableau, h: float, event: int, sign: int, before: float, value_before: float, after: float, value_after: float
+) -> float:
+    """The fraction of the step at which an event function passes zero between two fractions, with its values there.
 
     T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function without using
     derivatives", Advances in Engineering Software 28 (1997) 145–149.
     """
-    a, b = part / GRID, (part - 1) / GRID  # a is the newest point, b the other end, c the one before
-    value_a, value_b = s.grid[part, event], s.grid[part - 1, event]
+    a, b = after, before  # a is the newest point, b the other end, c the one before
+    value_a, value_b = value_after, value_before
     if value_a == 0.0:
         return a
     if sign_of(value_b) != sign:

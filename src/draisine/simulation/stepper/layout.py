@@ -40,8 +40,14 @@ RUNNING = 2
 
 # Accepted steps of an implicit method between two checks whether it is still needed.
 STIFFNESS_CHECK_INTERVAL = 10
-# Number of equidistant points of a step, besides its start, at which event signs are evaluated.
+# Number of equidistant points of a step, besides its start, at which event functions are evaluated first.
 GRID = 4
+# Room for zeros of one event function in a step, and for halvings of an interval in which they are isolated.
+ROOTS = 512
+HALVINGS = 54
+# Highest degree of event functions on a step that are treated as polynomials, and degree used for the others.
+MAX_DEGREE = 16
+OTHER_DEGREE = 8
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
@@ -59,6 +65,7 @@ class Tableau(Record):
     nodes: Vector  # (r)
     dense: Matrix  # (terms − 3, r)
     error: Matrix  # (2, r)
+    by_stages: Matrix  # (0 or 2, r)
     # of implicit methods, which solve for s stages
     implicit: int
     coupled: int
@@ -119,8 +126,27 @@ class Stepper(Record):
     sign: Integers  # (e) last nonzero sign, or 0
     direction: Integers  # (e)
     stops: Integers  # (e) 1 if the event stops the run
-    root: Vector  # (GRID e) fractions of the step
-    root_event: Integers  # (GRID e)
+    next_sign: Integers  # (e) at the end of the step
+    polynomial: Integers  # (e) 1 if it is a polynomial of θ, of a degree below the number of nodes
+    near: Integers  # (e) 1 if it may have zeros in the step
+    root: Vector  # (ROOTS e) fractions of the step
+    root_event: Integers  # (ROOTS e)
+    # isolation of their zeros, see `numerics.bernstein`; c nodes
+    node: Vector  # (c)
+    bernstein: Matrix  # (c, c)
+    tail: Matrix  # (3, c)
+    noise: float
+    fine: Matrix  # (c, e) values at the nodes of the step …
+    cubic: Matrix  # (c, e) … and those on the cubic through its ends
+    part: Vector  # (c) values at the nodes of a part of the step
+    coefficient: Matrix  # (HALVINGS, c) intervals of this part, as Bernstein coefficients …
+    low: Vector  # (HALVINGS) … and their ends
+    high: Vector  # (HALVINGS)
+    check: Vector  # (ROOTS) between these fractions of the step a function changes its sign once at most
+    check_value: Vector  # (ROOTS)
+    check_count: int
+    unresolved_event: int  # 1 + an event that varies too fast for a step, or has more zeros in it than there is room for, …
+    unresolved_time: float  # … and the start of this step
     # contact margins (`contact_watch`), c of them
     contact: Vector  # (c) values
     contact_least: Vector  # (c) least over the accepted steps

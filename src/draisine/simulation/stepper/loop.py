@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
 from draisine.simulation.stepper.contact_watch import begin_watch, watch_contacts
+from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
     evaluate_events,
     fill_samples_before,
-    find_crossings,
     has_sample_before,
     record_events,
     record_step,
@@ -41,11 +41,11 @@ from draisine.simulation.stepper.layout import (
     CONTINUE,
     FRESH,
     FULL,
-    GRID,
     NONFINITE_VALUES,
     NOT_FINITE,
     PAUSED,
     REACHED,
+    ROOTS,
     RUNNING,
     SOLVED,
     STIFF,
@@ -84,7 +84,7 @@ def advance(s: Stepper) -> int:
             return REACHED
         if s.accepted + s.rejected >= s.max_steps:
             return TOO_MANY_STEPS
-        if s.step_count >= s.step_room or s.event_count + GRID * s.events > s.event_room:
+        if s.step_count >= s.step_room or s.event_count + ROOTS * s.events > s.event_room:
             return FULL
         before = s.accepted
         reason = step(s)

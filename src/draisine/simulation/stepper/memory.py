@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
+from draisine.numerics.bernstein import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper, Tableau
@@ -38,6 +39,7 @@ class Kernels:
     hoisted: HoistedKernel | None = None
     contact: int = 0  # contact margins, where they are watched …
     contacts: int = 0  # … and their number
+    event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
@@ -53,6 +55,7 @@ def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
     if isinstance(scheme, Scheme):
         made.terms, made.external = 3 + len(scheme.dense), int(scheme.external)
         arrays["error"] = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
+        arrays["by_stages"] = scheme.by_stages
     else:
         made.implicit, made.coupled, made.solved, made.terms = 1, int(scheme.coupled), scheme.solved, len(scheme.dense)
         made.power, made.evaluates_end, made.filter = scheme.power, int(scheme.evaluates_end), scheme.filter
@@ -122,12 +125,11 @@ class Memory:
             "contact": (s.contacts,),
             "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
-            "root": (layout.GRID * e,),
-            "sign": (e,),
-            "direction": (e,),
-            "stops": (e,),
-            "root_event": (layout.GRID * e,),
+            **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "near"), (e,)),
         }
+        basis = None if e == 0 else self._event_basis(kernels, method)
+        if basis is not None:
+            shapes |= isolation_shapes(len(basis.nodes), e)
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         for name, values in given.items():
@@ -135,8 +137,24 @@ class Memory:
         if form is not None:
             self._set_structure(form)
         s.tableau, s.starter = _tableau(method.scheme), _tableau(method.starter)
+        if basis is not None:
+            s.node[:], s.bernstein[:], s.tail[:], s.noise = basis.nodes, basis.coefficients, basis.tail, basis.noise
+            degrees = np.array(kernels.event_degrees) * self._terms(method)
+            s.polynomial[:] = (degrees >= 0) & (degrees < len(basis.nodes))
         self.use(kernels)
         self._settings(method)
+
+    @staticmethod
+    def _terms(method: SteppingMethod) -> int:
+        """The degree of the method's interpolants."""
+        return max(_tableau(method.scheme).terms, _tableau(method.starter).terms)
+
+    def _event_basis(self, kernels: Kernels, method: SteppingMethod) -> BernsteinBasis:
+        """Polynomials for the event functions: exact for those of a low degree."""
+        terms = self._terms(method)
+        degrees = [degree * terms if degree >= 0 else layout.MAX_DEGREE + 1 for degree in kernels.event_degrees]
+        low = [degree for degree in degrees if degree <= layout.MAX_DEGREE]
+        return bernstein_basis(max(terms, *low, *(layout.OTHER_DEGREE for _ in degrees[len(low) :])))
 
     def _set_structure(self, form: CompiledForm) -> None:
         """Structure of implicit equations."""
@@ -201,7 +219,7 @@ class Memory:
         if s.step_count >= s.step_room:
             self._resize(("step_time", "step_x", "step_u"), s.step_count, 2 * s.step_room)
             s.step_room *= 2
-        if s.event_count + layout.GRID * s.events > s.event_room:
+        if s.event_count + layout.ROOTS * s.events > s.event_room:
             self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)
             s.event_room *= 2
 
@@ -240,7 +258,7 @@ class Memory:
         s.keep_steps = int(samples is None)
         sample_times = np.zeros(0) if samples is None else samples
         s.samples = len(sample_times)
-        s.step_room, s.event_room = 1024, 16 * layout.GRID * max(1, e)
+        s.step_room, s.event_room = 1024, 2 * layout.ROOTS * max(1, e)
         kept = s.step_room * s.keep_steps
         # One row more than the samples, for the last state of a run that ends early. The system allocates pages when they
         # are first written, so a run that ends early uses no more memory than it needs.
@@ -258,6 +276,20 @@ class Memory:
             }
         )
         s.sample_time[:-1] = sample_times
+
+
+def isolation_shapes(nodes: int, events: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays in which zeros of event functions are isolated."""
+    return {
+        **{name: (layout.ROOTS * events,) for name in ("root", "root_event")},
+        **{name: (layout.ROOTS,) for name in ("check", "check_value")},
+        **{name: (nodes,) for name in ("node", "part")},
+        **{name: (nodes, events) for name in ("fine", "cubic")},
+        **{name: (layout.HALVINGS,) for name in ("low", "high")},
+        "bernstein": (nodes, nodes),
+        "tail": (min(3, nodes - 1), nodes),
+        "coefficient": (layout.HALVINGS, nodes),
+    }
 
 
 def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: int) -> dict[str, tuple[int, ...]]:
@@ -289,6 +321,7 @@ _MODULES = (
     "step_size_control",
     "events_and_samples",
     "contact_watch",
+    "event_isolation",
     "layout",
     "loop",
 )

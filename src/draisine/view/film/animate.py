@@ -194,7 +194,7 @@ def _pose_kernel(system: System) -> Kernel:
 def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
     """Poses [R | r] of every body at the given times, (n, 3, 4)."""
     kernel = _pose_kernel(system)
-    values = run.at(times)
+    values = run.interpolated(times)
     inputs = {slot.name: slot for slot in kernel.inputs}
     missing = [name for name in inputs["q"].labels if name not in values]
     if missing:

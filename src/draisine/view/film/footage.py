@@ -103,7 +103,7 @@ def footage_from_poses(
     count = len(times)
     positions = {body: m[:, :, 3] for body, m in matrices.items()} | {"ground": np.zeros((count, 3))}
     rotations = {body: m[:, :, :3] for body, m in matrices.items()} | {"ground": np.tile(np.eye(3), (count, 1, 1))}
-    values = run.at(times)
+    values = run.interpolated(times)
     start = {body: Pose(positions[body][0], rotations[body][0]) for body in positions}
     fitted = scene.fitted(start)
     return Footage(

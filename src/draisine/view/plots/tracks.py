@@ -104,7 +104,7 @@ def _draw_snapshots(axes: Axes, run: Trajectory, stems: list[str], every: float)
     start, end = sorted((float(run.time[0]), float(run.time[-1])))
     # tolerance for rounding, so that a snapshot at the end is included
     instants = np.minimum(np.arange(start, end + 1e-9 * every, every), end)
-    values = run.at(instants)
+    values = run.interpolated(instants)
     ends = [np.column_stack([values[name] for name in _axes_of(stem)]) for stem in (stems[0], stems[-1])]
     axes.add_collection(LineCollection(list(np.stack(ends, axis=1)), colors=INK, linewidths=2.0, alpha=0.75, zorder=3))
     axes.plot([], [], color=INK, linewidth=2.0, alpha=0.75, label=f"every {every:g} s")

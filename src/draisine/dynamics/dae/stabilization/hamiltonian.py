@@ -18,7 +18,7 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, program_at
+from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state
 from draisine.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Slots
@@ -186,7 +186,7 @@ def in_momenta(equations: Equations) -> Momenta:
         dynamics=Program.build(f"{equations.name}_hamilton", slots, {"xdot": (rates, [f"d{s}/dt" for s in labels])}),
         report=Program.build(f"{equations.name}_report", slots, empty),
         motion=Program.build(f"{equations.name}_motion", motion, {"residuals": nothing, "outputs": nothing}),
-        events=None if equations.events is None else program_at(equations.events, slots, [t, ca.vertcat(q, speed, rest), u, p]),
+        events=None if equations.events is None else at_state(equations.events, slots, [t, ca.vertcat(q, speed, rest), u, p]),
         event_list=equations.event_list,
         notes=("in coordinates and momenta, for symplectic methods",),
     )

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state, program_at, solved_at
+from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state, solved_at
 from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import condition_share, independent_columns
@@ -218,7 +218,7 @@ class _Minimal:
             monitor=Program.build(
                 f"{e.name}_monitor", self._slots, {"condition": (ca.sqrt(1 + ca.sumsqr(kernel)), ["condition"])}
             ),
-            events=None if e.events is None else program_at(e.events, self._slots, self._unreduced),
+            events=None if e.events is None else at_state(e.events, self._slots, self._unreduced),
             limits=RunLimits(condition=POOR, length=e.limits.length),
             alternates=tuple(c for c in self.choices if c != self.choice),
             rows=(),

@@ -187,7 +187,7 @@ class _WithInitialValues:
             dynamics=at_state(old.explicit, slots, given),
             report=at_state(old.report, slots, given),
             motion=program_at(old.motion, moved, list(motion.values())),
-            events=None if old.events is None else program_at(old.events, slots, given),
+            events=None if old.events is None else at_state(old.events, slots, given),
             project=None,
         )
 
