@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.dynamics.stabilization import Baumgarte, Minimal, Projection
-from draisine.errors import ModelError
+from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import best_rows
@@ -181,6 +181,21 @@ def test_random_roundings_constrain_nothing():
         assert len(e.independent) == 2 and not e.multipliers, (at, tied)
     with pytest.raises(ModelError):  # open, and nothing can close it
         derive(double_pendulum(0.3, 0.3 + 1e-6))
+
+
+@pytest.mark.parametrize("ends", [("two", "point"), ("point", "two")])
+def test_parameters_that_agree_up_to_rounding(ends):
+    """At their defaults the tie constrains nothing; with other parameters it cannot be closed, and the start says so."""
+    m = double_pendulum(tied=None)
+    parts = [m.parameter(f"part{i}", value, "m") for i, value in enumerate((0.1, 0.2))]
+    m.point("point", "one", (parts[0] + parts[1], 0, 0))
+    m.close_point("tie", *ends, "xz")
+    free = dr.simulate(double_pendulum(), 1.0, start={"a_rate": 0.5}, method=TIGHT)
+    for way in ({}, {"formulation": Augmented()}):
+        run = dr.simulate(m, 1.0, start={"a_rate": 0.5}, method=TIGHT, **way)
+        assert (run["a"][-1], run["b"][-1]) == pytest.approx((free["a"][-1], free["b"][-1]), abs=1e-8)
+        with pytest.raises(StartError, match="'tie_x'"):
+            dr.simulate(m, 1.0, start={"a_rate": 0.5}, parameters={"part1": 0.3}, **way)
 
 
 def test_a_second_hinge_on_one_axis_is_redundant():
