@@ -61,7 +61,7 @@ def test_rows_are_part_of_the_choice():
     assert len(e.rows) == 2 and e.choice == (*e.independent, *e.rows)
     q = np.array([c.default for c in e.coordinates])
     x, p = np.array([*q, 1.0]), e.default_parameters
-    here = best_rows(e, 0.0, x, np.zeros(0), p)
+    here = best_rows(e, 0.0, q, np.zeros(0), p)
     others = [c for c in dict.fromkeys((here, ("one_rate", "loop_x", "loop_turn_y"))) if c != e.choice]
     for choice in others:
         other = e.with_independent(choice)
@@ -74,6 +74,25 @@ def test_rows_are_part_of_the_choice():
     again = pickle.loads(pickle.dumps(e))
     assert again.choice == e.choice
     assert [again.with_independent(c).choice for c in again.alternates] == list(e.alternates)
+
+
+@pytest.mark.parametrize("way", WAYS[:2])
+def test_a_start_at_half_a_turn(way):
+    """Two of the rows have no rank there."""
+    linkage = Bennett(1.739, 0.766, 1.210, np.pi)
+    run = dr.simulate(linkage.model(), 1.0, start={"one_rate": 1.0}, method=TIGHT, **way)
+    assert run.status.kind == Ending.FINISHED, run.status
+    assert linkage.open_by(run["one"], run["two"]) < 1e-8
+    assert run["one"][-1] == pytest.approx(linkage.turned(1.0, 1.0), abs=1e-7)
+
+
+def test_stored_equations_run_with_their_choices():
+    """Without the model no further rows can be derived: the run ends honestly, or is right."""
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    stored = pickle.loads(pickle.dumps(derive(linkage.model())))
+    run = dr.simulate(stored, 4.0, start={"one": 1.32, "one_rate": 1.5}, method=TIGHT)
+    assert run.status.kind in (Ending.FINISHED, Ending.SINGULAR)
+    assert linkage.open_by(run["one"], run["two"]) < 1e-7
 
 
 def test_the_diagnosis_of_bennetts_linkage():

@@ -22,6 +22,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.simulation.contact_margins import contact_kernel
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
 
@@ -134,10 +135,13 @@ class CompiledEquations:
 
         return DerivativeArray(self.form.form)
 
-    def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
+    def kernels(self, control: int = 0, implicit: bool = False, watch: bool = False) -> Kernels:
+        """Addresses for the stepping loop; `watch`: with the margins of contacts."""
+
         def address(kernel: Kernel | HoistedKernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
+        margins = contact_kernel(self.equations) if watch else None
         return Kernels(
             address(self.dynamics),
             address(self.project),
@@ -146,6 +150,8 @@ class CompiledEquations:
             control,
             self.form if implicit else None,
             self.dynamics,
+            address(margins),
+            0 if margins is None else margins.outputs[0].size,
         )
 
 
@@ -154,6 +160,7 @@ class VelocityChoices:
     """One system with its choices of independent velocities, each derived and compiled at first use."""
 
     root: Equations
+    watch: bool = False  # whether runs watch the margins of contacts
     _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -211,15 +218,23 @@ class VelocityChoices:
         for other in self.others(choice):
             compare(other)
         if self.root.rows and self.root.with_independent is not None and (best is None or best[2] > self.root.limits.condition):
-            here = best_rows(self.equations(choice), t, x, u, p)
-            if here is not None and here != choice:
+            here = best_rows(self.equations(choice), t, x[: len(self.root.coordinates)], u, p)
+            if here is not None and here != choice and self.derivable(here):
                 compare(here)
         return best
 
+    def derivable(self, choice: tuple[str, ...]) -> bool:
+        """Whether the equations of a choice can be had: stored equations have the listed ones only."""
+        try:
+            self.equations(choice)
+        except LookupError:
+            return False
+        return True
 
-def best_rows(e: Equations, t: float, x: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
-    """The choice of independent velocities and rows that is best conditioned at a state, by pivoting; None without values."""
-    q, count = x[: len(e.coordinates)], len(e.velocities)
+
+def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
+    """The independent velocities and rows that are best conditioned at a configuration, by pivoting; None without values."""
+    count = len(e.velocities)
     rates = [i for i, c in enumerate(e.constraints) if c.level == "velocity"]
     slot = [s.name for s in e.motion.outputs].index("residuals")
 
@@ -281,12 +296,17 @@ def best_choice_for(
             candidate = equations.with_independent(choice)
             if condition(candidate) < lowest:
                 best, lowest = candidate, condition(candidate)
+        here = best_rows(equations, t, q, u, p) if equations.rows and lowest > equations.limits.condition else None
+        if here is not None and VelocityChoices(equations).derivable(here):
+            candidate = equations.with_independent(here)
+            best = candidate if condition(candidate) < lowest else best
     return best, state(best.independent)
 
 
-def prepare(equations: Equations) -> VelocityChoices:
-    """Compile the equations for runs. `integrate` takes the result in place of the equations."""
-    choices = VelocityChoices(equations)
+def prepare(equations: Equations, watch: bool = False) -> VelocityChoices:
+    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `watch`, runs keep the least
+    margins of contacts."""
+    choices = VelocityChoices(equations, watch)
     choices.compiled(equations.choice)
     return choices
 
