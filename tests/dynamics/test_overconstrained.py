@@ -12,7 +12,7 @@ from overconstrained import Bennett, ParallelCranks, double_pendulum
 import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
-from draisine.dynamics.stabilization import Baumgarte, Minimal, Projection
+from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.status import Ending
@@ -34,6 +34,25 @@ def test_bennetts_linkage_turns_past_half_a_turn(way):
     assert linkage.open_by(run["one"], run["two"]) < 1e-8
     assert np.ptp(run["kinetic_energy"]) < 1e-8 * run["kinetic_energy"].max()
     assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-7)
+
+
+def test_other_drift_controls_are_right_or_end_early():
+    """No control of drift says FINISHED with an open loop."""
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    controls = (
+        Projection(velocities=False),
+        Projection(invariants=("energy",)),
+        InvariantStabilization(),
+        Minimal(),
+        Rattle(0.004),
+    )
+    for drift in controls:
+        run = dr.simulate(linkage.model(), 4.0, start={"one": 1.32, "one_rate": 1.5}, drift=drift)
+        if run.status.kind == Ending.FINISHED:
+            assert linkage.open_by(run["one"], run["two"]) < 1e-5, drift
+            assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-5), drift
+        else:
+            assert run.status.kind in (Ending.CONSTRAINTS_BROKEN, Ending.STEP_TOO_SMALL, Ending.SINGULAR), run.status
 
 
 def test_random_bennett_linkages_keep_their_relation():
