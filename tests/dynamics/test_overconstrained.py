@@ -12,8 +12,8 @@ from overconstrained import Bennett, ParallelCranks, double_pendulum
 import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
-from draisine.dynamics.stabilization import Baumgarte, Minimal, Projection
-from draisine.errors import ModelError
+from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
+from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import best_rows
@@ -34,6 +34,25 @@ def test_bennetts_linkage_turns_past_half_a_turn(way):
     assert linkage.open_by(run["one"], run["two"]) < 1e-8
     assert np.ptp(run["kinetic_energy"]) < 1e-8 * run["kinetic_energy"].max()
     assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-7)
+
+
+def test_other_drift_controls_are_right_or_end_early():
+    """None of these says FINISHED with an open loop."""
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    controls = (
+        VelocityProjection(),
+        Projection(invariants=("energy",)),
+        InvariantStabilization(),
+        Minimal(),
+        Rattle(0.004),
+    )
+    for drift in controls:
+        run = dr.simulate(linkage.model(), 4.0, start={"one": 1.32, "one_rate": 1.5}, drift=drift)
+        if run.status.kind == Ending.FINISHED:
+            assert linkage.open_by(run["one"], run["two"]) < 1e-5, drift
+            assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-5), drift
+        else:
+            assert run.status.kind in (Ending.CONSTRAINTS_BROKEN, Ending.STEP_TOO_SMALL, Ending.SINGULAR), run.status
 
 
 def test_random_bennett_linkages_keep_their_relation():
@@ -61,7 +80,7 @@ def test_rows_are_part_of_the_choice():
     assert len(e.rows) == 2 and e.choice == (*e.independent, *e.rows)
     q = np.array([c.default for c in e.coordinates])
     x, p = np.array([*q, 1.0]), e.default_parameters
-    here = best_rows(e, 0.0, x, np.zeros(0), p)
+    here = best_rows(e, 0.0, q, np.zeros(0), p)
     others = [c for c in dict.fromkeys((here, ("one_rate", "loop_x", "loop_turn_y"))) if c != e.choice]
     for choice in others:
         other = e.with_independent(choice)
@@ -74,6 +93,25 @@ def test_rows_are_part_of_the_choice():
     again = pickle.loads(pickle.dumps(e))
     assert again.choice == e.choice
     assert [again.with_independent(c).choice for c in again.alternates] == list(e.alternates)
+
+
+@pytest.mark.parametrize("way", WAYS[:2])
+def test_a_start_at_half_a_turn(way):
+    """Two of the rows have no rank there."""
+    linkage = Bennett(1.739, 0.766, 1.210, np.pi)
+    run = dr.simulate(linkage.model(), 1.0, start={"one_rate": 1.0}, method=TIGHT, **way)
+    assert run.status.kind == Ending.FINISHED, run.status
+    assert linkage.open_by(run["one"], run["two"]) < 1e-8
+    assert run["one"][-1] == pytest.approx(linkage.turned(1.0, 1.0), abs=1e-7)
+
+
+def test_stored_equations_run_with_their_choices():
+    """Without the model no further rows can be derived: the run ends honestly, or is right."""
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    stored = pickle.loads(pickle.dumps(derive(linkage.model())))
+    run = dr.simulate(stored, 4.0, start={"one": 1.32, "one_rate": 1.5}, method=TIGHT)
+    assert run.status.kind in (Ending.FINISHED, Ending.SINGULAR)
+    assert linkage.open_by(run["one"], run["two"]) < 1e-7
 
 
 def test_the_diagnosis_of_bennetts_linkage():
@@ -181,6 +219,21 @@ def test_random_roundings_constrain_nothing():
         assert len(e.independent) == 2 and not e.multipliers, (at, tied)
     with pytest.raises(ModelError):  # open, and nothing can close it
         derive(double_pendulum(0.3, 0.3 + 1e-6))
+
+
+@pytest.mark.parametrize("ends", [("two", "point"), ("point", "two")])
+def test_parameters_that_agree_up_to_rounding(ends):
+    """At their defaults the tie constrains nothing; with other parameters it cannot be closed, and the start says so."""
+    m = double_pendulum(tied=None)
+    parts = [m.parameter(f"part{i}", value, "m") for i, value in enumerate((0.1, 0.2))]
+    m.point("point", "one", (parts[0] + parts[1], 0, 0))
+    m.close_point("tie", *ends, "xz")
+    free = dr.simulate(double_pendulum(), 1.0, start={"a_rate": 0.5}, method=TIGHT)
+    for way in ({}, {"formulation": Augmented()}):
+        run = dr.simulate(m, 1.0, start={"a_rate": 0.5}, method=TIGHT, **way)
+        assert (run["a"][-1], run["b"][-1]) == pytest.approx((free["a"][-1], free["b"][-1]), abs=1e-8)
+        with pytest.raises(StartError, match="'tie_x'"):
+            dr.simulate(m, 1.0, start={"a_rate": 0.5}, parameters={"part1": 0.3}, **way)
 
 
 def test_a_second_hinge_on_one_axis_is_redundant():

@@ -24,8 +24,8 @@ from draisine.dynamics.constraints.redundancy import (
     within_spans,
 )
 from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
-from draisine.dynamics.constraints.row_sizes import model_length
-from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
+from draisine.dynamics.constraints.row_sizes import model_length, without_rounding
+from draisine.dynamics.constraints.rows import ResidualSystem, Rows, position_constraints_of, residual_rows
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
@@ -112,10 +112,12 @@ class Mechanism:
             *system.constraints,
         ]
         self.length = model_length(system, scope, self.default_parameters)
-        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters, self.length)
+        residuals = ResidualSystem(self.residual_constraints, self.measures)
+        self.residual_rows = residual_rows(residuals, self.default_parameters, self.length)
         # residuals in which no coordinate enters, and which are zero
         known = {name for rows in self.residual_rows for name in rows.names}
         self.idle = [name for constraint in self.residual_constraints for name, _ in constraint.residuals if name not in known]
+        self.parametric_residuals = residuals.parametric(self.idle)
         self.laws = [self._law(c) for c in self.residual_contacts if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
 
@@ -204,7 +206,8 @@ class Mechanism:
                 if isinstance(step, Float | Ball):
                     q = ca.vertcat(*[self.scope.symbol(n) for n in step.quaternion])
                     found.append((Constraint(f"{joint.child}_quaternion", Kind.NORM, "position"), (ca.sumsqr(q) - 1) / 2))
-        return [*found, *(pair for rows in self.residual_rows for pair in position_constraints_of(rows))]
+        solved = [pair for rows in self.residual_rows for pair in position_constraints_of(rows)]
+        return [*found, *solved, *self.parametric_residuals]
 
     def _check_fixed_height(self, name: str, height: ca.SX) -> None:
         """Raise if a contact of fixed height is not on the ground."""
@@ -338,7 +341,7 @@ class Mechanism:
                 f"model {self.system.name!r}: its wheels lie flat, or its knife edges are normal to the ground, in every "
                 "configuration; check their axes and directions"
             )
-        return self.at_samples(self.matrix)[self._finite_samples]
+        return without_rounding(self.at_samples(self.matrix)[self._finite_samples], self.length)
 
     @cached_property
     def _finite_samples(self) -> NDArray[np.bool_]:
@@ -457,12 +460,13 @@ class Mechanism:
     @cached_property
     def independent_positions(self) -> list[tuple[Constraint, ca.SX]]:
         """Independent position constraints; those whose rates are rows that are solved for are kept."""
-        found = self.position_constraints
+        idle = {constraint.name for constraint, _ in self.parametric_residuals}
+        found = [pair for pair in self.position_constraints if pair[0].name not in idle]
         if not self.residual_constraints and not self.selection.redundant:
             return found  # heights of wheels with independent rows are independent
         if not self._few_enough_rows:
             return found
-        jacobian = self.at_samples(ca.jacobian(ca.vertcat(*[r for _, r in found]), self.scope.q))
+        jacobian = without_rounding(self.at_samples(ca.jacobian(ca.vertcat(*[r for _, r in found]), self.scope.q)), self.length)
         kept = {name for rows in self.kept_rows for name in rows.names}
         stay = [i for i, (c, _) in enumerate(found) if c.name in kept]
         return [found[i] for i in select_rows(jacobian[np.isfinite(jacobian).all(axis=(1, 2))], stay).kept]

@@ -226,15 +226,23 @@ class VelocityChoices:
         for other in self.others(choice):
             compare(other)
         if self.root.rows and self.root.with_independent is not None and (best is None or best[2] > self.root.limits.condition):
-            here = best_rows(self.equations(choice), t, x, u, p)
-            if here is not None and here != choice:
+            here = best_rows(self.equations(choice), t, x[: len(self.root.coordinates)], u, p)
+            if here is not None and here != choice and self.derivable(here):
                 compare(here)
         return best
 
+    def derivable(self, choice: tuple[str, ...]) -> bool:
+        """Whether the equations of a choice can be had: stored equations have the listed ones only."""
+        try:
+            self.equations(choice)
+        except LookupError:
+            return False
+        return True
 
-def best_rows(e: Equations, t: float, x: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
-    """The choice of independent velocities and rows that is best conditioned at a state, by pivoting; None without values."""
-    q, count = x[: len(e.coordinates)], len(e.velocities)
+
+def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str, ...] | None:
+    """The independent velocities and rows that are best conditioned at a configuration, by pivoting; None without values."""
+    count = len(e.velocities)
     rates = [i for i, c in enumerate(e.constraints) if c.level == "velocity"]
     slot = [s.name for s in e.motion.outputs].index("residuals")
 
@@ -296,6 +304,10 @@ def best_choice_for(
             candidate = equations.with_independent(choice)
             if condition(candidate) < lowest:
                 best, lowest = candidate, condition(candidate)
+        here = best_rows(equations, t, q, u, p) if equations.rows and lowest > equations.limits.condition else None
+        if here is not None and VelocityChoices(equations).derivable(here):
+            candidate = equations.with_independent(here)
+            best = candidate if condition(candidate) < lowest else best
     return best, state(best.independent)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.constraints.redundancy import RowSelection, select_rows
+from draisine.dynamics.constraints.row_sizes import without_rounding
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL, row_rank
 from draisine.program.casadi_functions import evaluate
@@ -236,7 +237,7 @@ class ConstraintManifold:
         """Independent velocity constraints, and redundant ones."""
         if not self.row_names or not self.samples:
             return RowSelection(())
-        return select_rows(np.array([s.rows for s in self.samples]))
+        return select_rows(without_rounding(np.array([s.rows for s in self.samples]), float(self.sizes.min(initial=1.0))))
 
     @cached_property
     def row_lengths(self) -> Array:

@@ -47,6 +47,12 @@ def scale_of(unit: str, length: float) -> float:
     return {"m": length, "m^2": length**2, "rad": 1.0}.get(base, max(1.0, length))
 
 
+def without_rounding(samples: Array, length: float) -> Array:
+    """Rows (of samples × rows × columns) that are rounding error in all samples become zero."""
+    sizes = np.nan_to_num(np.linalg.norm(samples, axis=2), posinf=np.inf).max(axis=0, initial=0.0)
+    return np.asarray(np.where((sizes > ROUNDING * min(1.0, length))[:, None], samples, 0.0))
+
+
 def vanishing_rows(matrix: ca.SX, units: Sequence[str], scope: Scope, parameters: Array, length: float) -> list[int]:
     """Rows that are zero up to rounding at any coordinates and for other parameters, too: entries of velocities of rotation, and
     those of translation times the model's length, relative to the size of the residual.

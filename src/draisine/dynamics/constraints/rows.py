@@ -79,7 +79,7 @@ class ResidualSystem:
     """All residual constraints of a description in symbols, their residuals stacked."""
 
     def __init__(self, constraints: Sequence[ResidualConstraint], measures: Measures) -> None:
-        self.measures = measures
+        self.measures, self.constraints = measures, constraints
         scope = measures.scope
         self.named = [(constraint, name, expression) for constraint in constraints for name, expression in constraint.residuals]
         self.residual = ca.densify(ca.vertcat(*[ca.SX(scope.value(e)) for _, _, e in self.named])) if self.named else ca.SX(0, 1)
@@ -93,6 +93,15 @@ class ResidualSystem:
         self._check_linear()
         still = ca.SX.zeros(len(scope.velocities))
         self.drift = ca.substitute(self.velocity, scope.v, still) if scope.velocities else self.velocity
+
+    def parametric(self, idle: Sequence[str]) -> list[tuple[Constraint, ca.SX]]:
+        """Position residuals among the `idle` ones, which no coordinate changes, that parameters change: a start with other
+        parameters has to satisfy them."""
+        found = []
+        for i, (constraint, name, _) in enumerate(self.named):
+            if name in idle and constraint.level == "position" and ca.depends_on(self.residual[i], self.measures.scope.p):
+                found.append((Constraint(name, Kind.HOLONOMIC, "position", constraint.unit_of(name)), self.residual[i]))
+        return found
 
     @cached_property
     def rate(self) -> ca.SX:
@@ -162,11 +171,9 @@ class ResidualBlock:
         return [fold_constant(reported[i]) for i in range(reported.numel())]
 
 
-def residual_rows(
-    constraints: Sequence[ResidualConstraint], measures: Measures, default_parameters: NDArray[np.float64], length: float
-) -> list[Rows]:
+def residual_rows(system: ResidualSystem, default_parameters: NDArray[np.float64], length: float) -> list[Rows]:
     """Rows of all residual constraints, one block for each that constrains something. `length` is that of the model."""
-    system = ResidualSystem(constraints, measures)
+    measures, constraints = system.measures, system.constraints
     velocities = measures.scope.velocities
     units = [constraint.unit_of(name) for constraint, name, _ in system.named]
     entries: dict[int, dict[int, ca.SX]] = {}

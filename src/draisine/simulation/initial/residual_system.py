@@ -14,6 +14,7 @@ from draisine.simulation.initial.memory import Point, System
 
 EXACT = 5e-15  # a relative residual that needs no further step
 FAR = 1e3
+ROUNDING_ROW = 1e-14  # size of a row up to which it is rounding error, as in a tie of points that coincide anyway
 SAME = 1e-13  # relative difference below which rows of Jacobians are equal
 
 
@@ -73,10 +74,11 @@ def weigh_residuals(s: System, p: Point) -> None:
     """The weights of the residuals, and the largest relative residual."""
     share, strict = 0.0, 0.0
     for i in range(s.rows):
-        weight = abs(s.target[i])
+        weight, size = abs(s.target[i]), abs(s.target[i])
         for j in range(s.unknowns):
             weight += abs(p.jacobian[i, j]) * maximum(s.least_size[j], abs(p.y[j]))
-        p.weight[i] = weight if weight != 0.0 else 1.0
+            size += abs(p.jacobian[i, j]) * s.scale[j]
+        p.weight[i] = weight if weight != 0.0 and size > ROUNDING_ROW else 1.0
         part = abs(p.residual[i]) / p.weight[i]
         share = maximum(share, part) if part == part else math.inf
         if s.targeted[i] == 1 and s.target[i] != 0.0:

@@ -87,9 +87,20 @@ def _part(system: UnreducedSystem, positions: bool) -> LinearSolveProgram:
     z = ca.SX.sym("z", side.numel())
     moved = states - lean.T @ z
     x_new = ca.vertcat(moved, v, rest) if positions else ca.vertcat(q, moved, rest)
-    outputs: Slots = {"x_new": (x_new, _labels(system)), "error": (ca.norm_inf(side), ["error"])}
+    error = ca.norm_inf(_with_redundant(system, side, "position" if positions else "velocity"))
+    outputs: Slots = {"x_new": (x_new, _labels(system)), "error": (error, ["error"])}
     name = f"{system.equations.name}_project"
     return LinearSolveProgram.build(name, system.arguments(), lean @ lean.T, side, z, outputs)
+
+
+def _with_redundant(system: UnreducedSystem, solved: ca.SX, level: str) -> ca.SX:
+    """All residuals of a level, if there are more than those that are solved for: redundant ones are monitored."""
+    e, (t, _, u, p), (q, v, _) = system.equations, system.symbols, system.parts
+    own = [i for i, constraint in enumerate(e.constraints) if constraint.level == level]
+    if len(own) <= solved.numel():
+        return solved
+    results = e.motion.function.call([t, q, v, u, p])
+    return results[[slot.name for slot in e.motion.outputs].index("residuals")][own]
 
 
 def _labels(system: UnreducedSystem) -> list[str]:
@@ -188,6 +199,8 @@ class _WithInitialValues:
             report=at_state(old.report, slots, given),
             motion=program_at(old.motion, moved, list(motion.values())),
             events=None if old.events is None else at_state(old.events, slots, given),
+            monitor=None if old.monitor is None else program_at(old.monitor, slots, given),
+            causes=None if old.causes is None else program_at(old.causes, slots, given),
             project=None,
         )
 
