@@ -142,13 +142,13 @@ class CompiledEquations:
 
         return DerivativeArray(self.form.form)
 
-    def kernels(self, control: int = 0, implicit: bool = False, watch: bool = False) -> Kernels:
-        """Addresses for the stepping loop; `watch`: with the margins of contacts."""
+    def kernels(self, control: int = 0, implicit: bool = False, monitored: bool = False) -> Kernels:
+        """Addresses for the stepping loop; `monitored`: with the margins of contacts."""
 
         def address(kernel: Kernel | HoistedKernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
-        margins = contact_kernel(self.equations) if watch else None
+        margins = contact_kernel(self.equations) if monitored else None
         return Kernels(
             address(self.dynamics),
             address(self.project),
@@ -168,7 +168,7 @@ class VelocityChoices:
     """One system with its choices of independent velocities, each derived and compiled at first use."""
 
     root: Equations
-    watch: bool = False  # whether runs watch the margins of contacts
+    monitored: bool = False  # whether runs monitor the margins of contacts
     _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -311,10 +311,10 @@ def best_choice_for(
     return best, state(best.independent)
 
 
-def prepare(equations: Equations, watch: bool = False) -> VelocityChoices:
-    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `watch`, runs keep the least
-    margins of contacts."""
-    choices = VelocityChoices(equations, watch)
+def prepare(equations: Equations, monitored: bool = False) -> VelocityChoices:
+    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `monitored`, runs keep the
+    least margins of contacts."""
+    choices = VelocityChoices(equations, monitored)
     choices.compiled(equations.choice)
     return choices
 

@@ -17,7 +17,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.simulation.stepper.contact_watch import NEVER
+from draisine.simulation.stepper.contact_monitor import NEVER
 
 NORMAL, FRICTION = "_normal_force", "_friction_needed"
 LEAST_FORCE, MOST_FRICTION = "least_normal_force", "most_friction_needed"  # columns of ensembles

@@ -174,7 +174,7 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit, self._choices.watch)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.monitored)
 
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""

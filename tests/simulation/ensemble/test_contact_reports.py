@@ -51,7 +51,7 @@ def test_columns_are_those_of_single_runs_to_the_bit(bike: dr.Model) -> None:
     equations = dr.derive(bike)
     found = dr.ensemble(equations, 2.0, cases=cases, method=dr.methods.DOP853(rtol=1e-7, atol=1e-7))
     assert found.pulled().any() and not found.pulled().all()
-    choices, margins = prepare(equations, watch=True), contact_margins(equations)
+    choices, margins = prepare(equations, monitored=True), contact_margins(equations)
     assert margins is not None
     for k in range(12):
         begin = consistent_start(prepared(equations).starts, {name: float(column[k]) for name, column in cases.items()})
@@ -71,7 +71,7 @@ def test_columns_are_those_of_single_runs_to_the_bit(bike: dr.Model) -> None:
         assert found["least_normal_force"][k] == pytest.approx(least, rel=1e-9, abs=1e-9)
 
 
-def test_runs_by_other_methods_are_watched_too(bike: dr.Model) -> None:
+def test_runs_by_other_methods_are_monitored_too(bike: dr.Model) -> None:
     cases = {"speed": [5.0, 4.0], "roll_rate": [0.5, -1.0]}
     one, other = (
         dr.ensemble(bike, 1.0, cases=cases, method=method)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
 from draisine.codegen.simd import LANES
-from draisine.simulation.stepper.contact_watch import keep_least
+from draisine.simulation.stepper.contact_monitor import keep_least
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
 from draisine.simulation.stepper.layout import (
     CHANGED,
@@ -290,7 +290,7 @@ def finish_round(g: Group) -> None:
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
                 g.accepted[k] = s.accepted - g.accepted[k]
     if g.contact_kernel != 0:
-        watch_round(g)
+        monitor_round(g)
     for k in range(LANES):
         if g.sample_of[k] != EMPTY:
             p, index = g.slots[k], int(g.sample_of[k])
@@ -302,7 +302,7 @@ def finish_round(g: Group) -> None:
                 g.sample_of[k] = EMPTY
 
 
-def watch_round(g: Group) -> None:
+def monitor_round(g: Group) -> None:
     """The contact margins of the samples whose step was accepted."""
     for k in range(LANES):
         if g.sample_of[k] != EMPTY:

@@ -167,7 +167,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     e, method = compiled.equations, chosen.method
     directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
-    memory = Memory(compiled.kernels(watch=True), method, x, u, p, (0.0, until), samples, directions, stops)
+    memory = Memory(compiled.kernels(monitored=True), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)

@@ -270,7 +270,7 @@ class Worker:
             return
         extra = begin.x[len(begin.x) - len(e.extra_states) :]
         fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.watch)
+        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.monitored)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[index], into.count[index] = np.nan, 0

@@ -89,7 +89,7 @@ class Task:
         check_atol(chosen.method, equations)
         check_step(chosen.method, 0.0, self.until)
         made = Shared(
-            prepare(equations, watch=True),
+            prepare(equations, monitored=True),
             self.problem.starts,
             self.method,
             chosen,

@@ -101,7 +101,7 @@ class Stepper(Record):
     project: int
     monitor: int
     event_kernel: int
-    contact_kernel: int  # of contact margins, where they are watched
+    contact_kernel: int  # of contact margins, where they are monitored
     control: int
     # arguments and results of the kernels
     time: Vector  # (1)
@@ -147,7 +147,7 @@ class Stepper(Record):
     check_count: int
     unresolved_event: int  # 1 + an event that varies too fast for a step, or has more zeros in it than there is room for, …
     unresolved_time: float  # … and the start of this step
-    # contact margins (`contact_watch`), c of them
+    # contact margins (`contact_monitor`), c of them
     contact: Vector  # (c) values
     contact_least: Vector  # (c) least over the accepted steps
     # records

@@ -9,7 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
-from draisine.simulation.stepper.contact_watch import begin_watch, watch_contacts
+from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_contacts
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -89,7 +89,7 @@ def advance(s: Stepper) -> int:
         before = s.accepted
         reason = step(s)
         if s.contact_kernel != 0 and s.accepted != before:
-            watch_contacts(s)
+            monitor_contacts(s)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED
@@ -131,7 +131,7 @@ def begin(s: Stepper) -> int:
         record_step(s)
         sample_at_t(s)
         if s.contact_kernel != 0:
-            begin_watch(s)
+            begin_contacts(s)
     if s.aborted != 0:
         return ABORTED
     s.phase = RUNNING

@@ -37,7 +37,7 @@ class Kernels:
     control: int = 0
     form: CompiledForm | None = None
     hoisted: HoistedKernel | None = None
-    contact: int = 0  # contact margins, where they are watched …
+    contact: int = 0  # contact margins, where they are monitored …
     contacts: int = 0  # … and their number
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
 
@@ -320,7 +320,7 @@ _MODULES = (
     "implicit_systems",
     "step_size_control",
     "events_and_samples",
-    "contact_watch",
+    "contact_monitor",
     "event_isolation",
     "layout",
     "loop",
