@@ -230,8 +230,11 @@ def to_sympy(program: Program | LinearSolveProgram) -> Listing:
     """
     symbols = _input_symbols(program.inputs)
     definitions: Definitions = []
-    make = _formulas if isinstance(program, Program) else _solved_formulas
-    results = make(program, symbols, definitions)  # type: ignore[operator]
+    results = (
+        _formulas(program, symbols, definitions)
+        if isinstance(program, Program)
+        else _solved_formulas(program, symbols, definitions)
+    )
     return Listing(symbols, tuple(definitions), results)
 
 
