@@ -29,7 +29,7 @@ from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real, what_is_singular
+from draisine.stability.linearization import Motion, explicit_equations_of, linearize, motion_at, require_real, what_is_singular
 
 Array = NDArray[np.float64]
 
@@ -312,7 +312,7 @@ def steady(
     (-0.042, 0.0863)
     """
     targets = dict(fixed or {})
-    equations = equations_of(model)
+    equations = explicit_equations_of(model)
     for name, value in targets.items():
         require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}
