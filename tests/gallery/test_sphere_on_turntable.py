@@ -44,7 +44,7 @@ def test_no_angles_and_euler_angles_agree():
         wx, wy, wz = spin_of(a, b, da, db, dc)
         v = [0.06 * wy + 2.3 * place[1], -0.06 * wx - 2.3 * place[0]]
         own = dict(zip(names, ball.report([0.0], [*place, *v, wz, wx, wy, 0.0], [], p), strict=True))
-        other = dict(zip(names, angles.report([0.0], [*place, a, b, c, *v, da, db, dc], [], p), strict=True))
+        other = dict(zip(names, angles.report([0.0], [*place, a, b, c, *v, da, db, dc, 0.0], [], p), strict=True))
         np.testing.assert_allclose(own["residuals"], 0.0, atol=1e-13)
         np.testing.assert_allclose(own["vdot"][:2], other["vdot"][:2], atol=1e-10)
         np.testing.assert_allclose(own["multipliers"], other["multipliers"], atol=1e-10)

@@ -13,7 +13,7 @@ from draisine.control.design.regulator import lqr
 from draisine.errors import ArgumentError
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.stability.linearization import equations_of, linearize
+from draisine.stability.linearization import explicit_equations_of, linearize
 from draisine.stability.modes import Modes, modes
 from draisine.stability.stability_map import stability_map
 from draisine.stability.steady_search import steady
@@ -28,7 +28,7 @@ def _modes(
 
 
 def _default_sweep(model: Model | Equations) -> str:
-    e = equations_of(model)
+    e = explicit_equations_of(model)
     if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
         raise ArgumentError(f"{e.name} has no speed to sweep; name the swept quantity: --over NAME=FROM:TO:COUNT")
     return SPEEDS
@@ -39,7 +39,7 @@ def _states(given: argparse.Namespace, model: Model | Equations) -> tuple[str, .
     named = names_of(given.states)
     if named:
         return named
-    e = equations_of(model)
+    e = explicit_equations_of(model)
     known = {q.name for q in (*e.coordinates, *e.outputs)}
     return ("lean", "steer") if {"lean", "steer"} <= known else ()
 

@@ -67,8 +67,13 @@ def motion_of(start: Mapping[str, float] | HasState | None) -> Motion | dict[str
 
 
 def equations_of(model: Model | System | Equations) -> Equations:
-    """Equations without bookkeeping states; those given as 0 = F(t, x, ẋ) are reduced to ẋ = f."""
-    return _explicit(model) if isinstance(model, Equations) else derive(model, work=False)
+    """Equations without bookkeeping states."""
+    return model if isinstance(model, Equations) else derive(model, work=False)
+
+
+def explicit_equations_of(model: Model | System | Equations) -> Equations:
+    """The same as ẋ = f: equations given as 0 = F(t, x, ẋ) are reduced."""
+    return _explicit(equations_of(model))
 
 
 @lru_cache(maxsize=32)
@@ -140,7 +145,7 @@ def _linearized(
     inputs: Mapping[str, float] | None,
     states: Sequence[str],
 ) -> LinearModel:
-    motion = model if isinstance(model, Motion) else motion_at(model, at, parameters, inputs)
+    motion = model if isinstance(model, Motion) else motion_at(explicit_equations_of(model), at, parameters, inputs)
     e = motion.equations
     deviations = deviations_of(e, tuple(states))
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])

@@ -31,7 +31,15 @@ from draisine.results.state_value import HasState
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, motion_of, require_real, what_is_singular
+from draisine.stability.linearization import (
+    Motion,
+    explicit_equations_of,
+    linearize,
+    motion_at,
+    motion_of,
+    require_real,
+    what_is_singular,
+)
 
 Array = NDArray[np.float64]
 
@@ -313,7 +321,7 @@ def steady_near(
 ) -> SteadyMotion:
     """The steady motion with named quantities fixed, by Newton's method from a state; arguments as in `steady`."""
     targets = dict(fixed or {})
-    equations = equations_of(model)
+    equations = explicit_equations_of(model)
     for name, value in targets.items():
         require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}

@@ -26,7 +26,7 @@ from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
-from draisine.stability.linearization import equations_of, linearize, what_is_singular
+from draisine.stability.linearization import explicit_equations_of, linearize, what_is_singular
 from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem
@@ -60,7 +60,7 @@ class Family(Uncached):
         parameters: Mapping[str, float] | None = None,
         states: Sequence[str] = (),
     ) -> None:
-        self.equations = e = equations_of(model)
+        self.equations = e = explicit_equations_of(model)
         self.vary = tuple(vary)
         self._parameters = [p.name for p in e.parameters]
         self._inputs = [i.name for i in e.inputs]

@@ -34,7 +34,7 @@ from draisine.stability.continuation.branch_stability import Complex, eigenvalue
 from draisine.stability.continuation.evaluation import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, ContinuationProblem, Range, SteadyCurve
 from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find
-from draisine.stability.linearization import equations_of, motion_of, what_is_singular
+from draisine.stability.linearization import explicit_equations_of, motion_of, what_is_singular
 from draisine.stability.steady import SteadyMotion
 
 Array = NDArray[np.float64]
@@ -180,7 +180,7 @@ def continuation(
     Folds, branch points, Hopf points and zero crossings are solved exactly; `Branch.switch` follows the crossing branch.
     """
     problem = ContinuationProblem(
-        equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
+        explicit_equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
     )
     begin = problem.begin(motion_of(start))
     return _BranchFollower(problem, begin, dict(bounds or {}), steps or Steps(), progress).branch()
