@@ -236,9 +236,9 @@ class Model(JointBuilders, ConstraintBuilders):
 
         The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is the law of the tangential
         force (`Rolling()` for no slip; frictionless without a law); `matter` the body whose material slides, if a wheel spins in
-        the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis, which
-        must not become normal to the surfaces. By default it is x for laws with a direction (creep, tires); the others take the
-        first tangent of the second surface.
+        the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis,
+        which must not become normal to the surfaces. By default it is x for laws with a direction (creep, tires); the others take
+        the first tangent of the second surface.
         """
         where = f"contact {name!r}"
         pairs = [tuple(str(p) for p in given) for given in (parameters, second_parameters)]
