@@ -61,6 +61,7 @@ class Run:
     factorizations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
+    contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if watched
 
     @property
     def times(self) -> Reals:
