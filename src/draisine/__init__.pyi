@@ -41,7 +41,7 @@ from .simulation.initial.problem import InitialGuess as InitialGuess
 from .simulation.simulate import simulate as simulate
 from .stability.linearization import linearize as linearize
 from .stability.modes import modes as modes
-from .stability.steady_search import steady as steady
+from .stability.steady import steady as steady
 from .studio.studio import studio as studio
 from .symbolic.first_order import first_order as first_order
 from .symbolic.from_sympy import from_sympy as from_sympy

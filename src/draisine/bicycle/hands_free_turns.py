@@ -19,7 +19,7 @@ from draisine.program.equations import Equations
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import SteadyMotion, steady_near
+from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 NEEDED = ("speed", "lean", "steer", "yaw_rate")
 FLAT = 1.5  # rad of lean; limit of the branches

@@ -29,7 +29,7 @@ from draisine.stability.continuation.problem import ContinuationProblem
 from draisine.stability.continuation.steady_grid import Grid, SteadyGridSolver
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import SteadyMotion, steady_near
+from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 Array = NDArray[np.float64]
 

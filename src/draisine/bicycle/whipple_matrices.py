@@ -30,7 +30,7 @@ from draisine.program.program import Program
 from draisine.results.base import Result
 from draisine.stability.deviations import Deviations, deviations_of
 from draisine.stability.linearization import Motion, equations_of
-from draisine.stability.steady import SteadyMotion, steady_near
+from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 Array = NDArray[np.float64]
 

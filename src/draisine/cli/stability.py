@@ -16,7 +16,7 @@ from draisine.program.equations import Equations
 from draisine.stability.linearization import explicit_equations_of, linearize
 from draisine.stability.modes import Modes, modes
 from draisine.stability.stability_map import stability_map
-from draisine.stability.steady_search import steady
+from draisine.stability.steady import steady
 from draisine.view.plots.figure_files import save_figure
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.stability.steady import ignorable_at
+from draisine.stability.steady_problem import ignorable_at
 
 Array = NDArray[np.float64]
 

@@ -9,4 +9,4 @@ from .periodic.branch import CycleBranch as CycleBranch, follow_cycle as follow_
 from .periodic.cycle import Cycle as Cycle, limit_cycle as limit_cycle
 from .periodic.flow import state_transition as state_transition
 from .stability_map import stability_map as stability_map
-from .steady_search import steady as steady
+from .steady import steady as steady

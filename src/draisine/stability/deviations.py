@@ -58,7 +58,6 @@ class Deviations:
         self.preferred = tuple(preferred)
         dynamics = equations.explicit
         self._t, self._x, self._u, self._p = dynamics.symbols()
-        self.speeds = self._speeds()
         self.candidates = self._candidates()
 
     def __reduce__(self) -> tuple[Any, ...]:  # symbols are not pickled: they are built again, once for all that share them
@@ -79,7 +78,8 @@ class Deviations:
         residuals, outputs = e.motion.function.call([self._t, q, v, self._u, self._p])
         return ca.SX(ca.densify(residuals)), ca.SX(ca.densify(outputs))
 
-    def _speeds(self) -> dict[str, ca.SX]:
+    @cached_property
+    def speeds(self) -> dict[str, ca.SX]:
         """Velocities that name deviations: the independent ones; of a body that rolls on its own rim the rates of heading, lean
         and pitch, because the components of its angular velocity turn with it."""
         e = self.equations

@@ -29,8 +29,8 @@ from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import explicit_equations_of, linearize, what_is_singular
 from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
-from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem
-from draisine.stability.steady_search import steady
+from draisine.stability.steady import steady
+from draisine.stability.steady_problem import LEAST_UNIT, SteadyMotion, SteadyProblem
 
 Array = NDArray[np.float64]
 

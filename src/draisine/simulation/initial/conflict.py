@@ -46,13 +46,13 @@ def refuse_degenerate(level: Level, found: Solution, length: float) -> None:
     suspects = np.flatnonzero(residual > VIOLATED * min(length, 1.0))
     if not len(suspects):
         return
-    derivatives = (np.abs(level.full_system.jacobian_at(found.y)[:count]) * level.scale).max(axis=1)
+    steepness = (np.abs(level.full_system.jacobian_at(found.y)[:count]) * level.scale).max(axis=1)
     for i in suspects:
-        if not derivatives[i] <= STEEP * max(length, 1.0):
+        if not steepness[i] <= STEEP * max(length, 1.0):
             name, e = level.full_system.labels[i], level.problem.equations
             raise StartError(
                 f"{e.name}: the constraint {name!r} is degenerate at this start: it is violated by {residual[i]:.3g}, and its "
-                f"derivative is {derivatives[i]:.1e}. A direction that it is measured along vanishes there; start elsewhere, or "
+                f"derivative is {steepness[i]:.1e}. A direction that it is measured along vanishes there; start elsewhere, or "
                 "describe the constraint differently (for surfaces that touch: another axis along=…)",
                 Conflict.MODEL_CANNOT_STAND,
                 level.name,

@@ -35,7 +35,7 @@ from draisine.stability.continuation.evaluation import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, ContinuationProblem, Range, SteadyCurve
 from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find
 from draisine.stability.linearization import explicit_equations_of, motion_of, what_is_singular
-from draisine.stability.steady import SteadyMotion
+from draisine.stability.steady_problem import SteadyMotion
 
 Array = NDArray[np.float64]
 

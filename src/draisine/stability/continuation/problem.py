@@ -18,7 +18,7 @@ from draisine.program.program import Program
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
-from draisine.stability.steady import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady_near
+from draisine.stability.steady_problem import SteadyMotion, SteadyProblem, ignorable_names, named_values, steady_near
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]

@@ -12,7 +12,7 @@ from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.stability.batch_evaluation import BatchProgram
 from draisine.stability.continuation.problem import drifting_coordinates
 from draisine.stability.deviations import deviations_of
-from draisine.stability.steady import SteadyMotion, SteadyProblem
+from draisine.stability.steady_problem import SteadyMotion, SteadyProblem
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

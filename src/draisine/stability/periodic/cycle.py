@@ -38,7 +38,7 @@ from draisine.stability.linearization import Motion, motion_at, motion_of
 from draisine.stability.periodic.floquet import Floquet, floquet
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, close_orbit, fixes_phase, shoot
-from draisine.stability.steady import ignorable_at
+from draisine.stability.steady_problem import ignorable_at
 
 if TYPE_CHECKING:
     import pandas

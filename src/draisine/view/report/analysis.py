@@ -16,7 +16,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.results.linear import LinearModel
 from draisine.stability.critical import Critical
 from draisine.stability.modes import Modes, modes
-from draisine.stability.steady_search import steady
+from draisine.stability.steady import steady
 from draisine.view.plots.labels import display_name, pretty_unit
 from draisine.view.report.chapter import Content, NotApplicable, bullet_list, count_noun, escape, figure, number, paragraph, table
 from draisine.view.report.subject import SPEEDS, Subject
