@@ -115,8 +115,8 @@ class Equations:
       one of the `alternates`.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
-    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, in their
-      axes; of a balanced wheel without its spin.
+    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
+      axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
     """
 
     name: str
