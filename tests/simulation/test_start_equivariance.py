@@ -148,6 +148,66 @@ def test_random_poses_of_a_tricycle(root: str) -> None:
         np.testing.assert_allclose(course.outputs["front_contact_x"], start.outputs["front_contact_x"], atol=1e-9)
 
 
+def two_wheeler(root: str) -> dr.Model:
+    """A bicycle-like vehicle, its frame on a quaternion or on Euler angles."""
+    m = dr.Model(f"two_wheeler_{root}")
+    frame = m.body("frame", mass=80, center_of_mass=(0.3, 0, 0.6), inertia=(9, 11, 3))
+    if root == "free":
+        m.free(frame)
+    else:
+        m.free_euler(frame, order=root)
+    rear = m.body("rear_body", mass=2, inertia=(0.06, 0.12, 0.06))
+    m.revolute("rear_angle", frame, rear, axis="y", rate="rear_spin")
+    m.wheel("rear", rear, 0.3)
+    fork = m.body("fork", mass=4, inertia=(0.06, 0.06, 0.01))
+    m.revolute("steer", frame, fork, axis="z", at=(0.9, 0, 0.1), orientation=[("y", -0.3)])
+    m.generalized_force("steer", m.input("steer_torque", "N*m"))
+    front = m.body("front_body", mass=3, inertia=(0.14, 0.28, 0.14))
+    m.revolute("front_angle", fork, front, axis="y", at=(0.05, 0, -0.1), rate="front_spin")
+    m.wheel("front", front, 0.3)
+    m.output("speed", "body_velocity_x(frame)", "m/s")
+    m.output("roll_rate", "rate_x(frame)", "rad/s")
+    for angle in ("heading", "lean", "pitch"):
+        m.output(angle, f"{angle}(frame)", "rad")
+    return m
+
+
+def test_quaternions_and_angles_in_any_order_start_alike() -> None:
+    random = np.random.default_rng(6)
+    problems = [StartProblem(dr.derive(two_wheeler(root)), compiled=False) for root in ("free", "zyx", "xyz")]
+    shown = ("speed", "lean", "pitch", "roll_rate", "rear_contact_z", "front_contact_z")
+    for _ in range(15):
+        targets = {"lean": random.uniform(-1, 1), "steer": random.uniform(-0.6, 0.6), "heading": random.uniform(-40, 40)}
+        starts = [consistent_start(problem, {**targets, "speed": 5.0}) for problem in problems]
+        found = [[*(s.outputs[n] for n in shown), *(s.velocities[n] for n in ("rear_spin", "front_spin"))] for s in starts]
+        for one, start in zip(found, starts, strict=True):
+            np.testing.assert_allclose(one, found[0], rtol=0, atol=1e-8)
+            assert angle_between(start.outputs["heading"], targets["heading"]) < 1e-10
+            assert start.velocities["steer_rate"] == 0.0
+
+
+@pytest.mark.parametrize("root", ["free", "zxy", "zyx", "xyz", "yxz", "xzy"])
+def test_a_body_in_the_air_takes_every_attitude(root: str) -> None:
+    m = dr.Model(f"body_{root}")
+    body = m.body("body", mass=8, inertia=(1, 2, 3))
+    if root == "free":
+        m.free(body)
+    else:
+        m.free_euler(body, order=root)
+    for angle in ("heading", "lean", "pitch"):
+        m.output(angle, f"{angle}(body)", "rad")
+    problem, random = StartProblem(dr.derive(m), compiled=False), np.random.default_rng(7)
+    for _ in range(25):
+        targets = {"heading": random.uniform(-20, 20), "lean": random.uniform(-1.5, 1.5), "pitch": random.uniform(-3.1, 3.1)}
+        start = consistent_start(problem, targets)
+        for name, value in targets.items():
+            assert angle_between(start.outputs[name], value) < 1e-9, (name, targets)
+        if root in ("free", "zxy", "zyx"):  # what is not given is the same at every heading
+            tilt = {"lean": targets["lean"]}
+            turned = consistent_start(problem, {**tilt, "heading": targets["heading"]})
+            assert abs(turned.outputs["pitch"] - consistent_start(problem, {**tilt, "heading": 0.0}).outputs["pitch"]) < 1e-8
+
+
 def test_bodies_that_a_constraint_joins_turn_together() -> None:
     problem = StartProblem(dr.derive(truck_and_trailer()), compiled=False)
     for angle in ANGLES:

@@ -131,6 +131,8 @@ TARGETS = [
     {"steer": 0.6},
     {"frame_x": 3.0, "frame_y": -2.0, "yaw_rate": 0.5, "speed": 4.0, "steer": 0.1},
     {"lean": -0.7, "roll_rate": 1.0},
+    {"heading": 3.1, "speed": 5.0, "steer": 0.2},
+    {"heading": 62.0, "front_wheel_contact_y": 3.0, "rear_wheel_spin": 10.0},
 ]
 
 
@@ -175,6 +177,10 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
         ("spherical_pendulum", {"x": 0.6, "y_rate": 1.0}),
         ("chaplygin_sleigh", {"speed": 1.0, "turn_rate": 0.5}),
         ("slider_crank", {"piston_x": 0.15}),
+        ("sliding_bicycle", {"speed": 6.0, "heading": -3.14}),
+        ("sliding_bicycle", {"speed": 6.0, "rear_wheel_spin": 10.0, "lean": 0.2}),
+        ("car", {"speed": 4.0, "left_steer": 0.2}),
+        ("snakeboard", {"speed": 1.0, "front_steer": 0.3, "board_heading": 20.0}),
     ],
 )
 def test_starts_of_other_models(name, targets, tmp_path):

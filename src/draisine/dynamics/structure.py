@@ -22,6 +22,7 @@ from draisine.program.structure import GroundPose, Structure
 
 FREE_COORDINATES = 3  # a joint to the ground with so many coordinates moves the root body
 MOST_TRIED = 60  # velocities up to which spins of unbalanced shape are examined
+SIDEWAYS = 1e-3  # horizontal part of an axis below which it has no direction on the ground
 UNCHANGED = 1e-9  # relative difference below which an angle does not enter
 
 
@@ -47,19 +48,38 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
 
 
 def _twists(mechanism: Mechanism, bodies: list[str]) -> Program:
-    """(q, v, p) → velocity of the origin and angular velocity of bodies, in their axes."""
+    """(q, v, p) → velocity of the origin and angular velocity of bodies along axes of theirs: forward, left and up by default."""
     scope, by_name = mechanism.scope, {link.name: link for link in mechanism.links}
     values, labels = list[ca.SX](), list[str]()
     for body in bodies:
         twist, spin = mechanism.measures.twists[body], by_name[body].spin
-        turning = [ZERO if spin is not None and spin.axis == i else w for i, w in enumerate(twist.angular)]
-        values += [*twist.origin, *turning]
+        turning = tuple(ZERO if spin is not None and spin.axis == i else w for i, w in enumerate(twist.angular))
+        axes = _vehicle_axes(mechanism, body)
+        for vector in (twist.origin, turning):
+            values += vector if axes is None else [sum((c * x for c, x in zip(row, vector, strict=True)), ZERO) for row in axes]
         labels += [f"{body}_{kind}{axis}" for kind in "vw" for axis in "xyz"]
     inputs = {"q": (scope.q, scope.coordinates), "v": (scope.v, scope.velocities), "p": (scope.p, scope.parameters)}
     rows = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
     return Program.build(
         f"{mechanism.system.name}_twists", inputs, {"twists": (rows, labels)}, {}, mechanism.templates.skip_global_cse
     )
+
+
+def _vehicle_axes(mechanism: Mechanism, body: str) -> list[list[float]] | None:
+    """Forward, left and up by default, in the axes of a body; None if these are its own.
+
+    Forward is the body's x axis without its vertical part.
+    """
+    rotation = ca.vertcat(*[ca.horzcat(*row) for row in mechanism.measures.poses[body].rotation])
+    scope, q0 = mechanism.scope, [c.default for c in mechanism.coordinates]
+    turn = ca.Function("turn", [scope.q, scope.p], [rotation])(q0, mechanism.default_parameters).full()
+    forward = np.array([turn[0, 0], turn[1, 0], 0.0])
+    size = float(np.linalg.norm(forward))
+    if not size > SIDEWAYS:
+        return None
+    forward /= size
+    axes = np.array([forward, [-forward[1], forward[0], 0.0], [0.0, 0.0, 1.0]]) @ turn
+    return None if np.allclose(axes, np.eye(3), rtol=0, atol=UNCHANGED) else axes.tolist()
 
 
 def _moves_root(joint: Joint) -> bool:

@@ -128,8 +128,8 @@ class Equations:
       one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
-    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, in their
-      axes; of a balanced wheel without its spin.
+    - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
+      axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
     """
 
     name: str

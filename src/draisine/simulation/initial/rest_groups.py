@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from draisine.program.equations import Equations
+from draisine.program.structure import NO_STRUCTURE
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 
@@ -63,12 +64,18 @@ class RestTable:
         parts = e.structure
         driven, ignorable = set(parts.driven), set(parts.ignorable)
         bodies = parts.bodies if first >= 0 else ()
+        units = {v.name: v.unit for v in e.velocities}
+
+        def others(unit: str) -> Group:
+            """Of typed equations, which name no bodies, rates of angles rest before velocities of points."""
+            return Group.BODY if parts == NO_STRUCTURE and unit == "rad/s" else Group.OTHERS
+
         return RestTable(
             tuple((n, output_rows[n], names.index(spin) if spin in names else -1) for n, spin in parts.slips if n in output_rows),
             tuple((name, bodies.index(body)) for name, body in parts.speeds if body in bodies),
             bodies,
             first,
-            tuple(Group.DRIVEN if n in driven else Group.SPINS if n in ignorable else Group.OTHERS for n in names),
+            tuple(Group.DRIVEN if n in driven else Group.SPINS if n in ignorable else others(v) for n, v in units.items()),
         )
 
     def rows(self, given: Collection[str], used: Collection[int]) -> RestRows:
@@ -117,7 +124,7 @@ def rest_in_words(rows: RestRows, names: Sequence[str], labels: Sequence[str], v
         if all(own[part] for part in ("wx", "wy", "wz", "vy", "vz")):
             lines.append(f"{rows.body} does not turn or sway")
         elif own["wx"]:
-            lines.append(f"{rows.body} does not roll; it turns and sways as little as possible")
+            lines.append(f"{rows.body} keeps its lean; it turns and sways as little as possible")
         else:
-            lines.append(f"{rows.body} rolls, turns and sways as little as possible")
+            lines.append(f"{rows.body} leans over, turns and sways as little as possible")
     return tuple(lines)

@@ -14,24 +14,29 @@ from __future__ import annotations
 
 import math
 
+from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.memory import System
 from draisine.simulation.initial.newton import MAX_STEPS, prepare, restore
-from draisine.simulation.initial.residual_system import EXACT, copy, dot, maximum, norm, set_current
+from draisine.simulation.initial.residual_system import EXACT, copy, dot, maximum, norm, set_current, square
 
-MAX_GROWTH = 10.0  # the norm of the changes may grow by this factor
+MAX_GROWTH = 10.0  # the velocities, without free spins, may grow by this factor
 DECIDED = 1e-9  # part of a row below which its remainder is a rounding error
 ROUNDS = 8  # for rows that are nonlinear in the velocities
 SETTLED = 1e-13  # relative change in the last round
 ZERO = 1e-13  # part of the largest velocity below which one is zero
 SLIP = 1  # the group whose values are zero themselves; the others differ from their references
+SPINS = 6  # the group of free spins
 
 
 def rest_velocities(s: System) -> None:
     """Satisfy the same targets with the velocities of each group as small as possible."""
     if s.groups == 0:
         return
-    bound = MAX_GROWTH * norm(s.current.z)
-    copy(s.current.z, s.best)
+    set_current(s, s.current.z)
+    moving = size_of_motion(s)
+    if moving == 0.0:
+        return
+    bound = MAX_GROWTH * moving
     for _ in range(ROUNDS):
         set_current(s, s.current.z)
         set_rest_matrix(s)
@@ -53,6 +58,29 @@ def rest_velocities(s: System) -> None:
         if change <= SETTLED * norm(s.current.z):
             break
     set_zeros(s)
+
+
+def size_of_motion(s: System) -> float:
+    """The size of all velocities at `current` but free spins, in scales, with the slips; zero if everything is at rest."""
+    total = free_size(s, s.current.z)
+    for j in range(s.unknowns):
+        if s.prescribed[j] == 1:
+            total += abs(s.current.y[j] - s.default[j]) / s.scale[j]
+    for i in range(s.rest):
+        if s.rest_group[i] == SLIP:
+            total += abs(s.motion.values[s.rest_value[i]]) / s.length
+        elif s.rest_group[i] == SPINS and s.rest_free[i] >= 0 and s.current.z[s.rest_free[i]] != 0.0 and total == 0.0:
+            total = norm(s.current.z)
+    return total
+
+
+def free_size(s: System, z: Vector) -> float:
+    """The norm of changes without those of spins: a small wheel turns fast."""
+    total = 0.0
+    for i in range(s.rest):
+        if s.rest_free[i] >= 0 and s.rest_group[i] != SPINS:
+            total += square(z[s.rest_free[i]])
+    return math.sqrt(total)
 
 
 def set_rest_matrix(s: System) -> None:
@@ -108,7 +136,7 @@ def rest_group(s: System, group: int, decided: int, bound: float) -> int:
         for n in range(count):
             for k in range(s.free):
                 s.gradient[k] += s.rest_part[n] * s.decided[decided + n, k]
-        if norm(s.gradient) <= bound:
+        if free_size(s, s.gradient) <= bound:
             copy(s.gradient, s.step)
             return decided + count
         count -= 1  # the direction with the smallest remainder makes the others too large
