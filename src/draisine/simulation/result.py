@@ -62,6 +62,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
+    contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if watched
 
     @property
     def times(self) -> Reals:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import cast
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.restricted.record import KERNEL
 from draisine.errors import ArgumentError
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
@@ -65,15 +66,15 @@ def integrate(
     method: Method | None = None,
     samples: ArrayLike | None = None,
     control: Control | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
     only_samples: bool = False,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
-    unless a `control` sets them. `progress` is called at intervals with the fraction done. With `only_samples` the run may end
-    after the last of the samples. Events, projection and the choice of
-    velocities are those of the equations. Without a `method` one is selected (`Auto`); the run's `method` says which, and why.
+    unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
+    the last of the samples. Events, projection and the choice of velocities are those of the equations. Without a `method` one is
+    selected (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
     choices = equations if isinstance(equations, VelocityChoices) else prepare(equations)
@@ -133,7 +134,7 @@ class _Driver:
         report_choice: bool,
         samples: Reals | None,
         control: Control | None,
-        progress: Callable[[float], None] | None,
+        progress: ProgressCallback | None,
         only_samples: bool,
     ) -> None:
         self._only_samples = only_samples
@@ -171,7 +172,7 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.watch)
 
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
@@ -222,7 +223,7 @@ class _Driver:
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
             if self._progress is not None and now - self._last_progress >= CHUNK:
                 self._last_progress = now
-                self._progress(self._fraction())
+                self._progress(Progress("simulating", self._fraction()))
             if reason == layout.FULL:
                 memory.grow()
             elif reason == layout.SWITCH:
@@ -381,6 +382,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
+            contact_least=stepper.contact_least.copy(),
         )
 
     def _warnings(self, elapsed: float) -> Iterator[str]:

@@ -91,6 +91,7 @@ class Stepper(Record):
     width: int
     inputs: int
     events: int
+    contacts: int
     samples: int
     step_room: int
     event_room: int
@@ -99,6 +100,7 @@ class Stepper(Record):
     project: int
     monitor: int
     event_kernel: int
+    contact_kernel: int  # of contact margins, where they are watched
     control: int
     # arguments and results of the kernels
     time: Vector  # (1)
@@ -144,6 +146,9 @@ class Stepper(Record):
     check_count: int
     unresolved_event: int  # 1 + an event that varies too fast for a step, or has more zeros in it than there is room for, …
     unresolved_time: float  # … and the start of this step
+    # contact margins (`contact_watch`), c of them
+    contact: Vector  # (c) values
+    contact_least: Vector  # (c) least over the accepted steps
     # records
     sample_time: Vector  # (samples + 1)
     sample_x: Matrix  # (samples + 1, n)

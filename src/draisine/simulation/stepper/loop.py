@@ -9,6 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
+from draisine.simulation.stepper.contact_watch import begin_watch, watch_contacts
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -84,7 +85,10 @@ def advance(s: Stepper) -> int:
             return TOO_MANY_STEPS
         if s.step_count >= s.step_room or s.event_count + ROOTS * s.events > s.event_room:
             return FULL
+        before = s.accepted
         reason = step(s)
+        if s.contact_kernel != 0 and s.accepted != before:
+            watch_contacts(s)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED
@@ -125,6 +129,8 @@ def begin(s: Stepper) -> int:
             return FULL
         record_step(s)
         sample_at_t(s)
+        if s.contact_kernel != 0:
+            begin_watch(s)
     if s.aborted != 0:
         return ABORTED
     s.phase = RUNNING

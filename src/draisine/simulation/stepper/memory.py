@@ -37,6 +37,8 @@ class Kernels:
     control: int = 0
     form: CompiledForm | None = None
     hoisted: HoistedKernel | None = None
+    contact: int = 0  # contact margins, where they are watched …
+    contacts: int = 0  # … and their number
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
 
     def extended(self, parameters: Reals) -> Reals:
@@ -102,6 +104,7 @@ class Memory:
         s.unknowns = s.states if form is None else form.form.size
         s.width = width = -(-s.unknowns // 8) * 8
         s.needs_start_solve, s.sparse = 0, 0
+        s.contacts = kernels.contacts
         m, e = s.inputs, s.events
         rows = max(method.scheme.rows, method.starter.rows)
         shapes: dict[str, tuple[int, ...]] = {
@@ -119,6 +122,8 @@ class Memory:
             "error": (2, width),
             "atol": (s.states,),
             "values": (e,),
+            "contact": (s.contacts,),
+            "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
             **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "near"), (e,)),
         }
@@ -193,14 +198,14 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
-        s.event_kernel, s.control = kernels.events, kernels.control
+        s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        kept = {name: getattr(s, name).copy() for name in ("u", "direction", "stops", "sign")}
+        kept = {name: getattr(s, name).copy() for name in ("u", "direction", "stops", "sign", "contact_least")}
         x, step = self.state.copy(), s.h
         self._allocate(kernels, method, kept)
         self.state[:] = x
@@ -316,6 +321,7 @@ _MODULES = (
     "step_size_control",
     "events_and_samples",
     "event_isolation",
+    "contact_watch",
     "layout",
     "loop",
 )
