@@ -320,10 +320,12 @@ class ReportBuilder:
         return multipliers | {q.name: value for q, value in self._force_outputs.items()}
 
     def _beyond(self, event: Event) -> frozenset[str]:
-        """Names in an event that are neither quantities nor outputs of the description."""
+        """Names in an event that are neither quantities nor outputs of the description that are free of forces."""
         scope = self.scope
         known = {"t", *scope.coordinates, *scope.velocities, *scope.input_names, *scope.parameters}
-        return names(parse(event.expression)) - known - {o.name for o in self.mechanism.system.outputs}
+        used = names(parse(event.expression)) - known
+        own = used & {o.name for o in self.mechanism.system.outputs}
+        return used - (own - self.force_names) if own else used
 
     def event_values(self, events: tuple[Event, ...]) -> list[tuple[Event, ca.SX | None]]:
         """Events in all velocities; None for those that depend on forces."""

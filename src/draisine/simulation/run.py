@@ -74,8 +74,8 @@ def integrate(
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
     unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
-    the last of the samples. Events, projection and the choice of
-    velocities are those of the equations. Without a `method` one is selected (`Auto`); the run's `method` says which, and why.
+    the last of the samples. Events, projection and the choice of velocities are those of the equations. Without a `method` one is
+    selected (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
     choices = equations if isinstance(equations, VelocityChoices) else prepare(equations)

@@ -215,27 +215,21 @@ def compute(
         control = EveryStage(control)
     how: dict[str, Any] = {"parameters": p, "inputs": constants, "method": method, "samples": times}
     how |= {"control": control, "progress": progress}
-    varied, run = None, symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
-    drifts = run is not None
+    sizes = sizes_of(directions, u, p, targets) if directions else None
+
+    def integrated(how: dict[str, Any], again: bool = False) -> tuple[Run, VariedRun | None]:
+        run = symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
+        if directions:
+            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
+            return varied.plain(), varied
+        return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again), None
 
     def repeat(samples: np.ndarray) -> Run:
-        again = how | {"samples": samples, "progress": None}
-        if recorded is not None:
-            again["control"] = Repeated.of(*recorded)
-        if drifts:
-            return symplectic(drift, equations, x0, until, u, again)  # type: ignore[return-value]
-        if directions:
-            return integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **again).plain()
-        return integrate(prepared(fitting).choices, x0, until, **again, only_samples=True)
+        repeated = {} if run.applied is None else {"control": Repeated.of(*run.applied)}
+        return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
-    if directions:
-        sizes = sizes_of(directions, u, p, targets)
-        varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
-        run = varied.plain()
-    elif run is None:
-        run = integrate(prepared(fitting).choices, x0, until, **how)
+    run, varied = integrated(how)
     clock.lap("integrate")
-    recorded = run.applied
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes)

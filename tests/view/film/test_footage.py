@@ -143,7 +143,7 @@ def test_a_film_says_when_the_ground_would_have_to_pull(run, ride):
     lifted = [wheel for wheel in ("rear_wheel", "front_wheel") if hard[f"{wheel}_normal_force"].min() < 0.0]
     assert lifted and set(take.lifts) == set(lifted)
     for k, t in enumerate(take.times):
-        now = [w.replace("_", " ") for w in lifted if hard.at(t)[f"{w}_normal_force"] < 0.0]
+        now = [w.replace("_", " ") for w in lifted if hard.interpolated(t)[f"{w}_normal_force"] < 0.0]
         assert lift_notice(take, k) == (f"the ground would have to pull on {' and '.join(now)}" if now else "")
     (shown,) = film_data([take])["runs"]
     assert [entry["name"] for entry in shown["lifts"]] == [name.replace("_", " ") for name in take.lifts]
