@@ -23,4 +23,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("draisine")
-    return _load(name)
+    try:
+        return _load(name)
+    except AttributeError:
+        if name.startswith("__") or name in __all__:
+            raise
+        from draisine.expr.expression import did_you_mean  # only for the message
+
+        raise AttributeError(f"module 'draisine' has no attribute {name!r}{did_you_mean(name, __all__)}") from None

@@ -20,6 +20,7 @@ from draisine.estimation.solve import FitMethod, Outcome, Progress, evaluate_at_
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
@@ -28,6 +29,7 @@ ROUNDS = 12  # of fits with updated noise estimates
 SAME = 0.01  # relative change of the noise at convergence
 
 
+@checked
 def estimate(
     model: Model | System | Equations,
     data: Any,

@@ -37,6 +37,7 @@ from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
@@ -118,6 +119,7 @@ class DriftTable(Result):
         return "\n".join(lines)
 
 
+@checked
 def compare_drift(
     model: Model | System | Equations,
     until: float = 5.0,

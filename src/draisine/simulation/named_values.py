@@ -15,7 +15,7 @@ from draisine.program.equations import DependentQuantity, Quantity
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for an unknown name, with similar names."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         hint = f"did you mean {' or '.join(repr(c) for c in close)}?"
@@ -36,7 +36,8 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
     (0.08, 0.08, None)
     """
     if isinstance(value, str):
-        value = Measured.read(value) or value
+        found = Measured.read(value)
+        value = value if found is None else found
     if isinstance(value, Measured) and unit is not None:
         return value.checked(unit, where)
     try:

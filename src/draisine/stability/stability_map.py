@@ -24,6 +24,7 @@ from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
@@ -148,6 +149,7 @@ class StabilityMap(Result):
         return f"{self.model} over {ranges}: {shares}{family}"
 
 
+@checked
 def stability_map(
     model: Model | System | Equations,
     over: Mapping[str, ArrayLike | tuple[float, float, int]],

@@ -22,6 +22,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -29,7 +30,7 @@ from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real, what_is_singular
+from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, real_values, what_is_singular
 
 Array = NDArray[np.float64]
 
@@ -291,6 +292,7 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
+@checked
 def steady(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
@@ -311,10 +313,8 @@ def steady(
     >>> round(turn["steer"], 4), round(turn["steer_torque"], 4)
     (-0.042, 0.0863)
     """
-    targets = dict(fixed or {})
     equations = equations_of(model)
-    for name, value in targets.items():
-        require_real(equations.name, "fixed quantity", name, value)
+    targets = real_values(equations, "fixed quantity", fixed)
     known = {i.name for i in equations.inputs}
     begin = (
         near

@@ -24,6 +24,7 @@ from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.methods.selection import Method
@@ -32,6 +33,7 @@ from draisine.simulation.named_values import numbers
 Reals = NDArray[np.float64]
 
 
+@checked
 def filter(
     model: Model | System | Equations,
     data: Any,

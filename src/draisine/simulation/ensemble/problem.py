@@ -21,7 +21,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
 from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.initial.batch import BatchTargets
-from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem, plain
 from draisine.simulation.named_values import numbers, unknown_name
 
 Reals = NDArray[np.float64]
@@ -164,6 +164,7 @@ def ensemble_problem(
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)
     kinds = {name: _kind(equations, starts, name) for name in varied.names}
+    start = plain(equations, start)
     targets = {name: float(value) for name, value in start.items() if not isinstance(value, InitialGuess)}
     for name, (kind, own) in kinds.items():
         twice = own in targets if kind == "start" else fixed.get(own) == kind

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
@@ -30,6 +31,7 @@ CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above wh
 NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
 
+@checked
 def consistent_start(
     model: Model | System | Equations | StartProblem,
     start: Mapping[str, float | InitialGuess] | None = None,
