@@ -205,7 +205,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(str(name), list(known), n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
     listed = ", ".join(sorted(set(known)))

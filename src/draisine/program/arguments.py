@@ -67,6 +67,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+def checked_argument(function: str, name: str, given: Any) -> Any:
+    """One argument, checked as by `checked`; for functions that accept further types."""
+    return _CHECKS[name](function, name, given)
+
+
 def _is_own(given: Any) -> bool:
     """Whether an object is of a type of this package: a model, a motion, a result."""
     return any(base.__module__.startswith("draisine") for base in type(given).__mro__)
@@ -98,14 +103,15 @@ def _are_mappings(given: Any) -> bool:
 
 
 def _seconds(function: str, name: str, given: Any) -> Any:
+    found = given
     if isinstance(given, str):
         try:
-            given = quantity_in(given, "s", f"{function}: {name}")
+            found = quantity_in(given, "s", f"{function}: {name}")
         except UnitError as problem:
             raise ArgumentError(str(problem)) from None
-    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+    if isinstance(found, bool) or not isinstance(found, int | float | np.number):
         raise ArgumentError(f"{function}: {name} must be a number of seconds, or a text such as '2 s', got {short(repr(given))}")
-    return given
+    return found
 
 
 def names_of(function: str, name: str, given: Any) -> Any:

@@ -137,7 +137,7 @@ def _sample_values(over: Mapping[str, Any] | None, cases: Any, runs: int | None,
     if over is not None:
         if runs is not None:
             raise ArgumentError("runs is the number of draws of cases=…; with over=… it is the number of combinations")
-        if not isinstance(over, Mapping):
+        if not isinstance(over, Mapping) or not all(isinstance(name, str) for name in over):
             raise ArgumentError(f"over: give the values that differ by name, such as {{'speed': (2, 8, 13)}}, got {over!r}")
         return Grid.of(over)
     return Drawn.of(cases, runs, seed)

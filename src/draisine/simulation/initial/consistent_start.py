@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked_argument
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
@@ -31,7 +31,6 @@ CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above wh
 NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
 
-@checked
 def consistent_start(
     model: Model | System | Equations | StartProblem,
     start: Mapping[str, float | InitialGuess] | None = None,
@@ -57,6 +56,9 @@ def consistent_start(
     >>> start.coordinates["steer"]
     0.2
     """
+    start, time = (checked_argument("consistent_start", name, value) for name, value in (("start", start), ("time", time)))
+    if not isinstance(model, StartProblem):
+        checked_argument("consistent_start", "model", model)
     if isinstance(model, Model | System):
         model = derive_cached(model.freeze() if isinstance(model, Model) else model)
     problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)
