@@ -28,6 +28,8 @@ def __getattr__(name: str) -> Any:
     except AttributeError:
         if name.startswith("__") or name in __all__:
             raise
-        from draisine.expr.expression import did_you_mean  # only for the message
+        import difflib  # only for the message
 
-        raise AttributeError(f"module 'draisine' has no attribute {name!r}{did_you_mean(name, __all__)}") from None
+        near = difflib.get_close_matches(name, __all__, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'draisine' has no attribute {name!r}{hint}") from None

@@ -47,7 +47,7 @@ MOST_SAMPLES = 20_000
 @checked
 def simulate(
     model: Model | System | Equations,
-    until: float | str,
+    until: float,
     *,
     start: Mapping[str, float | str | InitialGuess] | None = None,
     parameters: Mapping[str, float | str] | None = None,
@@ -80,7 +80,6 @@ def simulate(
 
     The `status` of the result says how the run ended; everything computed up to then is returned.
     """
-    assert not isinstance(until, str)  # converted by `checked`
     times = _sample_times(samples, until)
     computed = compute(
         model,
