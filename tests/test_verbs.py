@@ -231,5 +231,6 @@ def test_targets_and_parameters_take_units_and_refuse_those_that_do_not_fit() ->
         dr.simulate(bike, 0.1, parameters={"trail": "8 kg"})
     with pytest.raises(KeyError, match="no coordinate, velocity or output of bicycle is called 'sped'; did you mean 'speed'"):
         dr.simulate(bike, 0.1, start={"sped": "5 m/s"})
-    with pytest.raises(ValueError, match="until: the duration in seconds"):
-        dr.simulate(bike, "5 s")  # type: ignore[arg-type]
+    assert dr.simulate(bike, "100 ms", start={"speed": 5.0}, samples=2).time[-1] == 0.1  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"until: got '5 kg' \(mass\), expected a time"):
+        dr.simulate(bike, "5 kg")  # type: ignore[arg-type]

@@ -23,4 +23,13 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("draisine")
-    return _load(name)
+    try:
+        return _load(name)
+    except AttributeError:
+        if name.startswith("__") or name in __all__:
+            raise
+        import difflib  # only for the message
+
+        near = difflib.get_close_matches(name, __all__, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'draisine' has no attribute {name!r}{hint}") from None

@@ -233,7 +233,7 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         (lambda m: m.constrain("wish", "slide +"), "residual 'wish' of constraint 'wish': "),
         (
             lambda m: m.constrain("wish", "slide", unit="mm"),
-            "constraint 'wish': values are in SI units, its unit is 'mm'; the unit as 'm'",
+            "constraint 'wish': values are in SI units, but its unit is 'mm'; give the unit 'm'",
         ),
         (lambda m: m.constrain("wish", "slide", unit="furlong"), "unit of constraint 'wish': 'furlong' is not a unit"),
         (

@@ -89,7 +89,7 @@ def test_a_correct_model_passes() -> None:
             lambda m: m.parameter("length", 1.0, "meters"),
             "unit of parameter 'length': 'meters' is not a unit: 'meters' is unknown",
         ),
-        (lambda m: m.input("pull", "kN"), "input 'pull': values are in SI units, its unit is 'kN'; the unit as 'N'"),
+        (lambda m: m.input("pull", "kN"), "input 'pull': values are in SI units, but its unit is 'kN'; give the unit 'N'"),
     ],
 )
 def test_names_and_units(spoil: Callable[[Model], object], message: str) -> None:

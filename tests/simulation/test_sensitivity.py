@@ -267,7 +267,8 @@ def test_refusals(oscillator, bike):
     with pytest.raises(KeyError, match=r"stifness.*did you mean 'stiffness'"):
         dr.simulate(oscillator, 1.0, sensitivity=["stifness"])
     with pytest.raises(TypeError, match="list of names"):
-        dr.simulate(oscillator, 1.0, sensitivity="stiffness")
+        dr.simulate(oscillator, 1.0, sensitivity=5)
+    assert "stiffness" in dr.simulate(oscillator, 1.0, sensitivity="stiffness").sensitivity.by
     with pytest.raises(ValueError, match="follows a law"):
         dr.simulate(oscillator, 1.0, inputs={"push": "sin(t)"}, sensitivity=["push"])
     with pytest.raises(ValueError, match="occurs twice"):

@@ -26,6 +26,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.rank import decompose
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -38,6 +39,7 @@ POTENTIAL = "potential energy"
 _OPEN = 1e-7  # component of a velocity that the common names do not determine
 
 
+@checked
 def certify(
     model: Model | System | Equations,
     against: Model | System | Equations | None = None,

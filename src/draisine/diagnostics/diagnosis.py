@@ -41,6 +41,7 @@ from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.rank import row_rank
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
@@ -125,6 +126,7 @@ class Diagnosis(Result):
         return "\n".join(lines)
 
 
+@checked
 def diagnose(
     model: Model | System | Equations, at: Mapping[str, float] | None = None, *, parameters: Mapping[str, float] | None = None
 ) -> Diagnosis:

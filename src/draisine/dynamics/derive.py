@@ -22,6 +22,8 @@ from draisine.errors import ArgumentError, ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import amount_in
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event, check_events
 
 MANY_VELOCITIES = 12  # from which on a tree has the recursive formulation, where it applies
@@ -102,6 +104,7 @@ def why_not_recursive(mechanism: Mechanism) -> str | None:
     return found if isinstance(found, str) else None
 
 
+@checked
 def derive(
     model: Model | System,
     laws: Mapping[str, Expr] | None = None,
@@ -120,7 +123,8 @@ def derive(
     check_events(events)
     if formulation is not None and not isinstance(formulation, FormulationChoice):
         raise ArgumentError(f"formulation={formulation!r} is not a formulation; give Reduced(), Recursive() or Augmented()")
-    return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, formulation, ())
+    given = {name: amount_in(law, None, f"law of input {name!r}") for name, law in (laws or {}).items()}
+    return _derive(system, tuple(sorted(given.items())), tuple(events), work, formulation, ())
 
 
 @lru_cache(maxsize=32)

@@ -44,7 +44,7 @@ class Tangential:
     normal: ca.SX | None  # N, for laws that depend on it
 
     def _value(self, amount: Amount) -> ca.SX:
-        return self.scope.value(expression_of(amount))
+        return self.scope.value(expression_of(amount, f"law of contact {self.contact.name!r}"))
 
     @property
     def _load(self) -> ca.SX:

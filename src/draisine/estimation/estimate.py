@@ -21,6 +21,7 @@ from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.progress import ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
@@ -29,6 +30,7 @@ ROUNDS = 12  # of fits with updated noise estimates
 SAME = 0.01  # relative change of the noise at convergence
 
 
+@checked
 def estimate(
     model: Model | System | Equations,
     data: Any,

@@ -24,6 +24,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.state_value import named_start
+from draisine.simulation.named_values import number_in
 from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]
@@ -180,12 +181,11 @@ def build_problem(
     names = [q.name for q in equations.parameters]
     fixed = equations.default_parameters
     for name, number in (parameters or {}).items():
-        fixed[_index_of(name, names, "parameters", equations.name)] = _finite(number, f"parameters: {name!r}")
+        place = _index_of(name, names, "parameters", equations.name)
+        fixed[place] = _finite(number, f"parameters: {name!r}", equations.parameters[place].unit)
     related = {n: e if isinstance(e, Expr) else parse(str(e)) for n, e in (relations or {}).items()}
     for name in related:
         _index_of(name, names, "relations", equations.name)
-    if isinstance(unknown, str):
-        raise ArgumentError(f"unknown: give a list of names, e.g. ['{unknown}']")
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
     targets = [{**w, **reported} for w in _targets(start, experiments)]
     recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
@@ -196,10 +196,10 @@ def build_problem(
     return problem
 
 
-def _finite(value: Any, what: str) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise ArgumentError(f"{what} is {number:g}; it must be a finite number")
+def _finite(value: Any, what: str, unit: str | None = None) -> float:
+    number = number_in(value, unit, what)
+    if number is None or not np.isfinite(number):
+        raise ArgumentError(f"{what} is {value if number is None else number!r}; it must be a finite number")
     return number
 
 
@@ -282,7 +282,10 @@ def _priors(
     priors: Mapping[str, tuple[float, float]], unknowns: Sequence[Unknown], starts: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     known = [*(u.name for u in unknowns), *(f"{START}{s}" for s in starts)]
-    for name, (mean, deviation) in priors.items():
+    for name, pair in priors.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(number, int | float) for number in pair):
+            raise ArgumentError(f"priors: {name!r} needs a mean and a standard deviation, such as (1.0, 0.1), got {pair!r}")
+        mean, deviation = pair
         if name not in known:
             raise ArgumentError(f"priors: {name!r} is not among the unknowns{did_you_mean(name, known)}")
         if not (np.isfinite(mean) and deviation > 0.0):
@@ -305,6 +308,8 @@ def recording_of(
     channels = []
     for column, what in reported.items():
         quantity, sigma = what if isinstance(what, tuple) else (what, None)
+        if not isinstance(quantity, str):
+            raise ArgumentError(f"measured: column {column!r} needs the name of a quantity, or (name, noise), got {what!r}")
         if quantity not in known:
             raise ArgumentError(f"measured: {equations.name} has no quantity {quantity!r}{did_you_mean(quantity, list(known))}")
         values = experiment.column(column)

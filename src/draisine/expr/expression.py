@@ -205,10 +205,10 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(str(name), list(known), n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
-    listed = ", ".join(sorted(known))
+    listed = ", ".join(sorted(set(known)))
     return f"; known are {listed}" if 0 < len(listed) <= 200 else ""
 
 

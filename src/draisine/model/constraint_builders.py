@@ -18,7 +18,7 @@ Wherever a point is expected, a body means its origin, and "ground" the origin o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from draisine.errors import ModelError
@@ -26,12 +26,13 @@ from draisine.expr.expression import Expr, Name, Number, did_you_mean, names
 from draisine.model import constraints as constraints
 from draisine.model.items import Body, Joint, Point, ResidualConstraint
 from draisine.model.quantities import Amount, amount_in, expression_of
-from draisine.model.registry import ItemRegistry, name_of
+from draisine.model.registry import ItemRegistry, name_of, with_checked_texts
 
 PointLike = Point | Body | str
 Measured = Joint | Expr | str  # a joint with one coordinate, the name of a coordinate, or an expression
 
 
+@with_checked_texts
 class ConstraintBuilders(ItemRegistry):
     """Constraints by name. Each keeps its residuals at zero; its multipliers are available as outputs."""
 
@@ -56,6 +57,8 @@ class ConstraintBuilders(ItemRegistry):
 
         Its multiplier is minus the tension; a positive multiplier means that the cable would be slack.
         """
+        if isinstance(points, str | Mapping) or not isinstance(points, Iterable):
+            raise ModelError(f"cable {name!r}: needs a list of two points or more, got {points!r}")
         along = tuple(name_of(point) for point in points)
         if len(along) < 2:
             raise ModelError(f"cable {name!r}: needs two points or more, got {len(along)}")
@@ -132,7 +135,7 @@ class ConstraintBuilders(ItemRegistry):
 
     def _measured(self, where: str, item: Measured) -> Expr:
         if not isinstance(item, Joint):
-            return expression_of(item)
+            return expression_of(item, where)
         if len(item.coordinates) != 1:
             listed = ", ".join(c.name for c in item.coordinates) or "none"
             raise ModelError(

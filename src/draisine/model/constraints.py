@@ -27,7 +27,7 @@ PAIRS = frozenset(
 
 def closed_point(name: str, a: str, b: str, axes: str = AXES) -> ResidualConstraint:
     """Two points coincide along axes of the first."""
-    if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
+    if not isinstance(axes, str) or not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
         raise ModelError(f"constraint {name!r}: axes must be distinct letters of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
     return ResidualConstraint(name, _offsets(name, a, b, axes))
 
@@ -132,7 +132,7 @@ def _minus(residual: Expr, constant: Expr) -> Expr:
 
 
 def _axis(name: str, axis: str) -> int:
-    if axis not in tuple(AXES):
+    if not isinstance(axis, str) or axis not in tuple(AXES):
         raise ModelError(f"constraint {name!r}: its axis must be 'x', 'y' or 'z', got {axis!r}")
     return AXES.index(axis)
 

@@ -55,11 +55,15 @@ _ZERO = Number(0.0)
 
 def read_model(path: str | Path) -> Model:
     """Read and validate a model from the TOML file `path`. Any error is a `ModelError` with file and line."""
+    if not isinstance(path, str | Path):
+        raise ArgumentError(f"read_model: expected the name of a file such as 'cart.toml', got {path!r}")
     return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent)
 
 
 def write_model(model: Model | System, path: str | Path) -> None:
     """Write a model to the TOML file `path`, which `read_model` reads back as the same system."""
+    if not isinstance(path, str | Path):
+        raise ArgumentError(f"write_model: expected the name of a file such as 'cart.toml', got {path!r}")
     target = Path(path)
     target.write_text(text_of(_described(model), target.parent), encoding="utf-8")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
@@ -10,11 +11,12 @@ from draisine.model import joints
 from draisine.model.axes import AXES, Axis, about
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
 from draisine.model.quantities import Amount, amount_in
-from draisine.model.registry import ItemRegistry, name_of, vector_of
+from draisine.model.registry import ItemRegistry, name_of, number_of, span_of, vector_of, with_checked_texts
 
 Turns = Sequence[tuple[Axis, Amount]]  # constant rotations before a joint, e.g. [("y", tilt)]
 
 
+@with_checked_texts
 class JointBuilders(ItemRegistry):
     """Joints by name; every body is the child of exactly one joint."""
 
@@ -44,6 +46,8 @@ class JointBuilders(ItemRegistry):
     ) -> Joint:
         """A free joint by position and three elementary rotations; singular when the middle angle reaches ±90°."""
         label = name_of(body)
+        if angles is not None and (isinstance(angles, str | Mapping) or not isinstance(angles, Sequence)):
+            raise ModelError(f"free_euler of {label!r}: needs three names of angles, got {angles!r}")
         if sorted(set(order) | set("xyz")) != ["x", "y", "z"] or len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
             raise ModelError(
                 f"free_euler of {label!r}: order {order!r} must be three of x, y, z with no axis twice in a row, such as 'zxy'"
@@ -76,11 +80,13 @@ class JointBuilders(ItemRegistry):
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
         rate: str | None = None,
-        default: float = 0.0,
-        span: tuple[float, float] | None = None,
+        default: float | str = 0.0,
+        span: tuple[float | str, float | str] | None = None,
     ) -> Joint:
         """A revolute joint about an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
-        motion = joints.revolute(joints.angle(name, rate, default, span), axis, f"joint {name!r}")
+        where = f"joint {name!r}"
+        coordinate = joints.angle(name, rate, number_of(default, "rad", f"default of {where}"), _span(span, "rad", where))
+        motion = joints.revolute(coordinate, axis, where)
         return self._placed(name, parent, child, at, orientation, motion)
 
     def prismatic(
@@ -92,11 +98,13 @@ class JointBuilders(ItemRegistry):
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
         rate: str | None = None,
-        default: float = 0.0,
-        span: tuple[float, float] | None = None,
+        default: float | str = 0.0,
+        span: tuple[float | str, float | str] | None = None,
     ) -> Joint:
         """A prismatic joint along an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
-        motion = joints.prismatic(joints.length(name, rate, default, span), axis, f"joint {name!r}")
+        where = f"joint {name!r}"
+        coordinate = joints.length(name, rate, number_of(default, "m", f"default of {where}"), _span(span, "m", where))
+        motion = joints.prismatic(coordinate, axis, where)
         return self._placed(name, parent, child, at, orientation, motion)
 
     def cylindrical(
@@ -142,7 +150,7 @@ class JointBuilders(ItemRegistry):
         `axes` are two letters or two axes, the second in the axes after the first rotation: "xy", ("x", (0, 1, 1)).
         """
         where = f"universal joint {name!r}"
-        if not hasattr(axes, "__len__") or len(axes) != 2 or repr(axes[0]) == repr(axes[1]):
+        if isinstance(axes, Mapping | set) or not hasattr(axes, "__len__") or len(axes) != 2 or repr(axes[0]) == repr(axes[1]):
             raise ModelError(f"{where}: axes must be two distinct letters of x, y, z, such as 'xy', or two axes; got {axes!r}")
         chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes, where)
         return self._placed(name, parent, child, at, orientation, chain)
@@ -170,8 +178,14 @@ class JointBuilders(ItemRegistry):
         return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
 
 
+def _span(span: Any, unit: str, where: str) -> tuple[float, float] | None:
+    return None if span is None else span_of(span, unit, f"span of {where}")
+
+
 def turns_of(orientation: Turns, where: str) -> tuple[Rotate, ...]:
     """Successive constant rotations from pairs of an axis and an angle."""
+    if isinstance(orientation, str | Mapping) or not isinstance(orientation, Iterable):
+        raise ModelError(f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {orientation!r}")
     for turn in orientation:
         if isinstance(turn, str) or not hasattr(turn, "__len__") or len(turn) != 2:
             raise ModelError(

@@ -48,11 +48,12 @@ from draisine.model.items import (
 from draisine.model.joint_builders import JointBuilders, Turns, turns_of
 from draisine.model.joints import referred_to
 from draisine.model.quantities import Amount, amount_in, expression_of, named
-from draisine.model.registry import KINDS, name_of, vector_of
+from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.validate import check_name, check_system
 
 
+@with_checked_texts
 @dataclass
 class Model(JointBuilders, ConstraintBuilders):
     """An editable description of a mechanism; see the example of the module. `JointBuilders` has the methods for joints,
@@ -134,8 +135,8 @@ class Model(JointBuilders, ConstraintBuilders):
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
         as for bodies.
         """
-        if len(velocity) != 2:
-            raise ModelError(f"velocity of the ground: needs two components, along x and y, got {len(velocity)}")
+        if isinstance(velocity, str | Mapping | set) or not hasattr(velocity, "__len__") or len(velocity) != 2:
+            raise ModelError(f"velocity of the ground: needs two components, along x and y, such as (1, 0), got {velocity!r}")
         first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
         height = amount_in(height, "m", "height of the ground")
@@ -194,6 +195,9 @@ class Model(JointBuilders, ConstraintBuilders):
         contact: TangentialLaw = ROLLING,
     ) -> Wheel:
         """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
+
+        `radius` is that of the disk or, with `tube`, of the circle in the middle of the tube: the hub is `radius + tube` above
+        the ground where the wheel stands upright.
 
         It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
         """
@@ -283,7 +287,7 @@ class Model(JointBuilders, ConstraintBuilders):
 
     def generalized_force(self, measure: Amount, amount: Amount, name: str | None = None) -> GeneralizedForce:
         """A force or torque conjugate to a measure: `generalized_force("steer", torque)` acts on the joint `steer`."""
-        what = expression_of(measure)
+        what = expression_of(measure, f"measure of generalized force {name!r}" if name else "measure of a generalized force")
         label = name or self._fresh("generalized_forces", f"force_on_{_label(what)}")
         unit, _, _ = _CONJUGATE.get(self._known_unit(what), (None, None, None))
         return self._add(
@@ -294,7 +298,7 @@ class Model(JointBuilders, ConstraintBuilders):
         self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None
     ) -> None:
         """A linear spring and damper on a coordinate, or on `distance(a, b)` of two points: `spring("lift", "20 kN/m")`."""
-        what = expression_of(measure)
+        what = expression_of(measure, f"measure of spring {name!r}" if name else "measure of a spring")
         label = name or self._fresh("potentials", f"spring_on_{_label(what)}")
         unit = self._known_unit(what)
         _, per_stretch, per_rate = _CONJUGATE.get(unit, (None, None, None))
@@ -317,20 +321,20 @@ class Model(JointBuilders, ConstraintBuilders):
     ) -> Wrench:
         """A force and torque at a point, in the axes of the "world" or of the point's "body" (for a frame, its own)."""
         label = name or self._fresh("wrenches", f"wrench_at_{name_of(point)}")
-        if axes not in ("world", "body"):
+        if not isinstance(axes, str) or axes not in ("world", "body"):
             raise ModelError(f"wrench {label!r}: axes must be 'world' or 'body', got {axes!r}")
         vectors = (vector_of(force, "N", f"force of wrench {label!r}"), vector_of(torque, "N*m", f"torque of wrench {label!r}"))
         return self._add("wrenches", Wrench(label, name_of(point), *vectors, axes))
 
     def potential(self, name: str, energy: Amount) -> Potential:
         """A potential energy, e.g. `"stiffness * height^2 / 2"`, of coordinates and position-level measures."""
-        return self._add("potentials", Potential(name, expression_of(energy)))
+        return self._add("potentials", Potential(name, expression_of(energy, f"energy of potential {name!r}")))
 
     # ------------------------------------------------------------ outputs and events
 
     def output(self, name: str, expression: Amount, unit: str = "", description: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
-        what = expression_of(expression)
+        what = expression_of(expression, f"output {name!r}")
         known = self._known_unit(what)
         try:
             mislabeled = bool(unit and known) and unit != known and si_text(unit) == known
@@ -347,12 +351,17 @@ class Model(JointBuilders, ConstraintBuilders):
 
     def event(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, description: str = "") -> ModelEvent:
         """An event of the model: where the expression crosses zero, a simulation stops or records the time."""
+        if not isinstance(direction, int | float) or direction not in (-1, 0, 1):
+            raise ModelError(f"event {name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {direction!r}")
         if action not in ("stop", "record"):
             raise ModelError(f"event {name!r}: action must be 'stop' or 'record', got {action!r}")
-        return self._add("events", ModelEvent(name, expression_of(expression), action, direction, description))
+        return self._add("events", ModelEvent(name, expression_of(expression, f"event {name!r}"), action, direction, description))
 
     def independent(self, *velocities: str) -> None:
         """Choose the independent velocities by name; by default they are chosen by structure and conditioning."""
+        for name in velocities:
+            if not isinstance(name, str):
+                raise ModelError(f"independent velocities of model {self.name!r}: give names such as 'steer_rate', got {name!r}")
         self._independent = tuple(velocities)
 
     # ------------------------------------------------------------ finishing

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 
-from draisine.errors import ExpressionError, ModelError, UnitError
+import numpy as np
+
+from draisine.errors import ArgumentError, ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Expr, Name, Number, as_expr
-from draisine.expr.units import quantity_in
+from draisine.expr.units import Measured, quantity_in
 
 Amount = Expr | str | float | int
 
@@ -32,9 +35,8 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
     try:
         return as_expr(value)
     except (TypeError, ValueError) as problem:
-        raise ModelError(
-            f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
-        ) from None
+        reason = "" if isinstance(problem, ArgumentError) else f" ({problem})"  # which says the same
+        raise ModelError(f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r}{reason}") from None
 
 
 def named(name: str, where: str) -> Name:
@@ -45,9 +47,9 @@ def named(name: str, where: str) -> Name:
         raise ModelError(f"{where}: {problem}") from None
 
 
-def expression_of(value: Amount) -> Expr:
-    """A number, a text or an expression as an expression, without unit."""
-    return amount_in(value, None, "expression")
+def expression_of(value: Amount, where: str) -> Expr:
+    """A number, a text or an expression as an expression, without unit; `where` names it in errors."""
+    return amount_in(value, None, where)
 
 
 def laws_and_constants(inputs: Mapping[str, Amount], instead: str) -> tuple[dict[str, Expr], dict[str, float]]:
@@ -55,10 +57,27 @@ def laws_and_constants(inputs: Mapping[str, Amount], instead: str) -> tuple[dict
     laws: dict[str, Expr] = {}
     constants: dict[str, float] = {}
     for name, value in inputs.items():
-        if isinstance(value, Expr | str):
+        constant = _number(value, name)
+        if constant is not None:
+            constants[name] = constant
+        elif isinstance(value, Expr | str):
             laws[name] = amount_in(value, None, f"law of input {name!r}")
         elif callable(value):
             raise ModelError(f"input {name!r}: {instead}")
         else:
-            constants[name] = float(value)
+            raise ModelError(
+                f"input {name!r} must be a number, a text such as '2 N*m', or a law such as '-2*lean', got {value!r}"
+            )
     return laws, constants
+
+
+def _number(value: object, name: str) -> float | None:
+    """A number, also as a text with a unit, which is checked where the unit of the input is known."""
+    if isinstance(value, str):
+        try:
+            return Measured.read(value)
+        except UnitError as problem:
+            raise ModelError(f"input {name!r}: {problem}") from None
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None

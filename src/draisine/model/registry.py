@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name
+from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Vector
 from draisine.model.quantities import Amount, amount_in
@@ -74,12 +76,67 @@ class ItemRegistry:
         Dimensions(self._units_of_joints(), declared).check(amount, unit, where)
 
 
+_TEXTS = ("name", "unit", "along", "level", "action", "rate", "order", "description")
+_Class = TypeVar("_Class", bound=type)
+
+
+def with_checked_texts(builders: _Class) -> _Class:
+    """A class whose methods refuse names, units and other texts of another type."""
+    for name, method in list(vars(builders).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(builders, name, _with_checked_texts(method))
+    return builders
+
+
+def _with_checked_texts(method: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(method)
+    texts = [name for name in signature.parameters if name in _TEXTS]
+    if not texts:
+        return method
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return method(*args, **kwargs)  # a missing or unknown argument, reported by Python
+        for name in texts:
+            if not isinstance(given.get(name, ""), str | None):
+                raise ModelError(f"{method.__name__}: {name} must be a text, got {given[name]!r}")
+        return method(*args, **kwargs)
+
+    return call
+
+
 def name_of(item: Any) -> str:
     """The name of an item given as object or by name."""
-    return item if isinstance(item, str) else str(item.name)
+    if isinstance(item, str):
+        return item
+    name = getattr(item, "name", None)
+    if not isinstance(name, str):
+        raise ModelError(f"expected the name of a body, point or joint, or the object that its method returned, got {item!r}")
+    return name
 
 
 def vector_of(components: Sequence[Amount], unit: str, where: str) -> Vector:
+    if isinstance(components, str | Mapping | set) or not hasattr(components, "__len__"):
+        raise ModelError(f"{where}: needs three components, such as (0, 0, 0.5), got {components!r}")
     if len(components) != 3:
         raise ModelError(f"{where}: needs three components, got {len(components)}")
     return tuple(amount_in(c, unit, where) for c in components)  # type: ignore[return-value]
+
+
+def number_of(value: Any, unit: str, where: str) -> float:
+    """A number, also given as a text with a unit."""
+    found = amount_in(value, unit, where)
+    if not isinstance(found, Number):
+        raise ModelError(f"{where}: expected a number or a text such as '20 deg', got {value!r}")
+    return found.value
+
+
+def span_of(ends: Any, unit: str, where: str) -> tuple[float, float]:
+    """The lowest and the highest value."""
+    if isinstance(ends, str | Mapping | set) or not hasattr(ends, "__len__") or len(ends) != 2:
+        raise ModelError(f"{where}: needs two numbers, the lowest and the highest value, got {ends!r}")
+    low, high = (number_of(end, unit, where) for end in ends)
+    return low, high

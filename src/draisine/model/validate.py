@@ -120,9 +120,8 @@ def _check_units(system: System) -> None:
             raise ModelError(f"unit of {kind} {item.name!r}: {problem}") from None
         if unit.scale == 1.0 or kind == "output":  # the expression of an output may be in degrees, for display
             continue
-        given = f"; give the default as '{item.default:g} {item.unit}' and " if kind == "parameter" else "; "
         raise ModelError(
-            f"{kind} {item.name!r}: values are in SI units, its unit is {item.unit!r}{given}the unit as {si_text(item.unit)!r}"
+            f"{kind} {item.name!r}: values are in SI units, but its unit is {item.unit!r}; give the unit {si_text(item.unit)!r}"
         )
 
 
@@ -214,7 +213,7 @@ def _check_free(joint: Joint, step: Ball | Float | Glide) -> set[str]:
 
 
 def _check_axis(axis: str, where: str) -> None:
-    if axis not in AXES:
+    if not isinstance(axis, str) or axis not in AXES:
         raise ModelError(f"{where} must be 'x', 'y' or 'z', got {axis!r}")
 
 

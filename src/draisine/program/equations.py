@@ -81,9 +81,9 @@ class Event:
                 f"event {self.name!r}: its expression must be a text such as 'lean - 1', which crosses zero at the event, "
                 f"got {self.expression!r}"
             )
-        if self.action not in ("stop", "record"):
+        if not isinstance(self.action, str) or self.action not in ("stop", "record"):
             raise ArgumentError(f"event {self.name!r}: action must be 'stop' or 'record', got {self.action!r}")
-        if self.direction not in (-1, 0, 1):
+        if not isinstance(self.direction, int | float) or self.direction not in (-1, 0, 1):
             raise ArgumentError(
                 f"event {self.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {self.direction!r}"
             )

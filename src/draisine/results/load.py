@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError
+from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Group
 from draisine.results.files import format_of
 from draisine.results.metadata import (
@@ -36,6 +36,8 @@ def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajector
 
     At most `limit` numbers are read, so that a forged file cannot exhaust the memory.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"load: expected the name of a file such as 'run.nc', got {path!r}")
     source = Path(path)
     form = format_of(source)
     if not source.is_file():

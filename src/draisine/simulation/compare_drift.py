@@ -38,6 +38,7 @@ from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
@@ -120,6 +121,7 @@ class DriftTable(Result):
         return "\n".join(lines)
 
 
+@checked
 def compare_drift(
     model: Model | System | Equations,
     until: float = 5.0,

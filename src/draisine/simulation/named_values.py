@@ -15,8 +15,8 @@ from draisine.program.equations import DependentQuantity, Quantity
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for an unknown name, with similar names."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:
         hint = f"did you mean {' or '.join(repr(c) for c in close)}?"
     elif names:
@@ -36,7 +36,8 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
     (0.08, 0.08, None)
     """
     if isinstance(value, str):
-        value = Measured.read(value) or value
+        found = Measured.read(value)
+        value = value if found is None else found
     if isinstance(value, Measured) and unit is not None:
         return value.checked(unit, where)
     try:
@@ -74,7 +75,10 @@ def numbers(
                 raise ArgumentError(f"{what} {name!r} must be {_expected(quantities[index[name]])}, got {value!r}")
             values[index[name]] = number
     else:
-        array = np.asarray(given, dtype=float).reshape(-1)
+        try:
+            array = np.asarray(given, dtype=float).reshape(-1)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{what}s must be values by name, such as {{'name': 1.0}}, got {given!r}") from None
         if array.size != values.size:
             raise ArgumentError(
                 f"{what}s: expected {values.size} numbers ({', '.join(q.name for q in quantities)}), got {array.size}"

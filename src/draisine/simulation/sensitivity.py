@@ -50,8 +50,6 @@ def directions_of(
     equations: Equations, names: Sequence[str], targets: Mapping[str, Any] | None = None, laws: Sequence[str] = ()
 ) -> tuple[Direction, ...]:
     """Directions by name: parameters, constant inputs, or start targets, "start.lean", or "lean" if that is unambiguous."""
-    if isinstance(names, str):
-        raise ArgumentError(f"sensitivity: give a list of names, e.g. ['{names}']")
     parameters, inputs = [p.name for p in equations.parameters], [u.name for u in equations.inputs]
     found = []
     for name in names:

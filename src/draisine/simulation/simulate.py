@@ -17,6 +17,7 @@ from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.numerics.progress import ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
 from draisine.results.state_value import HasState, named_start
@@ -48,6 +49,7 @@ SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
 
 
+@checked
 def simulate(
     model: Model | System | Equations,
     until: float,
@@ -120,15 +122,21 @@ def simulate(
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
-    if not isinstance(until, int | float | np.number) or not np.isfinite(until) or until == 0:
+    if not isinstance(until, int | float | np.number) or isinstance(until, bool) or not np.isfinite(until) or until == 0:
         raise ArgumentError(f"until: the duration in seconds must be finite and not zero, got {until!r}")
     if samples is None:
         samples = int(min(max(abs(until) * SAMPLES_PER_SECOND, 200), MOST_SAMPLES)) + 1
-    if isinstance(samples, int):
+    if isinstance(samples, int | np.integer) and not isinstance(samples, bool):
         if samples < 2:
             raise ArgumentError(f"samples: at least 2 are needed (start and end), got {samples}")
         return np.linspace(0.0, until, samples)
-    return np.asarray(samples, dtype=float)
+    try:
+        times = np.asarray(samples, dtype=float)
+    except (TypeError, ValueError):
+        times = np.empty((0, 0))
+    if times.ndim != 1 or isinstance(samples, bool):
+        raise ArgumentError(f"samples: give their number, such as 200, or a list of times in seconds; got {samples!r}")
+    return times
 
 
 ONLY_ONCE = (
@@ -152,6 +160,7 @@ class Computed(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+@checked
 def compute(
     model: Model | System | Equations,
     until: float,
@@ -197,7 +206,8 @@ def compute(
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
     begin = consistent_start(starts, targets, parameters=values, inputs=constants)
-    u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
+    u = numbers("input", equations.inputs, constants)
+    constants = {i.name: value for i, value in zip(equations.inputs, u.tolist(), strict=True) if i.name in constants}
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))
     p = p if stabilized is None else stabilized.with_values(x0, u, p)

@@ -25,6 +25,7 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
+from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
@@ -32,7 +33,7 @@ from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.named_values import numbers
-from draisine.stability.linearization import require_real
+from draisine.stability.linearization import real_values
 
 Array = NDArray[np.float64]
 
@@ -96,6 +97,7 @@ class Descriptor(Result):
         return LinearModel(self.model, states, self.inputs, forces, *parts, at=self.at)
 
 
+@checked
 def descriptor(
     model: Model | System | Equations,
     at: Mapping[str, float] | None = None,
@@ -117,9 +119,9 @@ def descriptor(
     equations = model if isinstance(model, Equations) and isinstance(model.dynamics, DaeResidual) else as_dae(model, index=1)
     dynamics = equations.dynamics
     assert isinstance(dynamics, DaeResidual)
-    for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
-        for name, value in (given or {}).items():
-            require_real(equations.name, kind, name, value)
+    at, parameters, inputs = (
+        real_values(equations, kind, given) for kind, given in (("target", at), ("parameter", parameters), ("input", inputs))
+    )
     u, p = (
         numbers("input", equations.inputs, inputs),
         numbers("parameter", equations.parameters, parameters, equations.dependent_parameters),

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,13 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
-from draisine.program.equations import Equations
+from draisine.program.arguments import checked
+from draisine.program.equations import Equations, Quantity
 from draisine.results.linear import LinearModel
 from draisine.results.state_value import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.named_values import numbers
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.named_values import number_in, numbers
 from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
 
 Array = NDArray[np.float64]
@@ -94,25 +96,38 @@ def motion_at(
 ) -> Motion:
     """The consistent state nearest to the defaults that meets the targets; or the state of a result."""
     equations = equations_of(model)
-    at = named_start(at)
-    for kind, given in (("parameter", parameters), ("input", inputs), ("target", at)):
-        for name, value in (given or {}).items():
-            require_real(equations.name, kind, name, value)
+    at, parameters, inputs = (
+        real_values(equations, kind, given)
+        for kind, given in (("target", named_start(at)), ("parameter", parameters), ("input", inputs))
+    )
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     u = numbers("input", equations.inputs, inputs)
     x = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {})).x
     return Motion(equations, x, u, p)
 
 
-def require_real(model: str, kind: str, name: str, value: object) -> None:
-    """Refuse values that are not real and finite; `InitialGuess(value)` is a target too."""
-    number = getattr(value, "value", value)
-    if isinstance(number, complex | np.complexfloating) or not np.isscalar(number) or isinstance(number, str):
-        raise ArgumentError(f"{model}: {kind} {name!r} is {number!r}; give a real number")
-    if not np.isfinite(number):
-        raise ArgumentError(f"{model}: {kind} {name!r} is {number!r}; give a finite number")
+def real_values(equations: Equations, kind: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Values by name as real and finite numbers, also those given with a unit; `InitialGuess(value)` is a target too."""
+    found = {}
+    for name, value in (given or {}).items():
+        number = getattr(value, "value", value)
+        if isinstance(number, complex | np.complexfloating) or not np.isscalar(number):
+            raise ArgumentError(f"{equations.name}: {kind} {name!r} is {number!r}; give a real number")
+        unit = next((q.unit for q in named_quantities(equations) if q.name == name), None)
+        real = number_in(number, unit, f"{equations.name}: {kind} {name!r}")
+        if real is None or not np.isfinite(real):
+            cure = "a real number" if real is None else "a finite number"
+            raise ArgumentError(f"{equations.name}: {kind} {name!r} is {number!r}; give {cure}{f' in {unit}' if unit else ''}")
+        found[name] = InitialGuess(real) if isinstance(value, InitialGuess) else real
+    return found
 
 
+def named_quantities(e: Equations) -> tuple[Quantity, ...]:
+    """All quantities that can be given by name."""
+    return (*e.states, *e.velocities, *e.outputs, *e.inputs, *e.parameters)
+
+
+@checked
 def linearize(
     model: Model | System | Equations | Motion,
     at: Mapping[str, float] | HasState | None = None,

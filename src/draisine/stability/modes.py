@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical, critical_values
@@ -120,6 +121,7 @@ class Modes(Result):
         return "\n".join(lines)
 
 
+@checked
 def modes(
     model: Model | System | Equations,
     over: Mapping[str, ArrayLike] | None = None,

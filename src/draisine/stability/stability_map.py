@@ -25,6 +25,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
 from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
@@ -166,6 +167,7 @@ class StabilityMap(Result):
         return f"{self.model} over {ranges}: {shares}{family}{pulled}"
 
 
+@checked
 def stability_map(
     model: Model | System | Equations,
     over: Mapping[str, ArrayLike | tuple[float, float, int]],

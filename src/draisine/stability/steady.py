@@ -16,6 +16,7 @@ import numpy as np
 from draisine.errors import ArgumentError, ModelError, SolverError, StartError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.state_value import HasState
 from draisine.simulation.initial.problem import Scales
@@ -23,7 +24,7 @@ from draisine.simulation.named_values import numbers
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT
-from draisine.stability.linearization import explicit_equations_of
+from draisine.stability.linearization import explicit_equations_of, real_values
 from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 GRAVITY = 9.81  # m/s², for the scale of speeds, √(gravity · length)
@@ -35,6 +36,7 @@ MOST_CROSSINGS = 3  # of a branch, tried
 FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
 
 
+@checked
 def steady(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
@@ -63,6 +65,7 @@ def steady(
     5.9929
     """
     equations = explicit_equations_of(model)
+    fixed = real_values(equations, "fixed quantity", fixed)
     try:
         return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
     except SolverError as failure:

@@ -37,7 +37,7 @@ from draisine.stability.linearization import (
     linearize,
     motion_at,
     motion_of,
-    require_real,
+    real_values,
     what_is_singular,
 )
 
@@ -320,10 +320,8 @@ def steady_near(
     inputs: Mapping[str, float] | None = None,
 ) -> SteadyMotion:
     """The steady motion with named quantities fixed, by Newton's method from a state; arguments as in `steady`."""
-    targets = dict(fixed or {})
     equations = explicit_equations_of(model)
-    for name, value in targets.items():
-        require_real(equations.name, "fixed quantity", name, value)
+    targets = real_values(equations, "fixed quantity", fixed)
     known = {i.name for i in equations.inputs}
     begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}

@@ -14,6 +14,7 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 HINGE_ANGLE = 0.5  # rad: hinge angles of an arm that is straight at its defaults, if no targets are given
 
 
+@checked
 def draw(
     model: Model | System | Equations,
     at: Mapping[str, float] | None = None,

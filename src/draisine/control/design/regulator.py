@@ -23,12 +23,14 @@ from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
 from draisine.numerics.rank import rank_of
+from draisine.program.arguments import checked
 from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
 
 Array = NDArray[np.float64]
 
 
+@checked
 def lqr(
     model: Subject,
     at: Mapping[str, float] | None = None,
@@ -167,9 +169,9 @@ def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Ar
 
 def _positive(linear: LinearModel, what: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
-        if not (np.isfinite(value) and value > 0):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
             cure = "leave it out for no weight" if what == "weight" else "a small one makes the input cheap"
-            raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {value:g}; it must be a positive number ({cure})")
+            raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {value!r}; it must be a positive number ({cure})")
 
 
 def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) -> list[complex]:

@@ -25,6 +25,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.state_value import HasState, named_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
@@ -34,6 +35,7 @@ from draisine.simulation.named_values import numbers
 Reals = NDArray[np.float64]
 
 
+@checked
 def filter(
     model: Model | System | Equations,
     data: Any,

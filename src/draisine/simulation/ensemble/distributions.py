@@ -154,13 +154,17 @@ class Drawn:
 
 
 def _axis(name: str, given: ArrayLike | tuple[float, float, int]) -> Reals:
-    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int):
+    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and not isinstance(given[0], str):
         return np.linspace(float(given[0]), float(given[1]), given[2])
     return _column(name, given)
 
 
 def _column(name: str, given: Any) -> Reals:
-    column = np.asarray(given, dtype=float)
+    try:
+        column = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        expected = "a list of numbers, one per run, or (first, last, count)"
+        raise ArgumentError(f"{name!r}: give {expected}; got {given!r}") from None
     if column.ndim > 1 or not column.size:
         raise ArgumentError(f"{name!r}: give a list of numbers, one per run, or (first, last, count); got shape {column.shape}")
     return np.atleast_1d(column)

@@ -16,6 +16,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
 from draisine.results.state_value import HasState
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
@@ -46,6 +47,7 @@ def progress_of_runs(done: int, total: int, seconds: float, resumed: int = 0) ->
 CHUNK = 4096  # runs per chunk
 
 
+@checked
 def ensemble(
     model: Model | System | Equations,
     until: float,
@@ -120,6 +122,8 @@ def _sample_values(over: Mapping[str, Any] | None, cases: Any, runs: int | None,
     if over is not None:
         if runs is not None:
             raise ArgumentError("runs is the number of draws of cases=…; with over=… it is the number of combinations")
+        if not isinstance(over, Mapping) or not all(isinstance(name, str) for name in over):
+            raise ArgumentError(f"over: give the values that differ by name, such as {{'speed': (2, 8, 13)}}, got {over!r}")
         return Grid.of(over)
     return Drawn.of(cases, runs, seed)
 

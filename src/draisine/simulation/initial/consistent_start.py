@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked_argument
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.structure import NO_STRUCTURE
@@ -62,6 +63,9 @@ def consistent_start(
     >>> start.coordinates["steer"]
     0.2
     """
+    start, time = (checked_argument("consistent_start", name, value) for name, value in (("start", start), ("time", time)))
+    if not isinstance(model, StartProblem):
+        checked_argument("consistent_start", "model", model)
     if isinstance(model, Model | System):
         model = derive_cached(model.freeze() if isinstance(model, Model) else model)
     problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)

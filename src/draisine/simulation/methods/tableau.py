@@ -135,7 +135,7 @@ class ExternalMethod(SteppingMethod, Protocol):
 
 def positive(method: str, name: str, value: float) -> None:
     """Raise an error for a setting that is not a positive finite number."""
-    if not (value > 0.0 and math.isfinite(value)):
+    if not (isinstance(value, int | float | np.number) and not isinstance(value, bool) and value > 0.0 and math.isfinite(value)):
         raise ArgumentError(f"{method}: {name} must be a positive number, got {value!r}")
 
 
@@ -160,8 +160,14 @@ def check_settings(method: Settings) -> None:
     positive(name, "rtol", method.rtol)
     if method.rtol < 1e-14:
         raise ArgumentError(f"{name}: rtol = {method.rtol:g} is below the precision of doubles; use 1e-14 or more")
-    for value in np.atleast_1d(np.asarray(method.atol, dtype=float)):
-        positive(name, "atol", float(value))
+    try:
+        absolute = np.atleast_1d(np.asarray(method.atol, dtype=float))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}: atol must be a positive number, or one for each state, got {method.atol!r}") from None
+    if absolute.ndim > 1:
+        raise ArgumentError(f"{name}: atol must be a positive number, or one for each state, got {method.atol!r}")
+    for value in absolute:
+        positive(name, "atol", value)
     for setting in ("step", "first_step", "max_step"):
         if getattr(method, setting, None) is not None:
             positive(name, setting, getattr(method, setting))

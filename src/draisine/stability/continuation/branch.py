@@ -26,6 +26,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
 from draisine.numerics.progress import ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.results.state_value import HasState
@@ -156,6 +157,7 @@ def _runs(flags: NDArray[np.bool_]) -> int:
     return int(np.count_nonzero(np.diff(np.concatenate([[0], flags.astype(int)])) == 1))
 
 
+@checked
 def continuation(
     model: Model | System | Equations,
     over: str,
@@ -179,6 +181,13 @@ def continuation(
 
     Folds, branch points, Hopf points and zero crossings are solved exactly; `Branch.switch` follows the crossing branch.
     """
+    if not isinstance(over, str):
+        raise ArgumentError(f"continuation: over must be the name of a parameter, input, state or output, got {over!r}")
+    if between is not None and np.shape(np.array(between, dtype=object)) != (2,):
+        raise ArgumentError(f"continuation: between must be two numbers, the lowest and the highest {over}, got {between!r}")
+    for end in between or ():
+        if isinstance(end, bool) or not isinstance(end, int | float | np.number):
+            raise ArgumentError(f"continuation: between must be two numbers, the lowest and the highest {over}, got {between!r}")
     problem = ContinuationProblem(
         explicit_equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
     )
