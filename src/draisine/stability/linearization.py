@@ -110,6 +110,9 @@ def real_values(equations: Equations, kind: str, given: Mapping[str, Any] | None
     """Values by name as real and finite numbers, also those given with a unit; `InitialGuess(value)` is a target too."""
     found = {}
     for name, value in (given or {}).items():
+        if isinstance(value, StateValue):  # of a result: kept exactly
+            found[name] = value
+            continue
         number = getattr(value, "value", value)
         if isinstance(number, complex | np.complexfloating) or not np.isscalar(number):
             raise ArgumentError(f"{equations.name}: {kind} {name!r} is {number!r}; give a real number")
