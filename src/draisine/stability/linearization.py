@@ -108,7 +108,7 @@ def motion_at(
 
 def real_values(equations: Equations, kind: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Values by name as real and finite numbers, also those given with a unit; `InitialGuess(value)` is a target too."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in (given or {}).items():
         if isinstance(value, StateValue):  # of a result: kept exactly
             found[name] = value
