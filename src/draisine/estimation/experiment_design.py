@@ -28,6 +28,7 @@ from draisine.expr.tree import names as names_in
 from draisine.model.items import Parameter, System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.simulation.sensitivity import START
 from draisine.stability.linearization import equations_of
@@ -41,6 +42,7 @@ LOCAL = 3  # number of best trials for local search
 # ------------------------------------------------------------------------------------------------------------- interface
 
 
+@checked
 def design_experiment(
     model: Model | System | Equations,
     until: float,
@@ -139,8 +141,6 @@ class _Request:
     def check(self) -> None:
         if not (np.isfinite(self.until) and self.until > 0.0):
             raise ArgumentError(f"until: the duration of an experiment in seconds must be positive, got {self.until!r}")
-        if isinstance(self.unknown, str):
-            raise ArgumentError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
         if self.experiments < 1:
             raise ArgumentError(f"experiments: one or more, got {self.experiments}")
         for name, pair in self.choose.items():
