@@ -147,7 +147,7 @@ def test_starts_are_those_of_python(live, equations):
 def test_random_starts_are_found_and_refused_as_in_python(live, equations):
     """Far from the defaults too, where restarts, continuation and descent are needed; sine and cosine may differ in rounding."""
     problem, random = StartProblem(equations), np.random.default_rng(11)
-    names = sorted(n for n in problem.kinds if n in ("lean", "heading", "speed", "yaw_rate", "front_wheel_contact_x")) + [
+    names = sorted(n for n in problem.kinds if n in ("lean", "heading", "speed", "body_yaw_rate", "front_wheel_contact_x")) + [
         c for group in problem.unknowns for c in group if not c.startswith("frame_q")
     ]
     drawn = [

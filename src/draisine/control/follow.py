@@ -27,6 +27,7 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.program.arguments import checked
 from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
 from draisine.results.state_value import HasState
@@ -65,6 +66,7 @@ class Forward:
     """The motion from the given start, integrated forward in time."""
 
 
+@checked
 def follow(
     model: Model | System | Equations,
     until: float,

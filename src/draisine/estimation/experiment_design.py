@@ -29,6 +29,7 @@ from draisine.model.items import Parameter, System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.state_value import HasState, named_start
 from draisine.simulation.sensitivity import START
@@ -43,6 +44,7 @@ LOCAL = 3  # number of best trials for local search
 # ------------------------------------------------------------------------------------------------------------- interface
 
 
+@checked
 def design_experiment(
     model: Model | System | Equations,
     until: float,
@@ -141,8 +143,6 @@ class _Request:
     def check(self) -> None:
         if not (np.isfinite(self.until) and self.until > 0.0):
             raise ArgumentError(f"until: the duration of an experiment in seconds must be positive, got {self.until!r}")
-        if isinstance(self.unknown, str):
-            raise ArgumentError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
         if self.experiments < 1:
             raise ArgumentError(f"experiments: one or more, got {self.experiments}")
         for name, pair in self.choose.items():

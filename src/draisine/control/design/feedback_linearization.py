@@ -26,6 +26,7 @@ from draisine.expr.expression import Expr, Name
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
 from draisine.results.controllability import complex_text
 from draisine.results.linear import zeros_of
@@ -116,6 +117,7 @@ class LinearizingFeedback:
         return "\n".join(lines)
 
 
+@checked
 def feedback_linearization(
     model: Model | System | Equations,
     reference: Mapping[str, Amount],
@@ -162,6 +164,7 @@ def feedback_linearization(
     return LinearizingFeedback(law.model, law.outputs, law.controls, degrees, law.poles, _zeros(plain, law, problem))
 
 
+@checked
 def computed_torque(
     model: Model | System | Equations,
     reference: Mapping[str, Amount],

@@ -28,6 +28,7 @@ from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, 
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel, python_control
@@ -93,6 +94,7 @@ class Observer:
         return "\n".join(lines)
 
 
+@checked
 def kalman(
     model: Subject,
     at: Mapping[str, float] | None = None,

@@ -87,6 +87,7 @@ def lqr(
     )
 
 
+@checked
 def pole_placement(
     model: Subject,
     at: Mapping[str, float] | None = None,
@@ -170,8 +171,9 @@ def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Ar
 def _positive(linear: LinearModel, what: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
+            shown = f"{value:g}" if isinstance(value, int | float | np.number) else repr(value)
             cure = "leave it out for no weight" if what == "weight" else "a small one makes the input cheap"
-            raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {value!r}; it must be a positive number ({cure})")
+            raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {shown}; it must be a positive number ({cure})")
 
 
 def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) -> list[complex]:

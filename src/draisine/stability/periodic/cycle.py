@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -175,6 +176,7 @@ class Cycle(Result):
         return "\n".join(lines)
 
 
+@checked
 def limit_cycle(
     model: Model | System | Equations,
     *,

@@ -19,6 +19,7 @@ from draisine.errors import SolverError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import Newton
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.base import Result
@@ -235,6 +236,7 @@ class Transition(Result):
         return "\n".join(lines)
 
 
+@checked
 def state_transition(
     model: Model | System | Equations,
     until: float,
