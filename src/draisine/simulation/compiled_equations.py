@@ -23,6 +23,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
+from draisine.simulation.switches import CompiledSwitching, compile_switching
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
@@ -120,11 +121,12 @@ class CompiledEquations:
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
+    switching: CompiledSwitching | None = None  # then the dynamics are those with held branches
 
     @cached_property
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
-        return compile_form(self.equations.dynamics)
+        return compile_form(self.equations.dynamics if self.switching is None else self.switching.switching.dynamics)
 
     @cached_property
     def derivatives(self) -> DerivativeArray:
@@ -145,6 +147,8 @@ class CompiledEquations:
             control,
             self.form if implicit else None,
             self.dynamics,
+            0 if self.switching is None else address(self.switching.margins),
+            0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
         )
 
 
@@ -208,9 +212,11 @@ class VelocityChoices:
 
 
 def _compiled(e: Equations) -> CompiledEquations:
-    explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
+    switching = compile_switching(e)
+    dynamics = e.dynamics if switching is None else switching.switching.dynamics
+    explicit = None if isinstance(dynamics, DaeResidual) else compile_hoisted(dynamics)
     others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-    made = CompiledEquations(e, explicit, *others)
+    made = CompiledEquations(e, explicit, *others, switching)
     if explicit is None:
         _ = made.form
     return made

@@ -150,7 +150,9 @@ class _Driver:
             self._caller.use_names_of(choices.root)
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
-        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
+        switching = self._compiled.switching
+        tables = None if switching is None else switching.tables(span, x, inputs, parameters)
+        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.projections = choices.root.limits.projections
@@ -169,7 +171,7 @@ class _Driver:
 
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
-        loop = stepping_loop(self._method.implicit)
+        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None)
         if not self._method.scheme.external:
             return loop
         command = self._command_without_arguments if self._callback is not None else None
@@ -284,6 +286,9 @@ class _Driver:
         self._compiled = self._choices.compiled(other)
         if self._caller is not None:
             self._caller.use_names_of(self._compiled.equations)
+        if self._compiled.switching is not None:
+            span = float(stepper.t), self._span[1]
+            memory.set_switches(self._compiled.switching.tables(span, state, memory.inputs.copy(), self._parameters))
         memory.take(self._kernels(), self._method)
         self._advance = self._make_advance()
         memory.state[:] = state

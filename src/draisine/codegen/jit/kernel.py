@@ -28,7 +28,7 @@ from draisine.program.program import LazyProgram, Program, Slot
 Array = NDArray[np.float64]
 
 _CODE_VERSION = 12  # raise these when other code is generated for the same program
-_HOISTED_VERSION = 7
+_HOISTED_VERSION = 8
 
 _ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

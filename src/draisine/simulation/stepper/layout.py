@@ -234,17 +234,16 @@ class Stepper(Record):
     switching: int  # whether there are any
     margins: int  # g
     margin_kernel: int  # (t, x, u, p) → margins, positive inside the present branches
-    margin_rate_kernel: int  # (t, x, u, p, ẋ) → their rates
+    switch_rate_kernel: int  # (t, x, u, p) → rates of the switching functions along the motion; 0 if they are not known
     prologue: int  # (t, x, u, p) → hoisted values
     branch: Vector  # (b) the present branches: part of `parameters`
     hoisted: Vector  # hoisted values: part of `parameters`
     margin: Matrix  # (GRID + 1, g) margins over the step
     margin_value: Vector  # (g)
-    margin_rate: Vector  # (g)
+    switch_rate: Vector  # (b)
     armed: Integers  # (g) 1 if the margin was positive since its branch was taken
     margin_branch: Integers  # (g) the branch of a margin
-    margin_sum: Vector  # (g) sum of the values of two branches, or NaN …
-    margin_change: Vector  # (g) … and then the change of the branch where the margin ends
+    margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
     shorten: Matrix  # (TERMS, TERMS) coefficients of a shortened interpolant
     polynomial: Vector  # (TERMS + 1)
     switch_row: int  # the margin that ends first in the step
@@ -273,7 +272,7 @@ class Stepper(Record):
     sliding_margin: Integers  # (m) their margins
     sliding_parameters: Matrix  # (m + 1, parameters) of the present branches, and with the branch of one surface switched
     sliding_field: Matrix  # (m + 1, w) the fields with these parameters
-    sliding_rate: Matrix  # (m + 1, g) rates of the margins along these fields
+    sliding_rate: Matrix  # (m + 1, b) rates of the switching functions along these fields
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)

@@ -38,7 +38,7 @@ class Kernels:
     form: CompiledForm | None = None
     hoisted: HoistedKernel | None = None
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
-    margin_rates: int = 0  # (t, x, u, p and branches, ẋ) → … and their rates
+    switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
@@ -51,8 +51,7 @@ class SwitchTables:
 
     branches: Reals  # (b) at the start
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
-    margin_sum: Reals  # (g) sum of the values of its two branches, or NaN …
-    margin_change: Reals  # (g) … and then the change of the branch where the margin ends
+    margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
     restart_branch: Reals  # (r, b) branches from then on; NaN for those of the state
     mark_time: Reals  # (c) kinks and points between them, in the order of the run
@@ -166,7 +165,7 @@ class Memory:
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
         s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
-        for name in ("margin_branch", "margin_sum", "margin_change", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
+        for name in ("margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = np.append(switches.restart_time, np.inf), np.vstack([switches.restart_branch, self._branches])
         s.restarts, s.marks = len(switches.restart_time), len(switches.mark_time)
@@ -215,18 +214,23 @@ class Memory:
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
         s.event_kernel, s.control = kernels.events, kernels.control
-        s.margin_kernel, s.margin_rate_kernel = kernels.margins, kernels.margin_rates
+        s.margin_kernel, s.switch_rate_kernel = kernels.margins, kernels.switch_rates
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
+    def set_switches(self, switches: SwitchTables) -> None:
+        """Use the switching functions of other equations, from `take` on."""
+        self._switches, self._branches = switches, np.array(switches.branches, dtype=np.float64)
+        self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
+
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        names = ("u", "direction", "stops", "sign") if self._switches is None else ("u", "direction", "stops", "sign", "armed", "sliding_margin")
+        names = ("u", "direction", "stops", "sign", *(("armed", "sliding_margin") if s.switching else ()))
         kept = {name: getattr(s, name).copy() for name in names}
         x, step = self.state.copy(), s.h
-        if self._switches is not None:
+        if self._switches is not None and s.switching:
             self._branches[:] = s.branch
         self._allocate(kernels, method, kept)
         self.state[:] = x
@@ -329,16 +333,18 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
 
 def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the further arrays of equations with switching functions."""
-    g, most, terms = len(switches.margin_branch), layout.MOST_SLIDING, layout.TERMS
+    g, b = len(switches.margin_branch), len(switches.branches)
+    most, terms = layout.MOST_SLIDING, layout.TERMS
     return {
         "margin": (layout.GRID + 1, g),
-        **{name: (g,) for name in ("margin_value", "margin_rate", "armed")},
+        **{name: (g,) for name in ("margin_value", "armed")},
+        "switch_rate": (b,),
         "shorten": (terms, terms),
         "polynomial": (terms + 1,),
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),
-        "sliding_rate": (most + 1, g),
+        "sliding_rate": (most + 1, b),
         "sliding_matrix": (most, most),
     }
 

@@ -2,7 +2,7 @@
 
 With the fields f₀ of the present branches and f_i with the branch of surface i switched,
 
-    f = f₀ + Σ_i a_i (f_i − f₀),        ġ_j(f) = 0 for the margin g_j of every surface j,
+    f = f₀ + Σ_i a_i (f_i − f₀),        ż_j(f) = 0 for the switching function z_j of every surface j,
 
 which determines the shares a_i. On one surface this is Filippov's definition. On several it is the only motion in the convex hull
 of all fields where the effects of the switches add up; `switching` checks that when a surface is added. Restricted Python.
@@ -41,26 +41,26 @@ def solve_shares(s: Stepper) -> None:
     """The shares at (time, point), from the fields and the rates of the margins along them."""
     for k in range(s.sliding + 1):
         call_kernel(s.dynamics, (s.time, s.point, s.u, s.sliding_parameters[k]), (s.sliding_field[k],))
+        call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.sliding_parameters[k]), (s.sliding_rate[k],))
         s.evaluations += 1
-    solve_shares_of_fields(s)
-
-
-def solve_shares_of_fields(s: Stepper) -> None:
-    """The shares, where the fields are known."""
     count, a = s.sliding, s.sliding_matrix
-    for k in range(count + 1):
-        arguments = (s.time, s.point, s.u, s.sliding_parameters[0], s.sliding_field[k])
-        call_kernel(s.margin_rate_kernel, arguments, (s.sliding_rate[k],))
     for i in range(count):
-        row = int(s.sliding_margin[i])
-        s.share[i] = -s.sliding_rate[0, row]
+        switch = int(s.margin_branch[int(s.sliding_margin[i])])
+        s.share[i] = -s.sliding_rate[0, switch]
         for k in range(count):
-            a[i, k] = s.sliding_rate[k + 1, row] - s.sliding_rate[0, row]
+            a[i, k] = s.sliding_rate[k + 1, switch] - s.sliding_rate[0, switch]
     if lu_decompose(a, s.sliding_pivot, count) >= 0:
         for i in range(count):
             s.share[i] = math.nan
     else:
         lu_solve(a, s.sliding_pivot, count, s.share)
+
+
+def inward(s: Stepper, row: int) -> float:
+    """The sign of a margin's rate relative to that of its switching function."""
+    if s.margin_step[row] != 0:
+        return -1.0 * s.margin_step[row]
+    return 1.0 if s.branch[int(s.margin_branch[row])] > 0.5 else -1.0
 
 
 def return_to_surfaces(s: Stepper) -> None:
@@ -71,7 +71,8 @@ def return_to_surfaces(s: Stepper) -> None:
     solve_shares(s)
     call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.sliding_parameters[0]), (s.margin_value,))
     for i in range(s.sliding):
-        s.share[i] = -s.margin_value[int(s.sliding_margin[i])]
+        row = int(s.sliding_margin[i])
+        s.share[i] = -s.margin_value[row] * inward(s, row)
     lu_solve(s.sliding_matrix, s.sliding_pivot, s.sliding, s.share)
     field = s.sliding_field
     for i in range(s.sliding):

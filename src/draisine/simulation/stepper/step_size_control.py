@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.explicit_rk import evaluate, largest_error, record_nonfinite
 from draisine.simulation.stepper.implicit_rk import max_iterations
 from draisine.simulation.stepper.layout import (
@@ -91,7 +92,7 @@ def next_limited_step(s: Stepper) -> tuple[float, float]:
     grid = limit
     if s.adaptive == 0:
         grid = s.end if s.index + 1 >= s.planned_steps else s.origin + (s.index + 1) * s.h
-        end = limit if (limit < grid) == (s.end >= s.t) else grid
+        end = limit if precedes(s, limit, grid) else grid
     else:
         end = limit
         left = limit - s.t

@@ -12,8 +12,8 @@ import math
 
 from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.events_and_samples import inverse_quadratic
-from draisine.simulation.stepper.explicit_rk import copy, evaluate, interpolate, prepare_dense
+from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
+from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
     CONTINUE,
@@ -25,7 +25,7 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
-from draisine.simulation.stepper.sliding import solve_shares
+from draisine.simulation.stepper.sliding import inward, solve_shares
 
 NEVER = 2.0  # a fraction beyond the step
 MOST_SWITCHES = 64  # without an advance of time
@@ -37,8 +37,13 @@ ADDITIVE = 1e-7  # relative difference up to which the effects of two switches a
 
 def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
     """Write all margins at (time, point). That of a surface on which the run slides is the distance of its share from 0 and 1."""
+    if s.margins == 0:
+        return
     s.time[0] = time
-    call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (target,))
+    if s.dynamics == 0:
+        call_kernel(s.margin_kernel, (s.time, s.point, s.k[0], s.u, s.parameters), (target,))
+    else:
+        call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (target,))
     if s.sliding > 0:
         solve_shares(s)
         for i in range(s.sliding):
@@ -62,6 +67,8 @@ def start_margins(s: Stepper) -> None:
 
 def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does."""
+    if s.margins == 0:
+        return NEVER
     copy(s.new, s.point, s.states)
     evaluate_margins(s, new_time, s.margin[GRID])
     fill_margins(s, m, h)
@@ -193,7 +200,7 @@ def bracketed_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outsi
         theta = a + min(max(fraction, room), 1.0 - room) * (b - a)
         margins_at(s, m, h, theta, s.margin_value)
         value = s.margin_value[j]
-        if (value > 0.0) == (value_a > 0.0):
+        if sign_of(value) == sign_of(value_a):
             c, value_c = a, value_a
         else:
             c, value_c, b, value_b = b, value_b, a, value_a
@@ -268,7 +275,7 @@ def divide_by_basis(s: Stepper, terms: int, column: int) -> None:
 def other_branch(s: Stepper, row: int) -> float:
     """The branch beyond the end of a margin."""
     present = s.branch[int(s.margin_branch[row])]
-    return present + s.margin_change[row] if math.isnan(s.margin_sum[row]) else s.margin_sum[row] - present
+    return 1.0 - present if s.margin_step[row] == 0 else present + s.margin_step[row]
 
 
 def take_branch(s: Stepper, row: int, value: float) -> None:
@@ -338,7 +345,7 @@ def switch_branch(s: Stepper, row: int) -> int:
         return CONTINUE
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
-    if s.margin_rate_kernel == 0 or enters(s, row):
+    if s.switch_rate_kernel == 0 or enters(s, row):
         record_switch(s, row, SWITCHED)
         return CONTINUE
     return enter_surface(s, row)
@@ -347,9 +354,15 @@ def switch_branch(s: Stepper, row: int) -> int:
 def enters(s: Stepper, row: int) -> bool:
     """Whether the field at (t, x) leads into the branch of a margin that is zero."""
     copy(s.x, s.point, s.width)
-    evaluate(s, s.t, 0)
-    call_kernel(s.margin_rate_kernel, (s.time, s.point, s.u, s.parameters, s.k[0]), (s.margin_rate,))
-    return not s.margin_rate[row] * (1.0 if s.end >= s.t else -1.0) < 0.0
+    s.time[0] = s.t
+    call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
+    rate = s.switch_rate[int(s.margin_branch[row])]
+    if s.sliding > 0:
+        solve_shares(s)
+        first = s.sliding_rate[0, int(s.margin_branch[row])]
+        for i in range(s.sliding):
+            rate += s.share[i] * (s.sliding_rate[i + 1, int(s.margin_branch[row])] - first)
+    return not rate * inward(s, row) * (1.0 if s.end >= s.t else -1.0) < 0.0
 
 
 def enter_surface(s: Stepper, row: int) -> int:
@@ -430,7 +443,7 @@ def begin_branches(s: Stepper) -> int:
             s.armed[j] = 1
     reason = settle_branches(s)
     for j in range(s.margins):
-        if reason == CONTINUE and s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.margin_rate_kernel != 0:
+        if reason == CONTINUE and s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0:
             if not enters(s, j):
                 reason = switch_branch(s, j)
     if reason == CONTINUE:

@@ -9,6 +9,7 @@ suggest: a pulse between two of them would be lost.
 
 from __future__ import annotations
 
+from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 MOST_HITS = 64  # steps to the next kink before a crossing is tried again
@@ -18,15 +19,14 @@ def horizon(s: Stepper) -> float:
     """The time that the next step must not pass."""
     if s.restart_index < s.restarts:
         time = s.restart_time[s.restart_index]
-        if (time < s.end) == (s.end >= s.t):
+        if precedes(s, time, s.end):
             return time
     return s.end
 
 
 def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
     """The end of a step that would end at `new_time`: a kink, or an earlier time, where it must not cross what lies between."""
-    later = s.end >= s.t
-    while s.mark_index < s.marks - 1 and (s.mark_time[s.mark_index] <= s.t) == later:
+    while s.mark_index < s.marks - 1 and not precedes(s, s.t, s.mark_time[s.mark_index]):
         s.mark_index += 1
     if s.kink_crossing != 0:
         if s.last_rejected != 0:
@@ -36,7 +36,7 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
             s.kink_patience = 1
         s.kink_crossing = 0
     kink = next_kink(s)
-    if kink < 0 or (s.mark_time[kink] < new_time) != later or s.mark_time[kink] == new_time:
+    if kink < 0 or not precedes(s, s.mark_time[kink], new_time):
         return new_time
     if s.kink_hits > 0:
         s.kink_hits -= 1
@@ -44,7 +44,7 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
     h = new_time - s.t
     while not is_resolved(s, m, h):
         h *= 0.5
-        if (s.t + h <= s.mark_time[kink]) == later:
+        if not precedes(s, s.mark_time[kink], s.t + h):
             return s.mark_time[kink]
     s.kink_crossing = 1
     return new_time if h == new_time - s.t else s.t + h
@@ -64,7 +64,7 @@ def is_resolved(s: Stepper, m: Tableau, h: float) -> bool:
     for point in range(1, len(m.points)):
         begin, end = end, s.t + m.points[point] * h
         first = i
-        while i < s.marks - 1 and (s.mark_time[i] < end) == (h > 0.0) and s.mark_time[i] != end:
+        while i < s.marks - 1 and precedes(s, s.mark_time[i], end):
             i += 1
         for function in range(len(s.mark_tolerance)):
             a, b = value_at(s, first, begin, function), value_at(s, i, end, function)
