@@ -1,4 +1,4 @@
-"""Root finding in one variable: Brent's method for sign changes, bisection for conditions.
+"""Root finding in one variable: Brent's method for sign changes, of many functions at once by bisection, bisection for conditions.
 
 The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
@@ -9,6 +9,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
 
 
 def bracketed_root(
@@ -35,6 +38,27 @@ def bracketed_root(
         return float(brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200))
     except ArithmeticError:
         return float("nan")
+
+
+def bracketed_roots(function: Callable[[Reals], Reals], low: Reals, high: Reals, resolution: float) -> Reals:
+    """The roots of many functions, each in its own bracket, by bisection until the brackets are no wider than the resolution.
+
+    The function takes and returns one number per bracket. Where the signs at the ends do not differ, the end with the smaller value.
+
+    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), np.array([1.0, 1.0]), np.array([2.0, 5.0]), 1e-15).round(12).tolist()
+    [1.414213562373, 3.0]
+    """
+    low, high = low.copy(), high.copy()
+    at_low, at_high = function(low), function(high)
+    while (high - low > resolution).any():
+        middle = 0.5 * (low + high)
+        if ((middle <= low) | (middle >= high)).all():
+            break
+        value = function(middle)
+        before = (np.sign(value) == np.sign(at_low)) & (at_low != 0.0)
+        low, at_low = np.where(before, middle, low), np.where(before, value, at_low)
+        high, at_high = np.where(before, high, middle), np.where(before, at_high, value)
+    return np.where(np.abs(at_low) < np.abs(at_high), low, high)
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> tuple[float, float]:

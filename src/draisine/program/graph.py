@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program import opcodes as op
+from draisine.program.arithmetic import Operations
 from draisine.program.casadi_functions import function_of_tape
+from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
 from draisine.program.table_breaks import Breaks, breaks_of
 from draisine.program.tape import Callee, Instruction, Numbers, Tape
@@ -79,6 +82,16 @@ class Graph:
             self._known[key] = self.add(NUMBERS, (), len(self.numbers))
             self.numbers.append(numbers)
         return self._known[key]
+
+    def value(self, node: int, operands: Sequence[Any], table: Operations) -> Any:
+        """The value of an operation, from the values of its operands."""
+        operation, _, detail = self.nodes[node]
+        if operation == op.CALL:
+            callee = self.callees[detail]
+            begins = callee.input_offsets
+            slots = [operands[a:b] for a, b in pairwise(begins)]
+            return [entry for column in run_tape(callee.tape, slots, callee.output_sizes, table) for entry in column]
+        return operands[0][detail] if operation == RESULT else table[operation](*operands)
 
     # ---------------------------------------------------------------- reading programs
 

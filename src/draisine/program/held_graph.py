@@ -279,6 +279,10 @@ class HeldGraph:
         holds = found.operations[0] == op.LE  # the comparison at equality
         return not holds if sign > 0 else holds
 
+    def timed(self, k: int) -> Switch:
+        """A switch of time alone, one of `every`."""
+        return self._switch_of(k, self.every[k], True)
+
     def argument(self, number: int) -> int:
         """The node of a switch's argument."""
         return self._final(self.every[self.chosen[number]].argument)
