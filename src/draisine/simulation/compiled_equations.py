@@ -213,8 +213,10 @@ class VelocityChoices:
 
 def _compiled(e: Equations) -> CompiledEquations:
     switching = compile_switching(e)
-    dynamics = e.dynamics if switching is None else switching.switching.dynamics
-    explicit = None if isinstance(dynamics, DaeResidual) else compile_hoisted(dynamics)
+    if switching is not None:
+        explicit = switching.dynamics
+    else:
+        explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
     others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
     made = CompiledEquations(e, explicit, *others, switching)
     if explicit is None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
+from draisine.program.branches import Evaluated, branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program
 from draisine.program.switch_times import switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.stepper.memory import SwitchTables
@@ -25,6 +29,7 @@ class CompiledSwitching:
     arguments: Kernel
     rates: Kernel
     margins: Kernel | None
+    dynamics: HoistedKernel | None  # of ẋ = f
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -32,8 +37,10 @@ class CompiledSwitching:
         return tuple(self.switching.switches[margin.switch].name for margin in self.switching.margins)
 
     @property
-    def implicit(self) -> bool:
-        return isinstance(self.switching.dynamics, DaeResidual)
+    def explicit(self) -> Program | LinearSolveProgram:
+        """The dynamics ẋ = f with held branches."""
+        assert not isinstance(self.switching.dynamics, DaeResidual)
+        return self.switching.dynamics
 
     def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals) -> SwitchTables:
         """The tables of a run over a span of time from a state, with constant inputs."""
@@ -45,7 +52,7 @@ class CompiledSwitching:
             times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
             known[:, list(timed.numbers)] = timed.branches
         return SwitchTables(
-            branches=self._branches_at(begin, x, u, p, known[0], 1.0 if end >= begin else -1.0),
+            branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             restart_time=times,
@@ -56,22 +63,20 @@ class CompiledSwitching:
             mark_tolerance=np.zeros(0),
         )
 
-    def _branches_at(self, t: float, x: Reals, u: Reals, p: Reals, known: Reals, direction: float) -> Reals:
-        """The branches at a state; those of time are `known`. Switches inside the arguments of others come first."""
-        branches = np.where(np.isnan(known), 0.0, known)
-        extended = np.concatenate([p, branches])
-        arguments = ([t], x, np.zeros(len(x)), u, extended) if self.implicit else ([t], x, u, extended)
-        for _ in range(len(branches) + 1):
-            (values,) = self.arguments(*arguments)
-            (rates,) = self.rates(*arguments)
-            for i, switch in enumerate(self.switching.switches):
-                if np.isnan(known[i]):
-                    rate = direction * float(rates[i]) if np.isfinite(rates[i]) else 0.0
-                    branches[i] = switch.branch(float(values[i]), rate)
-            if np.array_equal(extended[len(p) :], branches):
-                break
-            extended[len(p) :] = branches
-        return branches
+    def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
+        """The branches at a state; those of time are `known`."""
+        programs = {}
+        if not isinstance(self.switching.dynamics, DaeResidual):
+            named = {"arguments": self.arguments, "rates": self.rates, "dynamics": self.dynamics}
+            programs = {name: _evaluated(kernel) for name, kernel in named.items() if kernel is not None}
+        return branches_at(self.switching, t, x, u, p, forward, known, programs=programs).values
+
+
+def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
+    """A kernel as a function of (t, x, u, p) that returns its result."""
+    if isinstance(kernel, HoistedKernel):
+        return lambda t, x, u, p: kernel.kernel([t], x, u, kernel.extended(p))[0]
+    return lambda t, x, u, p: kernel([t], x, u, p)[0]
 
 
 def compile_switching(equations: Equations) -> CompiledSwitching | None:
@@ -80,4 +85,5 @@ def compile_switching(equations: Equations) -> CompiledSwitching | None:
     if found is None:
         return None
     margins = None if found.functions is None else compile(found.functions)
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins)
+    dynamics = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, dynamics)

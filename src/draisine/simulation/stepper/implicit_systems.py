@@ -14,9 +14,11 @@ from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
+from draisine.simulation.stepper.sliding import sliding_field
 
 # A pivot below this fraction of its column means that the unknown is not determined.
 UNDETERMINED_PIVOT = 1e-11
+DIFFERENCE = 1e-7  # relative step of difference quotients
 
 
 # --------------------------------------------------------------------------------------------- the matrices of a step
@@ -124,6 +126,11 @@ def residual(s: Stepper, time: float, target: Vector) -> None:
     if s.aborted == 0:
         call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
         s.evaluations += 1
+        if s.switching != 0:
+            if s.sliding > 0:
+                sliding_field(s, s.sliding_motion)
+                for i in range(s.states):
+                    target[i] = s.rate[i] - s.sliding_motion[i]
 
 
 def make_jacobians(s: Stepper) -> int:
@@ -132,12 +139,36 @@ def make_jacobians(s: Stepper) -> int:
     copy(s.k[0], s.rate, s.width)
     s.time[0] = s.t
     call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
+    if s.switching != 0:
+        if s.sliding > 0:
+            sliding_jacobians(s)
     s.jacobians += 1
     s.jacobian_fresh, s.jacobian_old, s.factorized = 1, 0, 0
     bad = max(first_nonfinite(s.by_state, s.entries), first_nonfinite(s.by_rate, s.entries))
     if bad >= 0:
         return record_nonfinite_equation(s, int(s.entry_row[bad]))
     return SOLVED
+
+
+def sliding_jacobians(s: Stepper) -> None:
+    """Jacobians of ẋ − f for a sliding motion, by differences, as far as the pattern of the equations has them."""
+    sliding_field(s, s.sliding_motion)
+    for i in range(s.states):
+        s.sliding_start[i] = s.sliding_motion[i]
+    column = -1
+    step = 0.0
+    for e in range(s.entries):
+        row, other = int(s.entry_row[e]), int(s.entry_column[e])
+        if other != column and other < s.states:
+            step = DIFFERENCE * (1e-3 + abs(s.point[other]))
+            kept = s.point[other]
+            s.point[other] = kept + step
+            sliding_field(s, s.sliding_motion)
+            s.point[other] = kept
+            column = other
+        if row < s.states:
+            s.by_state[e] = (s.sliding_start[row] - s.sliding_motion[row]) / step if other < s.states else 0.0
+            s.by_rate[e] = 1.0 if row == other else 0.0
 
 
 def record_nonfinite_equation(s: Stepper, equation: int) -> int:

@@ -273,6 +273,8 @@ class Stepper(Record):
     sliding_parameters: Matrix  # (m + 1, parameters) of the present branches, and with the branch of one surface switched
     sliding_field: Matrix  # (m + 1, w) the fields with these parameters
     sliding_rate: Matrix  # (m + 1, b) rates of the switching functions along these fields
+    sliding_motion: Vector  # (w) their combination …
+    sliding_start: Vector  # (w) … and that at the start of a step
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)

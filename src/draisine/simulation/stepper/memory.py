@@ -344,6 +344,7 @@ def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dic
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),
+        **{name: (width,) for name in ("sliding_motion", "sliding_start")},
         "sliding_rate": (most + 1, b),
         "sliding_matrix": (most, most),
     }

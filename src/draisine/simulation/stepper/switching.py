@@ -29,6 +29,7 @@ from draisine.simulation.stepper.sliding import inward, solve_shares
 
 NEVER = 2.0  # a fraction beyond the step
 MOST_SWITCHES = 64  # without an advance of time
+HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
 
@@ -275,6 +276,8 @@ def divide_by_basis(s: Stepper, terms: int, column: int) -> None:
 def other_branch(s: Stepper, row: int) -> float:
     """The branch beyond the end of a margin."""
     present = s.branch[int(s.margin_branch[row])]
+    if present == HALF:
+        return 1.0
     return 1.0 - present if s.margin_step[row] == 0 else present + s.margin_step[row]
 
 
@@ -443,7 +446,8 @@ def begin_branches(s: Stepper) -> int:
             s.armed[j] = 1
     reason = settle_branches(s)
     for j in range(s.margins):
-        if reason == CONTINUE and s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0:
+        undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.branch[int(s.margin_branch[j])] != HALF
+        if reason == CONTINUE and undecided and s.switch_rate_kernel != 0:
             if not enters(s, j):
                 reason = switch_branch(s, j)
     if reason == CONTINUE:
