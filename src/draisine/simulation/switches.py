@@ -63,6 +63,16 @@ class CompiledSwitching:
             mark_tolerance=np.zeros(0),
         )
 
+    def names_of_restarts(self, tables: SwitchTables) -> dict[float, str]:
+        """The switching functions that change at each restart time."""
+        names, before = [switch.name for switch in self.switching.switches], tables.branches
+        found = {}
+        for time, row in zip(tables.restart_time.tolist(), tables.restart_branch, strict=True):
+            changed = ~np.isnan(row) & (row != before)
+            found[time] = ", ".join(name for name, does in zip(names, changed, strict=True) if does)
+            before = np.where(np.isnan(row), before, row)
+        return found
+
     def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
         """The branches at a state; those of time are `known`."""
         programs = {}
