@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from draisine.errors import ArgumentError
+from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.graph import Graph, TapeCode, has_switching_operations
@@ -111,10 +112,9 @@ def find_switching(equations: Equations) -> Switching | None:
         return None
     graph = Graph()
     results = [(program, graph.read(program)) for program in programs]
-    roots = [
-        node for program, table in results for slot in program.outputs if _counts(slot, equations) for node in table[slot.name]
-    ]
-    held = HeldGraph(graph, roots, programs[0].input("p").size)
+    everything = [node for _, table in results for nodes in table.values() for node in nodes]
+    roots = _roots(equations.dynamics, graph, [table for _, table in results])
+    held = HeldGraph(graph, roots, programs[0].input("p").size, everything)
     if not held.chosen:
         return None
     return _written(equations.dynamics, held, [{s.name: table[s.name] for s in p.outputs} for p, table in results])
@@ -131,8 +131,22 @@ def _straight(dynamics: Dynamics) -> list[Program]:
     return [dynamics.system, dynamics.after]
 
 
-def _counts(slot: Slot, equations: Equations) -> bool:
-    return slot.name in ("xdot", "residual") or isinstance(equations.dynamics, LinearSolveProgram)
+def _roots(dynamics: Dynamics, graph: Graph, results: Sequence[dict[str, list[int]]]) -> list[int]:
+    """The values whose jumps count: the state derivative, the residual, or K, r and the state derivative of linear systems.
+
+    Newton's method has K − ∂r/∂z for a matrix, whose jumps are none of its solution: there it is the residual K z − r.
+    """
+    if isinstance(dynamics, Program):
+        return results[0]["xdot"]
+    if isinstance(dynamics, DaeResidual):
+        return results[0]["residual"]
+    entries, side = (results[0][slot.name] for slot in dynamics.system.outputs)
+    if dynamics.start is None:
+        return [*entries, *side, *results[1]["xdot"]]
+    rows = [graph.add(op.NEG, (node,)) for node in side]
+    for row, column, entry in zip(dynamics.entry_pattern.rows, dynamics.entry_pattern.columns, entries, strict=True):
+        rows[row] = graph.add(op.ADD, (rows[row], graph.add(op.MUL, (entry, graph.input("z", column)))))
+    return [*rows, *results[1]["xdot"]]
 
 
 # ------------------------------------------------------------------------------------------------------- construction
