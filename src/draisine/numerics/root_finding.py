@@ -1,4 +1,4 @@
-"""Root finding in one variable: Brent's method for sign changes, of many functions at once by bisection, bisection for conditions.
+"""Root finding in one variable: Brent's method for sign changes, bisection for those of many functions and for conditions.
 
 The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
@@ -43,9 +43,10 @@ def bracketed_root(
 def bracketed_roots(function: Callable[[Reals], Reals], low: Reals, high: Reals, resolution: float) -> Reals:
     """The roots of many functions, each in its own bracket, by bisection until the brackets are no wider than the resolution.
 
-    The function takes and returns one number per bracket. Where the signs at the ends do not differ, the end with the smaller value.
+    The function takes and returns one number per bracket. Without a change of sign the result is an end of the bracket.
 
-    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), np.array([1.0, 1.0]), np.array([2.0, 5.0]), 1e-15).round(12).tolist()
+    >>> low, high = np.array([1.0, 1.0]), np.array([2.0, 5.0])
+    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), low, high, 1e-15).round(12).tolist()
     [1.414213562373, 3.0]
     """
     low, high = low.copy(), high.copy()

@@ -165,7 +165,7 @@ def function_of_tape(name: str, tape: Tape, inputs: Sequence[tuple[int, int]], o
         elif operation == op.OUTPUT:
             results[line.outputs[0]].nz[line.outputs[1]] = work[taken[0]]
         elif operation == op.CONST:
-            work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else ca.SX(line.constant)
+            work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else ca.SX(line.constant or 0.0)
         elif operation in (op.LOW, op.GETNONZEROS_PARAM):
             key = operation, work[taken[0]].tobytes()
             if key not in lookups:
@@ -191,10 +191,11 @@ def _lookup(name: str, operation: int, numbers: Reals) -> ca.Function:
 
     x, vector = ca.MX.sym("x"), ca.MX(ca.DM(numbers))
     value = ca.low(ca.DM(numbers), x) if operation == op.LOW else vector[x]
+    arguments: list[Any] = [x, ca.MX(1, 1)]
     zero = ca.Function(
-        f"jac_{name}", [x, ca.MX(1, 1)], [ca.MX(ca.DM(0.0))], ["x", "out_value"], ["jac_value_x"], {"always_inline": True}
+        f"jac_{name}", arguments, [ca.MX(ca.DM(0.0))], ["x", "out_value"], ["jac_value_x"], {"always_inline": True}
     )
-    options = {"never_inline": True, "custom_jacobian": zero, "enable_forward": False, "enable_reverse": False}
+    options: dict[str, Any] = {"never_inline": True, "custom_jacobian": zero, "enable_forward": False, "enable_reverse": False}
     return ca.Function(name, [x], [value], ["x"], ["value"], options)
 
 

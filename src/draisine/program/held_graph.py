@@ -21,6 +21,7 @@ from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.switch import Switch, SwitchKind
+from draisine.program.switch_effect import effect
 from draisine.program.table_breaks import Breaks
 from draisine.program.tangents import Tangents
 
@@ -46,20 +47,20 @@ class _Found:
 
 class HeldGraph:
     """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p from
-    `parameters` on."""
+    `parameters` on. `further` nodes are held too, but do not count."""
 
-    def __init__(self, graph: Graph, roots: Sequence[int], parameters: int) -> None:
+    def __init__(self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = ()) -> None:
         self.graph = graph
         self._new: dict[int, int] = {}
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
         self._guards: set[int] = set()
         self._bounds = bounds(graph, roots)
-        for node in sorted(graph.reached(roots)):
+        for node in sorted(graph.reached([*roots, *further])):
             self._new[node] = self._held(node)
         reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
         self.every = list(self._found.values())  # inner ones first
-        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached]
+        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, roots)]
         self._parameters = parameters
         self._number()
 
@@ -121,8 +122,7 @@ class HeldGraph:
         return g.add(op.SUB, (double, one) if sign > 0 else (one, double))
 
     def _sides(self, operation: int, argument: int, operands: tuple[int, ...], shown: tuple[int, ...]) -> int | None:
-        low, high = self._bounds_of(argument)
-        if low >= 0.0 or high <= 0.0:
+        if any(low >= 0.0 or high <= 0.0 for low, high in (self._bounds_of(argument), self._apart(shown))):
             return None  # never changes its side
         found = self._switch(("sides", argument), SwitchKind.SIDES, argument, operation, operands, shown)
         found.jump |= operation in (op.LT, op.LE, op.SIGN, op.COPYSIGN)
@@ -219,12 +219,30 @@ class HeldGraph:
         """Whether one of the nodes depends on a slot."""
         return any(slot in self._depends(node) for node in nodes)
 
+    def _apart(self, operands: tuple[int, ...]) -> tuple[float, float]:
+        """Bounds of an operand, or of the difference of two."""
+        low, high = self._bounds_of(operands[0])
+        if len(operands) == 1:
+            return low, high
+        down, up = self._bounds_of(operands[1])
+        return low - up, high - down
+
     def _bounds_of(self, node: int) -> tuple[float, float]:
         if node not in self._bounds:
             self._bounds |= bounds(self.graph, [node])
         return self._bounds[node]
 
     # ---------------------------------------------------------------- the switches that count
+
+    def _has_effect(self, found: _Found, roots: Sequence[int]) -> bool:
+        """Whether value or first derivative of a root jump; notes which."""
+        if found.kind != SwitchKind.SIDES:
+            return True
+        own = effect(
+            self.graph, (self._new[r] for r in roots), found.argument, found.branch, [f.branch for f in self._found.values()]
+        )
+        found.jump = own.value
+        return own.slope
 
     def _number(self) -> None:
         """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""

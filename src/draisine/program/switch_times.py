@@ -59,7 +59,9 @@ def switch_times(switching: Switching, t0: float, t1: float, u: ArrayLike, p: Ar
     found = {i: search.changes(switching.graph.chosen[i]) for i in numbers}
     times = _merged([times for times, _ in found.values()], search.resolution)
     middles = search.middles(times)
-    branches = np.array([search.branch(switching.graph.chosen[i], middles) for i in numbers]).reshape(len(numbers), middles.size).T
+    branches = (
+        np.array([search.branch(switching.graph.chosen[i], middles) for i in numbers]).reshape(len(numbers), middles.size).T
+    )
     changed = branches[1:] != branches[:-1]
     jumps = (changed & np.array([switching.switches[i].jump for i in numbers], dtype=bool)).any(axis=1)
     if t1 < t0:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from draisine.errors import ArgumentError
+from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.graph import Graph, TapeCode, has_switching_operations
@@ -53,8 +54,8 @@ class Switching:
 
     - `dynamics`: as in the equations, with branches held. Equal to the original inside a branch.
     - `arguments`: → `values`, the argument z of every switch.
-    - `rates`: → `rates`, dz/dt of every switch along the held motion; NaN where it is not known (arguments that depend on solutions
-      of linear systems, on derivatives of 0 = F, or on called functions).
+    - `rates`: → `rates`, dz/dt of every switch along the held motion; NaN where it is not known (arguments that depend on
+      solutions of linear systems, on derivatives of 0 = F, or on called functions).
     - `functions` (or None): → `margins`, one for each of `margins`; positive inside the branch. Switches of time alone have no
       margins: `switch_times` gives their times.
     """
@@ -78,21 +79,23 @@ class Switching:
         return tuple(Quantity(branch_name(i), description=switch.name) for i, switch in enumerate(self.switches))
 
     def held(self, equations: Equations) -> Equations:
-        """The equations with held branches: all programs take the branches at the end of p; those other than the dynamics, such as
-        the report, ignore them."""
+        """The equations with held branches.
+
+        All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other choices
+        of independent velocities are those of the given equations: they have switches of their own.
+        """
         count = len(self.switches)
-        others = {
-            name: program if program is None else widened(program, count)
-            for name in ("report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
-            for program in (getattr(equations, name),)
-        }
         return replace(
             equations,
             parameters=(*equations.parameters, *self.parameters),
             dynamics=self.dynamics,
-            with_independent=None,
-            alternates=(),
-            **others,
+            report=widened(equations.report, count),
+            motion=widened(equations.motion, count),
+            project=None if equations.project is None else widened(equations.project, count),
+            monitor=_optional(equations.monitor, count),
+            events=_optional(equations.events, count),
+            inverse_dynamics=_optional(equations.inverse_dynamics, count),
+            causes=_optional(equations.causes, count),
         )
 
     def __repr__(self) -> str:
@@ -111,10 +114,9 @@ def find_switching(equations: Equations) -> Switching | None:
         return None
     graph = Graph()
     results = [(program, graph.read(program)) for program in programs]
-    roots = [
-        node for program, table in results for slot in program.outputs if _counts(slot, equations) for node in table[slot.name]
-    ]
-    held = HeldGraph(graph, roots, programs[0].input("p").size)
+    everything = [node for _, table in results for nodes in table.values() for node in nodes]
+    roots = _roots(equations.dynamics, graph, [table for _, table in results])
+    held = HeldGraph(graph, roots, programs[0].input("p").size, everything)
     if not held.chosen:
         return None
     return _written(equations.dynamics, held, [{s.name: table[s.name] for s in p.outputs} for p, table in results])
@@ -131,8 +133,22 @@ def _straight(dynamics: Dynamics) -> list[Program]:
     return [dynamics.system, dynamics.after]
 
 
-def _counts(slot: Slot, equations: Equations) -> bool:
-    return slot.name in ("xdot", "residual") or isinstance(equations.dynamics, LinearSolveProgram)
+def _roots(dynamics: Dynamics, graph: Graph, results: Sequence[dict[str, list[int]]]) -> list[int]:
+    """The values whose jumps count: the state derivative, the residual, or K, r and the state derivative of linear systems.
+
+    Newton's method has K − ∂r/∂z for a matrix, whose jumps are none of its solution: there it is the residual K z − r.
+    """
+    if isinstance(dynamics, Program):
+        return results[0]["xdot"]
+    if isinstance(dynamics, DaeResidual):
+        return results[0]["residual"]
+    entries, side = (results[0][slot.name] for slot in dynamics.system.outputs)
+    if dynamics.start is None:
+        return [*entries, *side, *results[1]["xdot"]]
+    rows = [graph.add(op.NEG, (node,)) for node in side]
+    for row, column, entry in zip(dynamics.entry_pattern.rows, dynamics.entry_pattern.columns, entries, strict=True):
+        rows[row] = graph.add(op.ADD, (rows[row], graph.add(op.MUL, (entry, graph.input("z", column)))))
+    return [*rows, *results[1]["xdot"]]
 
 
 # ------------------------------------------------------------------------------------------------------- construction
@@ -189,19 +205,28 @@ def _written(dynamics: Dynamics, held: HeldGraph, results: Sequence[dict[str, li
     )
 
 
-Widened = TypeVar("Widened", Program, Program | LinearSolveProgram)
+Straight = TypeVar("Straight", Program, LinearSolveProgram, Program | LinearSolveProgram)
 
 
-def widened(what: Widened, count: int) -> Widened:
+def widened(what: Straight, count: int) -> Straight:
     """The same program with `count` unused entries appended to p."""
     if isinstance(what, LinearSolveProgram):
-        parts = {name: getattr(what, name) for name in ("system", "after", "further", "start")}
-        made = replace(what, **{name: None if part is None else widened(part, count) for name, part in parts.items()})
+        made = replace(
+            what,
+            system=widened(what.system, count),
+            after=widened(what.after, count),
+            further=_optional(what.further, count),
+            start=_optional(what.start, count),
+        )
         vars(made)["sparse"] = what.sparse
         return made
     inputs = tuple(_longer(slot, count) if slot.name == "p" else slot for slot in what.inputs)
     shapes = tuple(slot.shape for slot in inputs), tuple(slot.shape for slot in what.outputs)
     return Program(what.name, inputs, what.outputs, TapeCode(what.name, what.tape, *shapes))
+
+
+def _optional(what: Straight | None, count: int) -> Straight | None:
+    return None if what is None else widened(what, count)
 
 
 def _longer(slot: Slot, count: int) -> Slot:
