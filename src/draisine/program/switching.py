@@ -107,8 +107,12 @@ def branch_name(number: int) -> str:
     return f"branch_{number + 1}"
 
 
-def find_switching(equations: Equations) -> Switching | None:
-    """The switching functions of equations; None if there are none."""
+def find_switching(equations: Equations, free_kinks: bool = False) -> Switching | None:
+    """The switching functions of equations; None if there are none.
+
+    With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are neither
+    held nor among the switches; `graph.kinks` are their numbers.
+    """
     programs = _straight(equations.dynamics)
     if not any(has_switching_operations(program.tape) for program in programs):
         return None
@@ -116,8 +120,8 @@ def find_switching(equations: Equations) -> Switching | None:
     results = [(program, graph.read(program)) for program in programs]
     everything = [node for _, table in results for nodes in table.values() for node in nodes]
     roots = _roots(equations.dynamics, graph, [table for _, table in results])
-    held = HeldGraph(graph, roots, programs[0].input("p").size, everything)
-    if not held.chosen:
+    held = HeldGraph(graph, roots, programs[0].input("p").size, everything, free_kinks)
+    if not held.chosen and not held.kinks:
         return None
     return _written(equations.dynamics, held, [{s.name: table[s.name] for s in p.outputs} for p, table in results])
 

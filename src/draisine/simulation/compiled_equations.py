@@ -277,5 +277,7 @@ class Prepared(NamedTuple):
 def prepared(equations: Equations) -> Prepared:
     """Compiled equations and start problem, cached for all runs in this process."""
     # compiled at its first use on a machine: counted as compile time, not as integration time
-    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual))
-    return Prepared(prepare(equations), StartProblem(equations))
+    choices = prepare(equations)
+    switching = choices.compiled(equations.independent).switching is not None
+    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
+    return Prepared(choices, StartProblem(equations))

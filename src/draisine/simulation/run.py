@@ -174,7 +174,7 @@ class _Driver:
         switching = self._compiled.switching
         if switching is None:
             return None
-        tables = switching.tables(span, x, inputs, self._parameters)
+        tables = switching.tables(span, x, inputs, self._parameters, getattr(self._method, "rtol", 0.0))
         self._restarts |= switching.names_of_restarts(tables)
         return tables
 

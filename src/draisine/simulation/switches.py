@@ -14,11 +14,15 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.switch_times import switch_times
+from draisine.program.switch_times import kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.stepper.memory import SwitchTables
 
 Reals = NDArray[np.float64]
+
+# A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its range;
+# with error control the root of the tolerance if that is less.
+LARGEST_SHARE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,25 +46,28 @@ class CompiledSwitching:
         assert not isinstance(self.switching.dynamics, DaeResidual)
         return self.switching.dynamics
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs."""
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, rtol: float = 0.0) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs; `rtol` is 0 for fixed steps."""
         begin, end = span
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
+        kinks = None
         if begin != end:
             timed = switch_times(s, begin, end, u, p)
             times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
             known[:, list(timed.numbers)] = timed.branches
+            kinks = kinks_of_time(s, timed, begin, end, u, p) if s.graph.kinks else None
+        share = min(LARGEST_SHARE, rtol**0.5) if rtol else LARGEST_SHARE
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             restart_time=times,
             restart_branch=known[1:],
-            mark_time=np.zeros(0),
-            mark_kink=np.zeros(0, dtype=np.int64),
-            mark_value=np.zeros((0, 0)),
-            mark_tolerance=np.zeros(0),
+            mark_time=np.zeros(0) if kinks is None else np.ascontiguousarray(kinks.times),
+            mark_kink=np.zeros(0, dtype=np.int64) if kinks is None else kinks.is_kink.astype(np.int64),
+            mark_value=np.zeros((0, 0)) if kinks is None else np.ascontiguousarray(kinks.values),
+            mark_tolerance=np.zeros(0) if kinks is None or not kinks.times.size else share * np.ptp(kinks.values, axis=0),
         )
 
     def names_of_restarts(self, tables: SwitchTables) -> dict[float, str]:
@@ -91,9 +98,12 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
 
 def compile_switching(equations: Equations) -> CompiledSwitching | None:
     """The switching functions of equations, compiled; None if there are none."""
-    found = find_switching(equations)
+    dynamics = equations.dynamics
+    if isinstance(dynamics, LinearSolveProgram) and dynamics.further is not None:
+        return None  # variational equations
+    found = find_switching(equations, free_kinks=True)
     if found is None:
         return None
     margins = None if found.functions is None else compile(found.functions)
-    dynamics = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, dynamics)
+    explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit)

@@ -291,10 +291,14 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
     copy(s.new, s.x, s.width)
     s.t = horizon
     s.accepted += 1
+    length = abs(s.h)
     if m.implicit != 0:
         propose_implicit(s, m, full, size)
     else:
         propose(s, m, full, size)
+    if s.switching != 0:
+        if s.kink_limited != 0:
+            s.h = length  # the error of a step between two kinks says nothing about one across
     if theta <= 1.0:
         s.phase = CHANGED
         record_step(s)

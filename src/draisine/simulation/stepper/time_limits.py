@@ -12,7 +12,8 @@ from __future__ import annotations
 from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
-MOST_HITS = 64  # steps to the next kink before a crossing is tried again
+MOST_HITS = 32  # steps to the next kink before a crossing is tried again
+WORTHWHILE = 1.4  # length of a crossing step relative to that of one to the next kink
 
 
 def horizon(s: Stepper) -> float:
@@ -28,18 +29,21 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
     """The end of a step that would end at `new_time`: a kink, or an earlier time, where it must not cross what lies between."""
     while s.mark_index < s.marks - 1 and not precedes(s, s.t, s.mark_time[s.mark_index]):
         s.mark_index += 1
+    s.kink_limited = 0
+    kink = next_kink(s)
+    reaches = kink >= 0 and precedes(s, s.mark_time[kink], new_time)
     if s.kink_crossing != 0:
-        if s.last_rejected != 0:
+        if s.last_rejected == 0:
+            s.kink_patience = 1
+        elif not reaches or abs(new_time - s.t) < WORTHWHILE * abs(s.mark_time[kink] - s.t):
             s.kink_hits = s.kink_patience
             s.kink_patience = min(MOST_HITS, 2 * s.kink_patience)
-        else:
-            s.kink_patience = 1
         s.kink_crossing = 0
-    kink = next_kink(s)
-    if kink < 0 or not precedes(s, s.mark_time[kink], new_time):
+    if not reaches:
         return new_time
     if s.kink_hits > 0:
         s.kink_hits -= 1
+        s.kink_limited = 1
         return s.mark_time[kink]
     h = new_time - s.t
     while not is_resolved(s, m, h):
