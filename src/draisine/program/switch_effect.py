@@ -8,7 +8,7 @@ the distance, does not decrease with the distance. Equality at random values is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ _DRAWS = 12
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
-_BOOLEANS = frozenset({op.LT, op.LE, op.EQ, op.NE, op.NOT, op.AND, op.OR})
 
 Column = NDArray[np.complex128]
 
@@ -37,16 +36,65 @@ class Effect(NamedTuple):
     slope: bool
 
 
-def effect(graph: Graph, roots: Iterable[int], argument: int, branch: int, branches: Collection[int]) -> Effect:
-    """The effect on the roots of a switch with two branches, by its argument and the input of its branch; `branches` are the inputs
-    of all branches."""
-    return _Surface(graph, argument, branch, frozenset(branches)).effect(frozenset(roots))
+class Effects:
+    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches."""
+
+    def __init__(self, graph: Graph, roots: Iterable[int], branches: Collection[int]) -> None:
+        self._roots, self._values = frozenset(roots), _RandomValues(graph, frozenset(branches))
+        self._users: dict[int, list[int]] = {}
+        for node in graph.reached(self._roots):
+            for operand in set(graph.nodes[node].operands):
+                self._users.setdefault(operand, []).append(node)
+
+    def of(self, argument: int, branch: int) -> Effect:
+        """The effect of a switch, by its argument and the input of its branch."""
+        return _Surface(self._values, argument, branch).effect(self._roots, self._users)
+
+
+class _RandomValues:
+    """Values of nodes at random inputs, the same for all distances from a surface. Where a function is not defined there, its
+    value is random."""
+
+    def __init__(self, graph: Graph, branches: frozenset[int]) -> None:
+        self.graph, self._branches = graph, branches
+        self._random = np.random.default_rng(0)
+        self._known: dict[int, Any] = {}
+
+    def of(self, node: int) -> Any:
+        for k in sorted(self.graph.reached([node], lambda n: n in self._known)):
+            if k not in self._known:
+                self._known[k] = self._value(k)
+        return self._known[node]
+
+    def _value(self, node: int) -> Any:
+        operation, operands, detail = self.graph.nodes[node]
+        if operation == NUMBERS:
+            return self.graph.numbers[detail]
+        if operation == op.CONST:
+            return np.full(_COUNT, complex(float.fromhex(detail)))
+        if node in self._branches:
+            return self._drawn(self._random.integers(0, 2, _DRAWS))
+        if operands and operation not in (op.CALL, RESULT):
+            with np.errstate(all="ignore"):
+                found = applied(self.graph, node, [self._known[o] for o in operands])
+            if np.isfinite(found).all():
+                return found
+        return self._drawn(self._random.uniform(0.3, 2.0, _DRAWS))
+
+    def _drawn(self, numbers: Any) -> Column:
+        return np.repeat(numbers, _OFFSETS.size).astype(complex)
+
+
+def applied(graph: Graph, node: int, operands: list[Any]) -> Column:
+    """The value of an operation, for all draws and offsets."""
+    found = np.asarray(graph.value(node, operands, complex_operations()), dtype=complex)
+    return np.broadcast_to(found, (_COUNT,))
 
 
 class _Surface:
-    def __init__(self, graph: Graph, argument: int, branch: int, branches: frozenset[int]) -> None:
-        self._graph, self._branch, self._branches = graph, branch, branches
-        self._random = np.random.default_rng(argument)
+    def __init__(self, values: _RandomValues, argument: int, branch: int) -> None:
+        graph = values.graph
+        self._graph, self._branch, self._random = graph, branch, values
         self._known: dict[int, Any] = {}
         self._moved: dict[int, bool] = {}
         operation, operands, _ = graph.nodes[argument]
@@ -68,10 +116,9 @@ class _Surface:
         self._offsets = np.tile(_OFFSETS, _DRAWS) * (1.0 + np.abs(surface))
         return np.asarray(np.real(surface) + self._offsets + 1j * _STEP)
 
-    def effect(self, roots: frozenset[int]) -> Effect:
+    def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
         sides = {self._branch: (np.zeros(_COUNT, complex), np.ones(_COUNT, complex))}
         graph, value, slope = self._graph, False, False
-        users = self._users(roots)
         heap = sorted(users.get(self._branch, ()))  # in the order of the graph: the operands of a node are done before it
         seen = set(heap)
         while heap:
@@ -86,14 +133,17 @@ class _Surface:
                 continue
             given = [(self._value(o),) * 2 if pair is None else pair for o, pair in zip(operands, pairs, strict=True)]
             with np.errstate(all="ignore"):
-                results = [self._applied(node, [one[side] for one in given]) for side in (0, 1)]
+                results = [applied(graph, node, [one[side] for one in given]) for side in (0, 1)]
             size = np.max([np.abs(np.real(g)) for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             steep = np.max([np.abs(np.imag(g)) / _STEP for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             on = self._offsets == 0.0
             left, right = results[0][on], results[1][on]
-            jump = _differ(np.real(left), np.real(right), size[on], 1e-10)
-            kink = _differ(np.imag(left) / _STEP, np.imag(right) / _STEP, steep[on], 1e-8)
-            kink |= self._is_singular(np.real(results[0] - results[1]), size)
+            apart = np.real(results[0]) - np.real(results[1])
+            if np.isfinite(apart[on]).any():
+                jump = _differ(np.real(left), np.real(right), size[on], 1e-10)
+            else:  # not defined on the surface itself
+                jump = self._stays(apart, size, 0)
+            kink = _differ(np.imag(left) / _STEP, np.imag(right) / _STEP, steep[on], 1e-8) or self._stays(apart, size, 1)
             if not (jump or kink):
                 self._known[node], self._moved[node] = results[0], True
                 continue
@@ -108,49 +158,28 @@ class _Surface:
                     seen.add(user)
         return Effect(value, slope)
 
-    def _is_singular(self, apart: Any, size: Any) -> bool:
-        """Whether the difference of both branches, per distance from the surface, does not decrease towards it."""
+    def _stays(self, apart: Any, size: Any, order: int) -> bool:
+        """Whether the difference of both branches, divided by a power of the distance, does not decrease towards the surface."""
         with np.errstate(all="ignore"):
-            ratios = (np.abs(apart) / np.abs(self._offsets)).reshape(_DRAWS, -1)
-            noise = (_ROUNDING * size / np.abs(self._offsets)).reshape(_DRAWS, -1)
+            distance = np.abs(self._offsets) ** order
+            ratios, noise = ((amount / distance).reshape(_DRAWS, -1) for amount in (np.abs(apart), _ROUNDING * size))
         for far, near in ((1, 3), (2, 4)):
             finite = np.isfinite(ratios[:, near]) & np.isfinite(ratios[:, far])
             if (finite & (ratios[:, near] > 0.5 * ratios[:, far] + noise[:, near])).any():
                 return True
         return False
 
-    def _users(self, roots: frozenset[int]) -> dict[int, list[int]]:
-        users: dict[int, list[int]] = {}
-        for node in self._graph.reached(roots):
-            for operand in set(self._graph.nodes[node].operands):
-                users.setdefault(operand, []).append(node)
-        return users
-
-    def _applied(self, node: int, operands: list[Any]) -> Column:
-        found = np.asarray(self._graph.value(node, operands, complex_operations()), dtype=complex)
-        return np.broadcast_to(found, (_COUNT,))
-
     def _value(self, node: int) -> Any:
-        """The value of a node on the surface: computed if it depends on the variable across it, else random."""
+        """The value of a node beside the surface."""
         if node not in self._known:
-            operation, operands, detail = self._graph.nodes[node]
-            if operation == NUMBERS:
-                self._known[node] = self._graph.numbers[detail]
-            elif operation == op.CONST:
-                self._known[node] = np.full(_COUNT, complex(float.fromhex(detail)))
-            elif node in self._branches or operation in _BOOLEANS:
-                self._known[node] = self._drawn(self._random.integers(0, 2, _DRAWS))
-            elif operation == op.LOW:
-                self._known[node] = np.zeros(_COUNT, complex)
-            elif operands and operation not in (op.CALL, RESULT) and self._is_moved(node):
-                with np.errstate(all="ignore"):
-                    self._known[node] = self._applied(node, [self._value(o) for o in operands])
-            else:
-                self._known[node] = self._drawn(self._random.uniform(0.3, 2.0, _DRAWS))
+            if not self._is_moved(node):
+                return self._random.of(node)
+            operation, operands, _ = self._graph.nodes[node]
+            if operation in (op.CALL, RESULT):
+                return self._random.of(node)
+            with np.errstate(all="ignore"):
+                self._known[node] = applied(self._graph, node, [self._value(o) for o in operands])
         return self._known[node]
-
-    def _drawn(self, numbers: Any) -> Column:
-        return np.repeat(numbers, _OFFSETS.size).astype(complex)
 
     def _is_moved(self, node: int) -> bool:
         """Whether a node depends on the variable across the surface."""

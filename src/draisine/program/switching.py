@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from draisine.errors import ArgumentError
@@ -109,17 +110,19 @@ def branch_name(number: int) -> str:
 
 def find_switching(equations: Equations) -> Switching | None:
     """The switching functions of equations; None if there are none."""
-    programs = _straight(equations.dynamics)
+    return _found(equations.dynamics)
+
+
+@lru_cache(maxsize=32)
+def _found(dynamics: Dynamics) -> Switching | None:
+    programs = _straight(dynamics)
     if not any(has_switching_operations(program.tape) for program in programs):
         return None
     graph = Graph()
-    results = [(program, graph.read(program)) for program in programs]
-    everything = [node for _, table in results for nodes in table.values() for node in nodes]
-    roots = _roots(equations.dynamics, graph, [table for _, table in results])
-    held = HeldGraph(graph, roots, programs[0].input("p").size, everything)
-    if not held.chosen:
-        return None
-    return _written(equations.dynamics, held, [{s.name: table[s.name] for s in p.outputs} for p, table in results])
+    results = [graph.read(program) for program in programs]
+    everything = [node for table in results for nodes in table.values() for node in nodes]
+    held = HeldGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything)
+    return _written(dynamics, held, results) if held.chosen else None
 
 
 def _straight(dynamics: Dynamics) -> list[Program]:
