@@ -21,9 +21,13 @@ from draisine.program.graph import NUMBERS, RESULT, Graph
 
 _STEP = 1e-150
 _ROUNDING = 1e-13  # relative to the operands
+_NEGLIGIBLE = 1e-9  # relative to the difference of both branches beside the surface
 _DRAWS = 12
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
+_MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
+_TRIED = 8  # inputs for which the argument is solved
+_ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
 
 Column = NDArray[np.complex128]
@@ -96,24 +100,65 @@ class _Surface:
         graph = values.graph
         self._graph, self._branch, self._random = graph, branch, values
         self._known: dict[int, Any] = {}
-        self._moved: dict[int, bool] = {}
-        operation, operands, _ = graph.nodes[argument]
-        # z = a − b is zero where a = b; otherwise z itself is the variable across the surface
-        if operation in (op.SUB, op.ADD) and graph.nodes[operands[0]].operation != op.CONST:
-            self._base = operands[0]
-            other = self._value(operands[1])
-            self._known[self._base] = self._beside(other if operation == op.SUB else -other)
+        self._moved: set[int] = set()
+        if not self._starts_at_root(argument):
+            self._starts_at_operand(argument)
+
+    def _starts_at_root(self, argument: int) -> bool:
+        """An input that changes within a step is the variable across the surface, with the value at which the argument is zero."""
+        inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.nodes[n].operation == op.INPUT]
+        moving = [n for n in inputs if self._graph.nodes[n].detail[0] in _MOVING]
+        for node in moving[:_TRIED]:
+            for sign in (1.0, -1.0):
+                value = self._root(argument, node, sign * np.real(self._random.of(node)))
+                if np.isfinite(value).reshape(_DRAWS, -1)[:, 0].sum() >= _DRAWS // 3:
+                    self._move(node, value)
+                    return True
+        return False
+
+    def _root(self, argument: int, node: int, value: Any) -> Any:
+        """A zero of the argument by Newton's method, in each draw; NaN where there is none."""
+        moved = {node}
+        for k in sorted(self._graph.reached([argument])):
+            if not moved.isdisjoint(self._graph.nodes[k].operands) and self._graph.nodes[k].operation not in (op.CALL, RESULT):
+                moved.add(k)
+        order = sorted(moved - {node})
+        with np.errstate(all="ignore"):
+            for _ in range(_ITERATIONS):
+                known = {node: value + 1j * _STEP}
+                for k in order:
+                    operands = self._graph.nodes[k].operands
+                    known[k] = applied(self._graph, k, [known[o] if o in known else self._random.of(o) for o in operands])
+                found = known[argument]
+                change = np.real(found) / (np.imag(found) / _STEP)
+                value = value - change
+                small = np.abs(change) <= 1e-12 * (1.0 + np.abs(value))
+                if small.all():
+                    break
+            return np.where(small, value, np.nan)
+
+    def _starts_at_operand(self, argument: int) -> None:
+        """z = a − b is zero where a = b; otherwise z itself is the variable across the surface."""
+        operation, operands, _ = self._graph.nodes[argument]
+        if operation in (op.SUB, op.ADD) and self._graph.nodes[operands[0]].operation != op.CONST:
+            other = self._random.of(operands[1])
+            self._move(operands[0], np.real(other if operation == op.SUB else -other))
         elif operation == op.SUB:
-            self._base = operands[1]
-            self._known[self._base] = self._beside(self._value(operands[0]))
+            self._move(operands[1], np.real(self._random.of(operands[0])))
         else:
-            self._base = argument
-            self._known[self._base] = self._beside(np.zeros(_COUNT))
-        self._moved = {self._base: True}
+            self._move(argument, np.zeros(_COUNT))
+
+    def _move(self, node: int, surface: Any) -> None:
+        """Take a node as the variable across the surface, and note which nodes depend on it."""
+        self._base, self._known = node, {node: self._beside(surface)}
+        self._moved = {node}
+        for k, (_, operands, _) in enumerate(self._graph.nodes):
+            if not self._moved.isdisjoint(operands):
+                self._moved.add(k)
 
     def _beside(self, surface: Any) -> Column:
         """The variable across the surface, on it and beside it, with a complex step."""
-        self._offsets = np.tile(_OFFSETS, _DRAWS) * (1.0 + np.abs(surface))
+        self._offsets = np.tile(_OFFSETS, _DRAWS) * np.where(np.isfinite(surface), 1.0 + np.abs(surface), 1.0)
         return np.asarray(np.real(surface) + self._offsets + 1j * _STEP)
 
     def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
@@ -136,16 +181,12 @@ class _Surface:
                 results = [applied(graph, node, [one[side] for one in given]) for side in (0, 1)]
             size = np.max([np.abs(np.real(g)) for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             steep = np.max([np.abs(np.imag(g)) / _STEP for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
-            on = self._offsets == 0.0
-            left, right = results[0][on], results[1][on]
-            apart = np.real(results[0]) - np.real(results[1])
-            if np.isfinite(apart[on]).any():
-                jump = _differ(np.real(left), np.real(right), size[on], 1e-10)
-            else:  # not defined on the surface itself
-                jump = self._stays(apart, size, 0)
-            kink = _differ(np.imag(left) / _STEP, np.imag(right) / _STEP, steep[on], 1e-8) or self._stays(apart, size, 1)
+            with np.errstate(all="ignore"):
+                size = size + steep * (1.0 + np.abs(self._known[self._base]))  # of the rounding of the variable too
+            jump, kink = self._compared(results, size, steep)
             if not (jump or kink):
-                self._known[node], self._moved[node] = results[0], True
+                self._known[node] = results[0]
+                self._moved.add(node)
                 continue
             sides[node] = results[0], results[1]
             if node in roots:
@@ -157,6 +198,23 @@ class _Surface:
                     heappush(heap, user)
                     seen.add(user)
         return Effect(value, slope)
+
+    def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
+        """Whether value and slope differ on the surface."""
+        on = self._offsets == 0.0
+        with np.errstate(all="ignore"):
+            apart = np.real(results[0]) - np.real(results[1])
+            slopes = (np.imag(results[0]) - np.imag(results[1])) / _STEP
+        jump = _differ(*(np.real(r)[on] for r in results), self._noise(apart, size), 1e-10)
+        if not np.isfinite(apart[on]).any():  # not defined on the surface itself
+            jump = self._stays(apart, size, 0)
+        kink = _differ(*(np.imag(r)[on] / _STEP for r in results), self._noise(slopes, steep), 1e-8)
+        return jump, kink or self._stays(apart, size, 1)
+
+    def _noise(self, apart: Any, size: Any) -> Any:
+        """Differences on the surface that are rounding: of the operands, or small compared with those beside it."""
+        beside = np.where(np.isfinite(apart), np.abs(apart), 0.0).reshape(_DRAWS, -1).max(axis=1)
+        return _ROUNDING * size[self._offsets == 0.0] + _NEGLIGIBLE * beside * (np.abs(apart[self._offsets == 0.0]) < beside)
 
     def _stays(self, apart: Any, size: Any, order: int) -> bool:
         """Whether the difference of both branches, divided by a power of the distance, does not decrease towards the surface."""
@@ -172,7 +230,7 @@ class _Surface:
     def _value(self, node: int) -> Any:
         """The value of a node beside the surface."""
         if node not in self._known:
-            if not self._is_moved(node):
+            if node not in self._moved:
                 return self._random.of(node)
             operation, operands, _ = self._graph.nodes[node]
             if operation in (op.CALL, RESULT):
@@ -181,20 +239,12 @@ class _Surface:
                 self._known[node] = applied(self._graph, node, [self._value(o) for o in operands])
         return self._known[node]
 
-    def _is_moved(self, node: int) -> bool:
-        """Whether a node depends on the variable across the surface."""
-        moved = self._moved
-        for k in sorted(self._graph.reached([node], lambda n: n in moved)):
-            if k not in moved:
-                moved[k] = any(moved[o] for o in self._graph.nodes[k].operands)
-        return moved[node]
 
-
-def _differ(left: Any, right: Any, size: Any, tolerance: float) -> bool:
+def _differ(left: Any, right: Any, noise: Any, tolerance: float) -> bool:
     """Whether numbers differ; draws outside the domain of a function say nothing, unless all are."""
     finite = np.isfinite(left) & np.isfinite(right)
     if not finite.any():
         return True
     with np.errstate(all="ignore"):
-        apart = np.abs(left - right) > tolerance * (np.abs(left) + np.abs(right)) + _ROUNDING * size + _STEP
+        apart = np.abs(left - right) > tolerance * (np.abs(left) + np.abs(right)) + noise + _STEP
     return bool((apart & finite).any())

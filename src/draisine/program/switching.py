@@ -113,6 +113,15 @@ def find_switching(equations: Equations) -> Switching | None:
     return _found(equations.dynamics)
 
 
+def switches_of(program: Program) -> tuple[Switch, ...]:
+    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
+    if not has_switching_operations(program.tape):
+        return ()
+    graph = Graph()
+    results = graph.read(program)
+    return HeldGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+
+
 @lru_cache(maxsize=32)
 def _found(dynamics: Dynamics) -> Switching | None:
     programs = _straight(dynamics)
