@@ -40,16 +40,16 @@ def bracketed_root(
         return float("nan")
 
 
-def bracketed_roots(function: Callable[[Reals], Reals], low: Reals, high: Reals, resolution: float) -> Reals:
-    """The roots of many functions, each in its own bracket, by bisection until the brackets are no wider than the resolution.
+def bracketed_roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
+    """The roots of many functions, each in its own bracket, by bisection to the rounding of its ends.
 
     The function takes and returns one number per bracket. Without a change of sign the result is an end of the bracket.
 
     >>> low, high = np.array([1.0, 1.0]), np.array([2.0, 5.0])
-    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), low, high, 1e-15).round(12).tolist()
+    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), low, high).round(12).tolist()
     [1.414213562373, 3.0]
     """
-    low, high = low.copy(), high.copy()
+    resolution = float(np.finfo(float).eps) * np.maximum(np.abs(low), np.abs(high))
     at_low, at_high = function(low), function(high)
     while (high - low > resolution).any():
         middle = 0.5 * (low + high)

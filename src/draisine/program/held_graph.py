@@ -21,7 +21,7 @@ from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.switch import Switch, SwitchKind
-from draisine.program.switch_effect import effect
+from draisine.program.switch_effect import Effects
 from draisine.program.table_breaks import Breaks
 from draisine.program.tangents import Tangents
 
@@ -63,7 +63,8 @@ class HeldGraph:
             self._new[node] = self._held(node)
         reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
         self.every = list(self._found.values())  # inner ones first
-        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, roots)]
+        effects = Effects(graph, [self._new[node] for node in roots], [found.branch for found in self.every])
+        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
         self._parameters = parameters
         self._find_timely()
         self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
@@ -240,13 +241,11 @@ class HeldGraph:
 
     # ---------------------------------------------------------------- the switches that count
 
-    def _has_effect(self, found: _Found, roots: Sequence[int]) -> bool:
+    def _has_effect(self, found: _Found, effects: Effects) -> bool:
         """Whether value or first derivative of a root jump; notes which."""
         if found.kind != SwitchKind.SIDES:
             return True
-        own = effect(
-            self.graph, (self._new[r] for r in roots), found.argument, found.branch, [f.branch for f in self._found.values()]
-        )
+        own = effects.of(found.argument, found.branch)
         found.jump = own.value
         return own.slope
 
@@ -287,7 +286,9 @@ class HeldGraph:
         g, z = self.graph, self._final(found.argument)
         zero = g.constant(0.0)
         if found.kind == SwitchKind.SIDES:
-            return g.add(op.LT, (zero, z))
+            if set(found.operations) == {op.SIGN}:  # ½ at zero
+                return g.add(op.MUL, (g.constant(0.5), g.add(op.ADD, (g.constant(1.0), g.add(op.SIGN, (z,))))))
+            return g.add(op.LE if self._true_at_zero(found) else op.LT, (zero, z))
         if found.kind == SwitchKind.FLOOR:
             return g.add(op.FLOOR, (z,))
         if found.kind == SwitchKind.TRUNCATION:

@@ -8,7 +8,7 @@ the distance, does not decrease with the distance. Equality at random values is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -21,11 +21,14 @@ from draisine.program.graph import NUMBERS, RESULT, Graph
 
 _STEP = 1e-150
 _ROUNDING = 1e-13  # relative to the operands
+_NEGLIGIBLE = 1e-9  # relative to the difference of both branches beside the surface
 _DRAWS = 12
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
+_MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
+_TRIED = 8  # inputs for which the argument is solved
+_ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
-_BOOLEANS = frozenset({op.LT, op.LE, op.EQ, op.NE, op.NOT, op.AND, op.OR})
 
 Column = NDArray[np.complex128]
 
@@ -37,41 +40,130 @@ class Effect(NamedTuple):
     slope: bool
 
 
-def effect(graph: Graph, roots: Iterable[int], argument: int, branch: int, branches: Collection[int]) -> Effect:
-    """The effect on the roots of a switch with two branches, by its argument and the input of its branch; `branches` are the inputs
-    of all branches."""
-    return _Surface(graph, argument, branch, frozenset(branches)).effect(frozenset(roots))
+class Effects:
+    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches."""
+
+    def __init__(self, graph: Graph, roots: Iterable[int], branches: Collection[int]) -> None:
+        self._roots, self._values = frozenset(roots), _RandomValues(graph, frozenset(branches))
+        self._users: dict[int, list[int]] = {}
+        for node in graph.reached(self._roots):
+            for operand in set(graph.nodes[node].operands):
+                self._users.setdefault(operand, []).append(node)
+
+    def of(self, argument: int, branch: int) -> Effect:
+        """The effect of a switch, by its argument and the input of its branch."""
+        return _Surface(self._values, argument, branch).effect(self._roots, self._users)
+
+
+class _RandomValues:
+    """Values of nodes at random inputs, the same for all distances from a surface. Where a function is not defined there, its
+    value is random."""
+
+    def __init__(self, graph: Graph, branches: frozenset[int]) -> None:
+        self.graph, self._branches = graph, branches
+        self._random = np.random.default_rng(0)
+        self._known: dict[int, Any] = {}
+
+    def of(self, node: int) -> Any:
+        for k in sorted(self.graph.reached([node], lambda n: n in self._known)):
+            if k not in self._known:
+                self._known[k] = self._value(k)
+        return self._known[node]
+
+    def _value(self, node: int) -> Any:
+        operation, operands, detail = self.graph.nodes[node]
+        if operation == NUMBERS:
+            return self.graph.numbers[detail]
+        if operation == op.CONST:
+            return np.full(_COUNT, complex(float.fromhex(detail)))
+        if node in self._branches:
+            return self._drawn(self._random.integers(0, 2, _DRAWS))
+        if operands and operation not in (op.CALL, RESULT):
+            with np.errstate(all="ignore"):
+                found = applied(self.graph, node, [self._known[o] for o in operands])
+            if np.isfinite(found).all():
+                return found
+        return self._drawn(self._random.uniform(0.3, 2.0, _DRAWS))
+
+    def _drawn(self, numbers: Any) -> Column:
+        return np.repeat(numbers, _OFFSETS.size).astype(complex)
+
+
+def applied(graph: Graph, node: int, operands: list[Any]) -> Column:
+    """The value of an operation, for all draws and offsets."""
+    found = np.asarray(graph.value(node, operands, complex_operations()), dtype=complex)
+    return np.broadcast_to(found, (_COUNT,))
 
 
 class _Surface:
-    def __init__(self, graph: Graph, argument: int, branch: int, branches: frozenset[int]) -> None:
-        self._graph, self._branch, self._branches = graph, branch, branches
-        self._random = np.random.default_rng(argument)
+    def __init__(self, values: _RandomValues, argument: int, branch: int) -> None:
+        graph = values.graph
+        self._graph, self._branch, self._random = graph, branch, values
         self._known: dict[int, Any] = {}
-        self._moved: dict[int, bool] = {}
-        operation, operands, _ = graph.nodes[argument]
-        # z = a − b is zero where a = b; otherwise z itself is the variable across the surface
-        if operation in (op.SUB, op.ADD) and graph.nodes[operands[0]].operation != op.CONST:
-            self._base = operands[0]
-            other = self._value(operands[1])
-            self._known[self._base] = self._beside(other if operation == op.SUB else -other)
+        self._moved: set[int] = set()
+        if not self._starts_at_root(argument):
+            self._starts_at_operand(argument)
+
+    def _starts_at_root(self, argument: int) -> bool:
+        """An input that changes within a step is the variable across the surface, with the value at which the argument is zero."""
+        inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.nodes[n].operation == op.INPUT]
+        moving = [n for n in inputs if self._graph.nodes[n].detail[0] in _MOVING]
+        for node in moving[:_TRIED]:
+            for sign in (1.0, -1.0):
+                value = self._root(argument, node, sign * np.real(self._random.of(node)))
+                if np.isfinite(value).reshape(_DRAWS, -1)[:, 0].sum() >= _DRAWS // 3:
+                    self._move(node, value)
+                    return True
+        return False
+
+    def _root(self, argument: int, node: int, value: Any) -> Any:
+        """A zero of the argument by Newton's method, in each draw; NaN where there is none."""
+        moved = {node}
+        for k in sorted(self._graph.reached([argument])):
+            if not moved.isdisjoint(self._graph.nodes[k].operands) and self._graph.nodes[k].operation not in (op.CALL, RESULT):
+                moved.add(k)
+        order = sorted(moved - {node})
+        with np.errstate(all="ignore"):
+            for _ in range(_ITERATIONS):
+                known = {node: value + 1j * _STEP}
+                for k in order:
+                    operands = self._graph.nodes[k].operands
+                    known[k] = applied(self._graph, k, [known[o] if o in known else self._random.of(o) for o in operands])
+                found = known[argument]
+                change = np.real(found) / (np.imag(found) / _STEP)
+                value = value - change
+                small = np.abs(change) <= 1e-12 * (1.0 + np.abs(value))
+                if small.all():
+                    break
+            return np.where(small, value, np.nan)
+
+    def _starts_at_operand(self, argument: int) -> None:
+        """z = a − b is zero where a = b; otherwise z itself is the variable across the surface."""
+        operation, operands, _ = self._graph.nodes[argument]
+        if operation in (op.SUB, op.ADD) and self._graph.nodes[operands[0]].operation != op.CONST:
+            other = self._random.of(operands[1])
+            self._move(operands[0], np.real(other if operation == op.SUB else -other))
         elif operation == op.SUB:
-            self._base = operands[1]
-            self._known[self._base] = self._beside(self._value(operands[0]))
+            self._move(operands[1], np.real(self._random.of(operands[0])))
         else:
-            self._base = argument
-            self._known[self._base] = self._beside(np.zeros(_COUNT))
-        self._moved = {self._base: True}
+            self._move(argument, np.zeros(_COUNT))
+
+    def _move(self, node: int, surface: Any) -> None:
+        """Take a node as the variable across the surface, and note which nodes depend on it."""
+        self._base, self._known = node, {node: self._beside(surface)}
+        self._moved = {node}
+        for k, (_, operands, _) in enumerate(self._graph.nodes):
+            if not self._moved.isdisjoint(operands):
+                self._moved.add(k)
 
     def _beside(self, surface: Any) -> Column:
         """The variable across the surface, on it and beside it, with a complex step."""
-        self._offsets = np.tile(_OFFSETS, _DRAWS) * (1.0 + np.abs(surface))
+        self._offsets = np.tile(_OFFSETS, _DRAWS) * np.where(np.isfinite(surface), 1.0 + np.abs(surface), 1.0)
         return np.asarray(np.real(surface) + self._offsets + 1j * _STEP)
 
-    def effect(self, roots: frozenset[int]) -> Effect:
+    def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
         sides = {self._branch: (np.zeros(_COUNT, complex), np.ones(_COUNT, complex))}
         graph, value, slope = self._graph, False, False
-        users = self._users(roots)
         heap = sorted(users.get(self._branch, ()))  # in the order of the graph: the operands of a node are done before it
         seen = set(heap)
         while heap:
@@ -86,16 +178,15 @@ class _Surface:
                 continue
             given = [(self._value(o),) * 2 if pair is None else pair for o, pair in zip(operands, pairs, strict=True)]
             with np.errstate(all="ignore"):
-                results = [self._applied(node, [one[side] for one in given]) for side in (0, 1)]
+                results = [applied(graph, node, [one[side] for one in given]) for side in (0, 1)]
             size = np.max([np.abs(np.real(g)) for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             steep = np.max([np.abs(np.imag(g)) / _STEP for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
-            on = self._offsets == 0.0
-            left, right = results[0][on], results[1][on]
-            jump = _differ(np.real(left), np.real(right), size[on], 1e-10)
-            kink = _differ(np.imag(left) / _STEP, np.imag(right) / _STEP, steep[on], 1e-8)
-            kink |= self._is_singular(np.real(results[0] - results[1]), size)
+            with np.errstate(all="ignore"):
+                size = size + steep * (1.0 + np.abs(self._known[self._base]))  # of the rounding of the variable too
+            jump, kink = self._compared(results, size, steep)
             if not (jump or kink):
-                self._known[node], self._moved[node] = results[0], True
+                self._known[node] = results[0]
+                self._moved.add(node)
                 continue
             sides[node] = results[0], results[1]
             if node in roots:
@@ -108,64 +199,52 @@ class _Surface:
                     seen.add(user)
         return Effect(value, slope)
 
-    def _is_singular(self, apart: Any, size: Any) -> bool:
-        """Whether the difference of both branches, per distance from the surface, does not decrease towards it."""
+    def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
+        """Whether value and slope differ on the surface."""
+        on = self._offsets == 0.0
         with np.errstate(all="ignore"):
-            ratios = (np.abs(apart) / np.abs(self._offsets)).reshape(_DRAWS, -1)
-            noise = (_ROUNDING * size / np.abs(self._offsets)).reshape(_DRAWS, -1)
+            apart = np.real(results[0]) - np.real(results[1])
+            slopes = (np.imag(results[0]) - np.imag(results[1])) / _STEP
+        jump = _differ(*(np.real(r)[on] for r in results), self._noise(apart, size), 1e-10)
+        if not np.isfinite(apart[on]).any():  # not defined on the surface itself
+            jump = self._stays(apart, size, 0)
+        kink = _differ(*(np.imag(r)[on] / _STEP for r in results), self._noise(slopes, steep), 1e-8)
+        return jump, kink or self._stays(apart, size, 1)
+
+    def _noise(self, apart: Any, size: Any) -> Any:
+        """Differences on the surface that are rounding: of the operands, or small compared with those beside it."""
+        beside = np.where(np.isfinite(apart), np.abs(apart), 0.0).reshape(_DRAWS, -1).max(axis=1)
+        return _ROUNDING * size[self._offsets == 0.0] + _NEGLIGIBLE * beside * (np.abs(apart[self._offsets == 0.0]) < beside)
+
+    def _stays(self, apart: Any, size: Any, order: int) -> bool:
+        """Whether the difference of both branches, divided by a power of the distance, does not decrease towards the surface."""
+        with np.errstate(all="ignore"):
+            distance = np.abs(self._offsets) ** order
+            ratios, noise = ((amount / distance).reshape(_DRAWS, -1) for amount in (np.abs(apart), _ROUNDING * size))
         for far, near in ((1, 3), (2, 4)):
             finite = np.isfinite(ratios[:, near]) & np.isfinite(ratios[:, far])
             if (finite & (ratios[:, near] > 0.5 * ratios[:, far] + noise[:, near])).any():
                 return True
         return False
 
-    def _users(self, roots: frozenset[int]) -> dict[int, list[int]]:
-        users: dict[int, list[int]] = {}
-        for node in self._graph.reached(roots):
-            for operand in set(self._graph.nodes[node].operands):
-                users.setdefault(operand, []).append(node)
-        return users
-
-    def _applied(self, node: int, operands: list[Any]) -> Column:
-        found = np.asarray(self._graph.value(node, operands, complex_operations()), dtype=complex)
-        return np.broadcast_to(found, (_COUNT,))
-
     def _value(self, node: int) -> Any:
-        """The value of a node on the surface: computed if it depends on the variable across it, else random."""
+        """The value of a node beside the surface."""
         if node not in self._known:
-            operation, operands, detail = self._graph.nodes[node]
-            if operation == NUMBERS:
-                self._known[node] = self._graph.numbers[detail]
-            elif operation == op.CONST:
-                self._known[node] = np.full(_COUNT, complex(float.fromhex(detail)))
-            elif node in self._branches or operation in _BOOLEANS:
-                self._known[node] = self._drawn(self._random.integers(0, 2, _DRAWS))
-            elif operation == op.LOW:
-                self._known[node] = np.zeros(_COUNT, complex)
-            elif operands and operation not in (op.CALL, RESULT) and self._is_moved(node):
-                with np.errstate(all="ignore"):
-                    self._known[node] = self._applied(node, [self._value(o) for o in operands])
-            else:
-                self._known[node] = self._drawn(self._random.uniform(0.3, 2.0, _DRAWS))
+            if node not in self._moved:
+                return self._random.of(node)
+            operation, operands, _ = self._graph.nodes[node]
+            if operation in (op.CALL, RESULT):
+                return self._random.of(node)
+            with np.errstate(all="ignore"):
+                self._known[node] = applied(self._graph, node, [self._value(o) for o in operands])
         return self._known[node]
 
-    def _drawn(self, numbers: Any) -> Column:
-        return np.repeat(numbers, _OFFSETS.size).astype(complex)
 
-    def _is_moved(self, node: int) -> bool:
-        """Whether a node depends on the variable across the surface."""
-        moved = self._moved
-        for k in sorted(self._graph.reached([node], lambda n: n in moved)):
-            if k not in moved:
-                moved[k] = any(moved[o] for o in self._graph.nodes[k].operands)
-        return moved[node]
-
-
-def _differ(left: Any, right: Any, size: Any, tolerance: float) -> bool:
+def _differ(left: Any, right: Any, noise: Any, tolerance: float) -> bool:
     """Whether numbers differ; draws outside the domain of a function say nothing, unless all are."""
     finite = np.isfinite(left) & np.isfinite(right)
     if not finite.any():
         return True
     with np.errstate(all="ignore"):
-        apart = np.abs(left - right) > tolerance * (np.abs(left) + np.abs(right)) + _ROUNDING * size + _STEP
+        apart = np.abs(left - right) > tolerance * (np.abs(left) + np.abs(right)) + noise + _STEP
     return bool((apart & finite).any())

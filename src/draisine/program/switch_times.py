@@ -218,7 +218,7 @@ class _Search:
         curved = ~straight
         if curved.any():
             guess[curved] = bracketed_roots(
-                lambda times: self._argument(k, times, inside[curved]) - limits[curved], a[curved], b[curved], self.resolution
+                lambda times: self._argument(k, times, inside[curved]) - limits[curved], a[curved], b[curved]
             )
         return guess
 

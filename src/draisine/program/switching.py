@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from draisine.errors import ArgumentError
@@ -113,17 +114,28 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
     With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are neither
     held nor among the switches; `graph.kinks` are their numbers.
     """
-    programs = _straight(equations.dynamics)
+    return _found(equations.dynamics, free_kinks)
+
+
+def switches_of(program: Program) -> tuple[Switch, ...]:
+    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
+    if not has_switching_operations(program.tape):
+        return ()
+    graph = Graph()
+    results = graph.read(program)
+    return HeldGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+
+
+@lru_cache(maxsize=32)
+def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
+    programs = _straight(dynamics)
     if not any(has_switching_operations(program.tape) for program in programs):
         return None
     graph = Graph()
-    results = [(program, graph.read(program)) for program in programs]
-    everything = [node for _, table in results for nodes in table.values() for node in nodes]
-    roots = _roots(equations.dynamics, graph, [table for _, table in results])
-    held = HeldGraph(graph, roots, programs[0].input("p").size, everything, free_kinks)
-    if not held.chosen and not held.kinks:
-        return None
-    return _written(equations.dynamics, held, [{s.name: table[s.name] for s in p.outputs} for p, table in results])
+    results = [graph.read(program) for program in programs]
+    everything = [node for table in results for nodes in table.values() for node in nodes]
+    held = HeldGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
+    return _written(dynamics, held, results) if held.chosen or held.kinks else None
 
 
 def _straight(dynamics: Dynamics) -> list[Program]:
