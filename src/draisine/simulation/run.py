@@ -178,6 +178,14 @@ class _Driver:
         self._restarts |= switching.names_of_restarts(tables)
         return tables
 
+    def _renew_restarts(self, now: float) -> None:
+        """After a change of the inputs: restart times that depend on them."""
+        switching = self._compiled.switching
+        if switching is not None and switching.depends_on_inputs:
+            tables = self._switch_tables((now, self._span[1]), self._memory.state.copy(), self._memory.inputs.copy())
+            assert tables is not None
+            self._memory.renew_restarts(tables)
+
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
         loop = stepping_loop(self._method.implicit, self._compiled.switching is not None)
@@ -209,6 +217,7 @@ class _Driver:
                 return layout.ABORTED
             if now != start:
                 stepper.phase = layout.CHANGED
+            self._renew_restarts(float(now))
             reason = self._advance_to(float(then))
             if reason != layout.REACHED:
                 return reason
@@ -410,6 +419,12 @@ class _Driver:
                 f"the control was called in Python at every stage: {self._caller.calls} calls, {share:.0%} of the run's time; an "
                 "expression is compiled, and Sampled calls the function less often"
             )
+            switching = self._compiled.switching
+            if switching is not None and switching.depends_on_inputs:
+                yield (
+                    f"{', '.join(switching.depends_on_inputs)} switches where time and an input meet; the input is set in Python at "
+                    "every stage, so the time is not known: it was taken for the inputs at the start. Sampled solves it"
+                )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,13 @@ class CompiledSwitching:
         assert not isinstance(self.switching.dynamics, DaeResidual)
         return self.switching.dynamics
 
+    @cached_property
+    def depends_on_inputs(self) -> tuple[str, ...]:
+        """Switching functions of time that also depend on inputs: their times are known while the inputs are constant."""
+        held = self.switching.graph
+        numbers = [*(held.chosen[i] for i in self.switching.time_only), *held.kinks]
+        return tuple(held.timed(k).name for k in numbers if held.depends_on_slot([held.every[k].argument], "u"))
+
     def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, rtol: float = 0.0) -> SwitchTables:
         """The tables of a run over a span of time from a state, with constant inputs; `rtol` is 0 for fixed steps."""
         begin, end = span
@@ -60,6 +68,7 @@ class CompiledSwitching:
         share = min(LARGEST_SHARE, rtol**0.5) if rtol else LARGEST_SHARE
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
+            time_only=list(s.time_only),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             restart_time=times,
@@ -82,10 +91,11 @@ class CompiledSwitching:
 
     def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
         """The branches at a state; those of time are `known`."""
-        programs = {}
-        if not isinstance(self.switching.dynamics, DaeResidual):
+        if self.dynamics is None:  # switching functions of 0 = F are taken at zero rates
+            programs = {"arguments": lambda t, x, u, p: self.arguments([t], x, np.zeros(len(x)), u, p)[0]}
+        else:
             named = {"arguments": self.arguments, "rates": self.rates, "dynamics": self.dynamics}
-            programs = {name: _evaluated(kernel) for name, kernel in named.items() if kernel is not None}
+            programs = {name: _evaluated(kernel) for name, kernel in named.items()}
         return branches_at(self.switching, t, x, u, p, forward, known, programs=programs).values
 
 

@@ -50,6 +50,7 @@ class SwitchTables:
     """The switching functions of a run: g margins of b branches, and the times at which branches and slopes of time change."""
 
     branches: Reals  # (b) at the start
+    time_only: list[int]  # branches of time alone
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
@@ -223,6 +224,15 @@ class Memory:
         """Use the switching functions of other equations, from `take` on."""
         self._switches, self._branches = switches, np.array(switches.branches, dtype=np.float64)
         self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
+
+    def renew_restarts(self, switches: SwitchTables) -> None:
+        """Use the restart times of other inputs from the present time on; the branches of the state are kept."""
+        s = self.stepper
+        known = switches.time_only
+        s.branch[known] = switches.branches[known]
+        self._switches, self._branches = switches, s.branch.copy()
+        s.restart_index, s.mark_index, s.kink_crossing = 0, 0, 0
+        self._set_switches(switches)
 
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
