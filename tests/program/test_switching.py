@@ -19,7 +19,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.serialization import to_bytes
 from draisine.program.switching import find_switching
-from switching_problems import ARGUMENTS, CLAMPED, LINEAR, PLANE, SMOOTH, T, U, X, P, expression, system
+from switching_problems import ARGUMENTS, CLAMPED, LINEAR, PLANE, SMOOTH, P, T, U, X, expression, system
 
 x, v = X[0], X[1]
 
@@ -221,7 +221,7 @@ def test_residuals_can_switch():
     residual = ca.vertcat(rate[0] - v, rate[1] + ca.sign(v) + ca.fabs(rate[0]) * x - U)
     dynamics = DaeResidual("friction", Program.build("friction", arguments, {"residual": residual}))
     switching = find_switching(SimpleNamespace(dynamics=dynamics))
-    assert [s.name for s in switching.switches][0] == "sign(v)" and len(switching.switches) == 2
+    assert switching.switches[0].name == "sign(v)" and len(switching.switches) == 2
     t, state, u, p = drawn(np.random.default_rng(4))
     rates = np.array([-0.3, 0.7])
     given = np.concatenate([p, [float(state[1] > 0), 0.0]])
@@ -238,7 +238,8 @@ def test_stored_programs_are_analyzed_without_casadi(tmp_path):
         "from draisine.program.switching import find_switching; from draisine.program.switch_times import switch_times;"
         f"s = find_switching(S(dynamics=from_bytes(pathlib.Path({str(data)!r}).read_bytes())));"
         "s.dynamics.digest, s.functions.digest;"
-        "print(len(s.switches), switch_times(s, 0.0, 5.0, [0.0], [0.0]).times.tolist(), {'casadi', 'scipy', 'sympy'} & set(sys.modules))"
+        "heavy = {'casadi', 'scipy', 'sympy'} & set(sys.modules);"
+        "print(len(s.switches), switch_times(s, 0.0, 5.0, [0.0], [0.0]).times.tolist(), heavy)"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed == "3 [2.0] set()\n"

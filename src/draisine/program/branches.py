@@ -1,7 +1,8 @@
 """Branches of switches from scratch: those of a trajectory immediately after a state.
 
-Where an argument lies exactly on a limit, the branch is the one into which the motion goes: a choice of sides is consistent if the held
-motion moves every such argument to its own side. No consistent choice means that the motion stays on the limit (sliding).
+Where an argument lies exactly on a limit, the branch is the one into which the motion goes: a choice of sides is consistent if
+the held motion moves every such argument to its own side. No consistent choice means that the motion stays on the limit
+(sliding).
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def branches_at(
     """The branches of a motion that starts from x at t, forwards or backwards in time.
 
     `p` are the parameters of the original equations. `known` are branches that are given, such as those of time alone from
-    `switch_times`; switches in `on_limit` count as exactly on the nearest limit, for states that were located there. `programs` are
-    compiled forms of `arguments`, `rates` and `dynamics`; by default they are interpreted. A `DaeResidual` has no rates here: ties
-    are resolved by the operations alone.
+    `switch_times`; switches in `on_limit` count as exactly on the nearest limit, for states that were located there. `programs`
+    are compiled forms of `arguments`, `rates` and `dynamics`; by default they are interpreted. A `DaeResidual` has no rates
+    here: ties are resolved by the operations alone.
     """
     state = _State(switching, t, np.asarray(x, float), np.asarray(u, float), np.asarray(p, float), forward, dict(known or {}))
     state.use(programs or {})

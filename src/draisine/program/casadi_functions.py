@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import CompilationError, ExpressionError
 from draisine.program import opcodes as op
-from draisine.program.tape import Callee, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -53,6 +53,10 @@ class CasadiCode:
     def operations(self) -> int:
         f, plumbing = self.function, _plumbing()
         return sum(f.instruction_id(k) not in plumbing for k in range(f.n_instructions()))
+
+    @cached_property
+    def can_switch(self) -> bool:
+        return has_switching_operations(self.tape)
 
 
 @cache

@@ -1,7 +1,8 @@
 """Interval arithmetic on graphs: bounds of values, and of their derivatives in one direction.
 
-Every value is a pair (lowest, highest) of arrays, over many intervals of the argument at once. Bounds are those of real arithmetic
-evaluated in floating point, without outward rounding; a decision that depends on the last digits is left to the caller.
+Every value is a pair (lowest, highest) of arrays, over many intervals of the argument at once. Bounds are those of real
+arithmetic evaluated in floating point, without outward rounding; a decision that depends on the last digits is left to the
+caller.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs as one graph of shared values: for analyses and transformations that need no CasADi.
 
-Equal values of several programs are one node, so that a condition found in two programs is known to be the same. Tables and called
-functions that contain a switching operation are inlined; others remain calls. `emit` writes results as a program again.
+Equal values of several programs are one node, so that a condition found in two programs is known to be the same. Tables and
+called functions that contain a switching operation are inlined; others remain calls. `emit` writes results as a program again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ from draisine.program.casadi_functions import function_of_tape
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
 from draisine.program.table_breaks import Breaks, breaks_of
-from draisine.program.tape import Callee, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
 
 NUMBERS, RESULT = -1, -2  # kinds of nodes beside the operations: a constant vector, one result of a call
 
-COMPARISONS = frozenset({op.LT, op.LE})
-SWITCHING = COMPARISONS | {op.FABS, op.SIGN, op.COPYSIGN, op.FMIN, op.FMAX, op.FLOOR, op.CEIL, op.FMOD, op.REMAINDER, op.LOW}
 _COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
 
 
@@ -132,7 +130,7 @@ class Graph:
 
     def _call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
         begins, ends = callee.input_offsets, callee.output_offsets
-        if not has_switching_operations(callee.tape):
+        if not callee.code.can_switch:
             self.callees[callee.key] = callee
             call = self.add(op.CALL, arguments, callee.key)
             return [self.add(RESULT, (call,), k) for k in range(ends[-1])]
@@ -193,13 +191,6 @@ class Graph:
         return Program(name, tuple(inputs), slots, code)
 
 
-def has_switching_operations(tape: Tape) -> bool:
-    """Whether a tape or a function it calls contains one of the operations that can switch."""
-    return any(
-        line.operation in SWITCHING or (line.callee is not None and has_switching_operations(line.callee.tape)) for line in tape
-    )
-
-
 # --------------------------------------------------------------------------------------------------- code from a tape
 
 
@@ -228,6 +219,10 @@ class TapeCode:
     @cached_property
     def operations(self) -> int:
         return sum(line.operation not in op.PLUMBING for line in self.tape)
+
+    @cached_property
+    def can_switch(self) -> bool:
+        return has_switching_operations(self.tape)
 
     @cached_property
     def function(self) -> ca.Function:

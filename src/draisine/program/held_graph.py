@@ -1,7 +1,8 @@
 """Graphs in which switching operations keep their branch.
 
-Conditions on one surface (x > 0, abs(x), min(x, 0), …) share one switch, so that crossing it is one event. Values that are constant
-within the branches of other switches, such as the comparison in `where(sign(x) > 0, a, b)`, follow these and are no switches.
+Conditions on one surface (x > 0, abs(x), min(x, 0), …) share one switch, so that crossing it is one event. Values that are
+constant within the branches of other switches, such as the comparison in `where(sign(x) > 0, a, b)`, follow these and are no
+switches.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.enclosures import bounds
-from draisine.program.graph import COMPARISONS, NUMBERS, SWITCHING, Graph
+from draisine.program.graph import NUMBERS, Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -83,7 +84,7 @@ class HeldGraph:
         if operation in (op.INPUT, op.CONST, NUMBERS):
             return node
         new = tuple(self._new[o] for o in operands)
-        if operation in SWITCHING and any(self._depends(o) & _MOVING for o in new):
+        if operation in op.SWITCHING and any(self._depends(o) & _MOVING for o in new):
             replaced = self._switched(node, operation, operands, new, detail)
             if replaced is not None:
                 return replaced
@@ -91,7 +92,7 @@ class HeldGraph:
 
     def _switched(self, node: int, operation: int, old: tuple[int, ...], new: tuple[int, ...], detail: Any) -> int | None:
         g = self.graph
-        if operation in COMPARISONS:
+        if operation in op.COMPARISONS:
             if any(0.0 < abs(number) <= _TINY for o in new if (number := g.number(o)) is not None):
                 self._guards.add(g.add(operation, new))
                 return None
@@ -315,7 +316,7 @@ class HeldGraph:
     def _true_at_zero(self, found: _Found) -> bool:
         if found.kind == SwitchKind.FLOOR:
             return found.operations[0] == op.CEIL
-        if found.operations[0] not in COMPARISONS:
+        if found.operations[0] not in op.COMPARISONS:
             return False
         _, sign = self._difference(*found.operands)
         holds = found.operations[0] == op.LE  # the comparison at equality

@@ -1,9 +1,10 @@
 """What changes at a switch: the value of the results, only their first derivative, or neither.
 
-On the surface of a switch both branches are evaluated at random values of everything else, with a complex step across the surface.
-Where both sides meet again with equal value and slope, as in where(x < 3, 0, (x - 3)**2) or abs(x)*x, the switch has no effect that
-counts. Slopes that are infinite at the surface, as of sqrt(max(x, 0)), show beside it: the difference of both branches, divided by
-the distance, does not decrease with the distance. Equality at random values is no proof, but fails with a probability of rounding size.
+On the surface of a switch both branches are evaluated at random values of everything else, with a complex step across the
+surface. Where both sides meet again with equal value and slope, as in where(x < 3, 0, (x - 3)**2) or abs(x)*x, the switch has
+no effect that counts. Slopes that are infinite at the surface, as of sqrt(max(x, 0)), show beside it: the difference of both
+branches, divided by the distance, does not decrease with the distance. Equality at random values is no proof, but fails with a
+probability of rounding size.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class _Surface:
             self._starts_at_operand(argument)
 
     def _starts_at_root(self, argument: int) -> bool:
-        """An input that changes within a step is the variable across the surface, with the value at which the argument is zero."""
+        """An input that changes within a step is the variable across the surface, with the value at which the argument is
+        zero."""
         inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.nodes[n].operation == op.INPUT]
         moving = [n for n in inputs if self._graph.nodes[n].detail[0] in _MOVING]
         for node in moving[:_TRIED]:
@@ -205,10 +207,11 @@ class _Surface:
         with np.errstate(all="ignore"):
             apart = np.real(results[0]) - np.real(results[1])
             slopes = (np.imag(results[0]) - np.imag(results[1])) / _STEP
-        jump = _differ(*(np.real(r)[on] for r in results), self._noise(apart, size), 1e-10)
+        jump = _differ(np.real(results[0])[on], np.real(results[1])[on], self._noise(apart, size), 1e-10)
         if not np.isfinite(apart[on]).any():  # not defined on the surface itself
             jump = self._stays(apart, size, 0)
-        kink = _differ(*(np.imag(r)[on] / _STEP for r in results), self._noise(slopes, steep), 1e-8)
+        steps = [np.imag(side)[on] / _STEP for side in results]
+        kink = _differ(steps[0], steps[1], self._noise(slopes, steep), 1e-8)
         return jump, kink or self._stays(apart, size, 1)
 
     def _noise(self, apart: Any, size: Any) -> Any:

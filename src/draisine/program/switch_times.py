@@ -1,12 +1,12 @@
 """Times at which switches of time alone change their branch, found before a run.
 
-The argument z(t) of such a switch is smooth between the times of the switches inside it. There, bounds of z and dz/dt over an interval
-(`enclosures`) show that it crosses no limit, or that it is monotone and crosses each limit between its values at the ends once; any
-other interval is halved. No crossing is missed, except those between which less than the resolution of time passes. Affine arguments
-and tables of time need no search.
+The argument z(t) of such a switch is smooth between the times of the switches inside it. There, bounds of z and dz/dt over an
+interval (`enclosures`) show that it crosses no limit, or that it is monotone and crosses each limit between its values at the
+ends once; any other interval is halved. No crossing is missed, except those between which less than the resolution of time
+passes. Affine arguments and tables of time need no search.
 
-The search is not guaranteed where bounds do not become tight: beyond `MAX_INTERVALS` halvings (an argument such as sin(1/t) near 0, or
-a called function) crossings are found by sampling, and the result says so.
+The search is not guaranteed where bounds do not become tight: beyond `MAX_INTERVALS` halvings (an argument such as sin(1/t)
+near 0, or a called function) crossings are found by sampling, and the result says so.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class SwitchTimes:
     """The changes of the switches of time alone, in the order of the run.
 
     `branches` has a row for every interval between two of the `times`, before the first and after the last: the branches of the
-    switches `numbers`. `jumps` tells of each time whether the state derivative may jump; otherwise only its first derivative does.
-    `guaranteed` is False where crossings were found by sampling.
+    switches `numbers`. `jumps` tells of each time whether the state derivative may jump; otherwise only its first derivative
+    does. `guaranteed` is False where crossings were found by sampling.
     """
 
     times: Reals

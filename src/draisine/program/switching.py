@@ -1,13 +1,13 @@
 """Switching functions of equations: where the state derivative jumps in its value or first derivative.
 
-Comparisons, `abs`, `sign`, `min`, `max`, `floor` and tables with kinks are operations of a program. Each that can switch becomes a
-`Switch`: a real argument z(t, x, u, p), an integer branch σ, and a range of z in which the branch holds. In the *held* equations
-every branch is an additional parameter, appended to p, so that within a branch they are smooth and can be integrated, differentiated
-and compiled like any others. A branch is left where one of the `margins` becomes negative.
+Comparisons, `abs`, `sign`, `min`, `max`, `floor` and tables with kinks are operations of a program. Each that can switch
+becomes a `Switch`: a real argument z(t, x, u, p), an integer branch σ, and a range of z in which the branch holds. In the
+*held* equations every branch is an additional parameter, appended to p, so that within a branch they are smooth and can be
+integrated, differentiated and compiled like any others. A branch is left where one of the `margins` becomes negative.
 
-An operation does not count if only outputs or events depend on it, if its argument depends on parameters and constant inputs alone,
-if bounds show that it never switches, or if it guards a singular point (`expr/safe_functions.py`). All of this works on tapes and
-imports no CasADi.
+An operation does not count if only outputs or events depend on it, if its argument depends on parameters and constant inputs
+alone, if bounds show that it never switches, or if it guards a singular point (`expr/safe_functions.py`). All of this works on
+tapes and imports no CasADi.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.graph import Graph, TapeCode, has_switching_operations
+from draisine.program.graph import Graph, TapeCode
 from draisine.program.held_graph import HeldGraph
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
@@ -82,8 +82,8 @@ class Switching:
     def held(self, equations: Equations) -> Equations:
         """The equations with held branches.
 
-        All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other choices
-        of independent velocities are those of the given equations: they have switches of their own.
+        All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other
+        choices of independent velocities are those of the given equations: they have switches of their own.
         """
         count = len(self.switches)
         return replace(
@@ -119,7 +119,7 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
-    if not has_switching_operations(program.tape):
+    if not program.code.can_switch:
         return ()
     graph = Graph()
     results = graph.read(program)
@@ -129,7 +129,7 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 @lru_cache(maxsize=32)
 def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
     programs = _straight(dynamics)
-    if not any(has_switching_operations(program.tape) for program in programs):
+    if not any(program.code.can_switch for program in programs):
         return None
     graph = Graph()
     results = [graph.read(program) for program in programs]

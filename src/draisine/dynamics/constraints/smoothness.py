@@ -1,7 +1,7 @@
 """Refusal of geometry and constraints across which a velocity would have to jump.
 
-A position that jumps, or whose slope jumps, would change velocities in no time: an impact, which is not modeled. The same holds for a
-velocity constraint whose value jumps. A jump of the next derivative is an ordinary switch of the accelerations.
+A position that jumps, or whose slope jumps, would change velocities in no time: an impact, which is not modeled. The same holds
+for a velocity constraint whose value jumps. A jump of the next derivative is an ordinary switch of the accelerations.
 """
 
 from __future__ import annotations
