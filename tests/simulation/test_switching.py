@@ -169,7 +169,8 @@ def _pulses(rng: np.random.Generator, count: int, end: float) -> tuple[np.ndarra
 
 def _driven(begin: np.ndarray, end: np.ndarray, size: np.ndarray) -> Equations:
     force = sum(
-        float(s) * sp.Piecewise((1, sp.And(t > float(a), t < float(b))), (0, True)) for a, b, s in zip(begin, end, size, strict=True)
+        float(s) * sp.Piecewise((1, sp.And(t > float(a), t < float(b))), (0, True))
+        for a, b, s in zip(begin, end, size, strict=True)
     )
     return dr.first_order("driven", {x: v, v: -sp.sin(x) - sp.Rational(1, 5) * v + force})
 
@@ -251,7 +252,9 @@ def test_pulse_of_the_issue() -> None:
     run = dr.simulate(bicycle, 5, start={"speed": 5}, inputs=PULSE)
     assert_allclose(np.abs(run["lean"]).max(), 0.04927, atol=5e-6)
     assert [(s.name, s.time) for s in run.switches] == [("t > 2", 2.0), ("t < 2.1", 2.1)]
-    sampled = dr.simulate(bicycle, 5, start={"speed": 5}, control=dr.control.Sampled(lambda t, _: [1.0 * (1.99 < t < 2.099)], rate=10.0))
+    sampled = dr.simulate(
+        bicycle, 5, start={"speed": 5}, control=dr.control.Sampled(lambda t, _: [1.0 * (1.99 < t < 2.099)], rate=10.0)
+    )
     assert_allclose(run["lean"], sampled["lean"], atol=1e-8)
 
 

@@ -47,9 +47,9 @@ class _Found:
 
 
 class HeldGraph:
-    """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p from
-    `parameters` on. `further` nodes are held too, but do not count. With `free_kinks`, switches of time alone at which nothing jumps
-    are not held; `kinks` are their numbers in `every`."""
+    """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p
+    from `parameters` on. `further` nodes are held too, but do not count. With `free_kinks`, switches of time alone at which nothing
+    jumps are not held; `kinks` are their numbers in `every`."""
 
     def __init__(
         self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False

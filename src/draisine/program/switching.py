@@ -111,8 +111,8 @@ def branch_name(number: int) -> str:
 def find_switching(equations: Equations, free_kinks: bool = False) -> Switching | None:
     """The switching functions of equations; None if there are none.
 
-    With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are neither
-    held nor among the switches; `graph.kinks` are their numbers.
+    With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are
+    neither held nor among the switches; `graph.kinks` are their numbers.
     """
     return _found(equations.dynamics, free_kinks)
 

@@ -217,8 +217,8 @@ def _compiled(e: Equations) -> CompiledEquations:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
-    others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-    made = CompiledEquations(e, explicit, *others, switching)
+    project, monitor, events = (None if program is None else compile(program) for program in (e.project, e.monitor, e.events))
+    made = CompiledEquations(e, explicit, project, monitor, events, switching)
     if explicit is None:
         _ = made.form
     return made

@@ -404,13 +404,12 @@ class _Driver:
         if switching is None:
             return ()
         words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
-        found = []
-        for time, row, kind in zip(stepper.switch_time, stepper.switch_margin, stepper.switch_kind, strict=True):
-            if len(found) == stepper.switch_count:
-                break
-            name = switching.names[row] if row >= 0 else self._restarts[float(time)]
-            found.append(SwitchOccurrence(name, float(time), words[int(kind)]))
-        return tuple(found)
+        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
+        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
+        return tuple(
+            SwitchOccurrence(switching.names[row] if row >= 0 else self._restarts[time], time, words[kind])
+            for time, row, kind in zip(times, rows, kinds, strict=True)
+        )
 
     def _warnings(self, elapsed: float) -> Iterator[str]:
         if isinstance(self._control, EveryStage) and self._caller is not None:
@@ -422,8 +421,8 @@ class _Driver:
             switching = self._compiled.switching
             if switching is not None and switching.depends_on_inputs:
                 yield (
-                    f"{', '.join(switching.depends_on_inputs)} switches where time and an input meet; the input is set in Python at "
-                    "every stage, so the time is not known: it was taken for the inputs at the start. Sampled solves it"
+                    f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
+                    "stage, so that the time of the switch is not known: it was taken for the inputs at the start. Sampled solves it"
                 )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (

@@ -21,8 +21,8 @@ from draisine.simulation.stepper.memory import SwitchTables
 
 Reals = NDArray[np.float64]
 
-# A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its range;
-# with error control the root of the tolerance if that is less.
+# A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its
+# range; with error control the root of the tolerance if that is less.
 LARGEST_SHARE = 1e-2
 
 
@@ -94,8 +94,8 @@ class CompiledSwitching:
         if self.dynamics is None:  # switching functions of 0 = F are taken at zero rates
             programs = {"arguments": lambda t, x, u, p: self.arguments([t], x, np.zeros(len(x)), u, p)[0]}
         else:
-            named = {"arguments": self.arguments, "rates": self.rates, "dynamics": self.dynamics}
-            programs = {name: _evaluated(kernel) for name, kernel in named.items()}
+            programs = {"arguments": _evaluated(self.arguments), "rates": _evaluated(self.rates)}
+            programs["dynamics"] = _evaluated(self.dynamics)
         return branches_at(self.switching, t, x, u, p, forward, known, programs=programs).values
 
 

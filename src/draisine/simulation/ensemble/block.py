@@ -64,7 +64,7 @@ class Shared:
 
     @property
     def in_batches(self) -> bool:
-        """Whether runs are stepped in batches. Those with switching functions are single runs, each with its own restart times."""
+        """Whether runs are stepped in batches. With switching functions they are single runs, each with its restart times."""
         compiled = self.choices.compiled(self.equations.independent)
         return compiled.switching is None and steps_in_batches(self.equations, self.chosen)
 

@@ -40,10 +40,9 @@ def evaluate(s: Stepper, time: float, row: int) -> None:
     """Write the derivative at (time, point) into a row. After an abort by the control the row is unchanged."""
     apply_control(s, time)
     if s.aborted == 0:
-        if s.switching != 0:
-            if s.sliding > 0:
-                sliding_field(s, s.k[row])
-                return
+        if s.switching != 0 and s.sliding > 0:
+            sliding_field(s, s.k[row])
+            return
         call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
         s.evaluations += 1
 

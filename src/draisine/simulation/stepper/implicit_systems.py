@@ -126,11 +126,10 @@ def residual(s: Stepper, time: float, target: Vector) -> None:
     if s.aborted == 0:
         call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
         s.evaluations += 1
-        if s.switching != 0:
-            if s.sliding > 0:
-                sliding_field(s, s.sliding_motion)
-                for i in range(s.states):
-                    target[i] = s.rate[i] - s.sliding_motion[i]
+        if s.switching != 0 and s.sliding > 0:
+            sliding_field(s, s.sliding_motion)
+            for i in range(s.states):
+                target[i] = s.rate[i] - s.sliding_motion[i]
 
 
 def make_jacobians(s: Stepper) -> int:
@@ -139,9 +138,8 @@ def make_jacobians(s: Stepper) -> int:
     copy(s.k[0], s.rate, s.width)
     s.time[0] = s.t
     call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
-    if s.switching != 0:
-        if s.sliding > 0:
-            sliding_jacobians(s)
+    if s.switching != 0 and s.sliding > 0:
+        sliding_jacobians(s)
     s.jacobians += 1
     s.jacobian_fresh, s.jacobian_old, s.factorized = 1, 0, 0
     bad = max(first_nonfinite(s.by_state, s.entries), first_nonfinite(s.by_rate, s.entries))

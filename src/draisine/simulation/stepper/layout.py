@@ -46,6 +46,8 @@ ENTERED = 1  # sliding began
 LEFT = 2  # sliding ended
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
+# Switches without an advance of time.
+MOST_SWITCHES = 64
 # Number of equidistant points of a step, besides its start, at which event signs are evaluated.
 GRID = 4
 # Coefficients of the interpolant: three of the cubic and at most four more.

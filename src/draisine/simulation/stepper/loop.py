@@ -40,6 +40,7 @@ from draisine.simulation.stepper.layout import (
     FRESH,
     FULL,
     GRID,
+    MOST_SWITCHES,
     NONFINITE_VALUES,
     NOT_FINITE,
     PAUSED,
@@ -71,7 +72,6 @@ from draisine.simulation.stepper.step_size_control import (
     retry_implicit_step,
 )
 from draisine.simulation.stepper.switching import (
-    MOST_SWITCHES,
     begin_branches,
     change_branches,
     cut_step,
@@ -94,9 +94,8 @@ def advance(s: Stepper) -> int:
             return TOO_MANY_STEPS
         if s.step_count >= s.step_room or s.event_count + GRID * s.events > s.event_room:
             return FULL
-        if s.switching != 0:
-            if s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
-                return FULL
+        if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
+            return FULL
         reason = step(s)
         if reason != CONTINUE:
             return reason
@@ -296,18 +295,16 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         propose_implicit(s, m, full, size)
     else:
         propose(s, m, full, size)
-    if s.switching != 0:
-        if s.kink_limited != 0:
-            s.h = length  # the error of a step between two kinks says nothing about one across
+    if s.switching != 0 and s.kink_limited != 0:
+        s.h = length  # the error of a step between two kinks says nothing about one across
     if theta <= 1.0:
         s.phase = CHANGED
         record_step(s)
         sample_at_t(s)
         return ABORTED if s.aborted != 0 else STOPPED
     reason = finish_step(s, m, h)
-    if s.switching != 0:
-        if reason == CONTINUE:
-            reason = continue_branches(s, m, row)
+    if s.switching != 0 and reason == CONTINUE:
+        reason = continue_branches(s, m, row)
     return reason
 
 
@@ -387,9 +384,8 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
         copy(s.past[j - 1], s.past[j], s.width)
     copy(s.k[0], s.past[0], s.width)
     s.history_filled = min(depth, s.history_filled + 1)
-    if s.switching != 0:
-        if s.irregular != 0:
-            s.history_filled = 1
+    if s.switching != 0 and s.irregular != 0:
+        s.history_filled = 1
     record_step(s)
     sample_at_t(s)
     if s.aborted != 0:

@@ -15,7 +15,6 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper, Tableau
-from draisine.simulation.stepper.switching import MOST_SWITCHES
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm
@@ -168,7 +167,10 @@ class Memory:
         s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
         for name in ("margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
-        s.restart_time, s.restart_branch = np.append(switches.restart_time, np.inf), np.vstack([switches.restart_branch, self._branches])
+        s.restart_time, s.restart_branch = (
+            np.append(switches.restart_time, np.inf),
+            np.vstack([switches.restart_branch, self._branches]),
+        )
         s.restarts, s.marks = len(switches.restart_time), len(switches.mark_time)
         s.kink_patience = max(1, s.kink_patience)
 
@@ -257,7 +259,7 @@ class Memory:
         if s.event_count + layout.GRID * s.events > s.event_room:
             self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)
             s.event_room *= 2
-        if s.switching and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
+        if s.switching and s.switch_count + 2 * layout.MOST_SWITCHES > s.switch_room:
             self._resize(("switch_time", "switch_margin", "switch_kind"), s.switch_count, 2 * s.switch_room)
             s.switch_room *= 2
 
@@ -315,7 +317,7 @@ class Memory:
         )
         s.sample_time[:-1] = sample_times
         if self._switches is not None:
-            s.switch_room = 16 * MOST_SWITCHES
+            s.switch_room = 16 * layout.MOST_SWITCHES
             s.allocate({name: (s.switch_room,) for name in ("switch_time", "switch_margin", "switch_kind")})
 
 
@@ -361,7 +363,16 @@ def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dic
 
 
 _MODULES = (
-    *("explicit_rk", "implicit_rk", "implicit_systems", "dense_matrices", "step_size_control", "time_limits", "switching", "sliding"),
+    *(
+        "explicit_rk",
+        "implicit_rk",
+        "implicit_systems",
+        "dense_matrices",
+        "step_size_control",
+        "time_limits",
+        "switching",
+        "sliding",
+    ),
     *("events_and_samples", "layout", "loop"),
 )
 # The modules of the loop.

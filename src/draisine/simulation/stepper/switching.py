@@ -1,9 +1,9 @@
 """Switches within the stepping loop: where the present branches end, and which ones follow. Restricted Python.
 
-The equations are evaluated with their branches held (`program.switching`), so all stages of a step see one smooth field. A margin is
-positive inside its branch. Where one becomes negative within a step, the step is cut there on its interpolant, the branch changes
-and the run restarts. If the field on the other side points back, the run slides on the surface (`sliding`). Branches of time alone
-change at restart times, which no step crosses.
+The equations are evaluated with their branches held (`program.switching`), so all stages of a step see one smooth field. A margin
+is positive inside its branch. Where one becomes negative within a step, the step is cut there on its interpolant, the branch
+changes and the run restarts. If the field on the other side points back, the run slides on the surface (`sliding`). Branches of
+time alone change at restart times, which no step crosses.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from draisine.simulation.stepper.layout import (
     GRID,
     LEFT,
     MOST_SLIDING,
+    MOST_SWITCHES,
     SWITCHED,
     Stepper,
     Tableau,
@@ -28,7 +29,6 @@ from draisine.simulation.stepper.layout import (
 from draisine.simulation.stepper.sliding import inward, solve_shares
 
 NEVER = 2.0  # a fraction beyond the step
-MOST_SWITCHES = 64  # without an advance of time
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
@@ -419,7 +419,7 @@ def pair_adds_up(s: Stepper, i: int, k: int) -> bool:
 
 
 def settle_branches(s: Stepper) -> int:
-    """Make all branches those of (t, x), after a start, a change of inputs or a switch; AMBIGUOUS if there is no end of switching.
+    """Make all branches those of (t, x), after a start, a change of inputs or a switch; AMBIGUOUS if that does not end.
 
     A margin that was just taken may be negative by rounding.
     """
@@ -447,9 +447,8 @@ def begin_branches(s: Stepper) -> int:
     reason = settle_branches(s)
     for j in range(s.margins):
         undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.branch[int(s.margin_branch[j])] != HALF
-        if reason == CONTINUE and undecided and s.switch_rate_kernel != 0:
-            if not enters(s, j):
-                reason = switch_branch(s, j)
+        if reason == CONTINUE and undecided and s.switch_rate_kernel != 0 and not enters(s, j):
+            reason = switch_branch(s, j)
     if reason == CONTINUE:
         start_margins(s)
     return reason
