@@ -47,12 +47,14 @@ class _Found:
 
 
 class HeldGraph:
-    """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p
-    from
-    `parameters` on. `further` nodes are held too, but do not count."""
+    """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p from
+    `parameters` on. `further` nodes are held too, but do not count. With `free_kinks`, switches of time alone at which nothing jumps
+    are not held; `kinks` are their numbers in `every`."""
 
-    def __init__(self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = ()) -> None:
-        self.graph = graph
+    def __init__(
+        self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
+    ) -> None:
+        self.graph, self._roots = graph, tuple(roots)
         self._new: dict[int, int] = {}
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
@@ -65,6 +67,9 @@ class HeldGraph:
         effects = Effects(graph, [self._new[node] for node in roots], [found.branch for found in self.every])
         self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
         self._parameters = parameters
+        self._find_timely()
+        self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
+        self.chosen = [k for k in self.chosen if k not in self.kinks]
         self._number()
 
     def of(self, nodes: Sequence[int]) -> list[int]:
@@ -245,6 +250,27 @@ class HeldGraph:
         found.jump = own.value
         return own.slope
 
+    def _find_timely(self) -> None:
+        """Which switches depend on time alone."""
+        self._timely: dict[int, bool] = {}
+        for k, found in enumerate(self.every):
+            reached = self.graph.reached([found.argument])
+            inner = [b for b in range(k) if self.every[b].branch in reached]
+            self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
+
+    def functions_of_time(self) -> list[int]:
+        """The nodes by which kinks that are not held enter the results: functions of time, parameters and branches."""
+        g, roots = self.graph, self.of(self._roots)
+        free = {self._finals[self.every[k].branch] for k in self.kinks}
+        kinked: set[int] = set()
+        reached = g.reached(roots)
+        for node in sorted(reached):
+            if node in free or any(o in kinked for o in g.nodes[node].operands):
+                kinked.add(node)
+        timely = {node for node in kinked if not self._depends(node) & _STATE}
+        used = {o for node in reached if node not in timely for o in g.nodes[node].operands if o in timely}
+        return sorted(used | (timely & set(roots)))
+
     def _number(self) -> None:
         """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""
         g = self.graph
@@ -254,10 +280,6 @@ class HeldGraph:
         for k, found in enumerate(self.every):
             if k not in self.chosen:
                 self._finals[found.branch] = self._live(found)
-        self._timely: dict[int, bool] = {}
-        for k, found in enumerate(self.every):
-            inner = [b for b in range(k) if self.every[b].branch in g.reached([found.argument])]
-            self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
         self.switches = tuple(self._switch_of(number, self.every[k], self._timely[k]) for number, k in enumerate(self.chosen))
 
     def _live(self, found: _Found) -> int:

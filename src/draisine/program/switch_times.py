@@ -69,6 +69,42 @@ def switch_times(switching: Switching, t0: float, t1: float, u: ArrayLike, p: Ar
     return SwitchTimes(times, branches, numbers, jumps, search.guaranteed)
 
 
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Kinks of functions of time that are not held (`find_switching` with `free_kinks`), in the order of the run.
+
+    `times` are the kinks, points between them and both ends of the interval; `values` (times, functions) the functions of time
+    there; `is_kink` tells the kinks.
+    """
+
+    times: Reals
+    is_kink: NDArray[np.bool_]
+    values: Reals
+
+
+def kinks_of_time(switching: Switching, timed: SwitchTimes, t0: float, t1: float, u: ArrayLike, p: ArrayLike) -> Kinks:
+    """The kinks strictly between `t0` and `t1`, with the branches of `switch_times` in the same interval."""
+    held, numbers = switching.graph, np.asarray(p, dtype=float)
+    search = _Search(held, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), numbers)
+    found = _merged([search.changes(k)[0] for k in held.kinks], search.resolution)
+    nodes = held.functions_of_time() if found.size else []
+    if not nodes:
+        return Kinks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0)))
+    edges = np.concatenate([[min(t0, t1)], found, [max(t0, t1)]])
+    times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
+    rows = np.searchsorted(np.sort(timed.times), times, side="right")
+    branches = timed.branches if t1 >= t0 else timed.branches[::-1]
+    g = held.graph
+    given: dict[int, Reals] = {g.input("t", 0): times}
+    given |= {g.input("u", k): np.asarray(value) for k, value in enumerate(np.asarray(u, dtype=float))}
+    given |= {g.input("p", k): np.asarray(value) for k, value in enumerate(numbers)}
+    given |= {g.input("p", numbers.size + i): np.asarray(1.0) for i in range(len(switching.switches))}
+    given |= {g.input("p", numbers.size + i): branches[rows, column] for column, i in enumerate(timed.numbers)}
+    values = np.column_stack([np.broadcast_to(_evaluated(g, node, given), times.shape) for node in nodes])
+    order = slice(None) if t1 >= t0 else slice(None, None, -1)
+    return Kinks(times[order], np.isin(times, found)[order], values[order])
+
+
 def _merged(groups: Sequence[Reals], resolution: float) -> Reals:
     """All times, those closer together than the resolution once."""
     times = np.unique(np.concatenate([np.zeros(0), *groups]))

@@ -108,9 +108,13 @@ def branch_name(number: int) -> str:
     return f"branch_{number + 1}"
 
 
-def find_switching(equations: Equations) -> Switching | None:
-    """The switching functions of equations; None if there are none."""
-    return _found(equations.dynamics)
+def find_switching(equations: Equations, free_kinks: bool = False) -> Switching | None:
+    """The switching functions of equations; None if there are none.
+
+    With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are neither
+    held nor among the switches; `graph.kinks` are their numbers.
+    """
+    return _found(equations.dynamics, free_kinks)
 
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
@@ -123,15 +127,15 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 
 
 @lru_cache(maxsize=32)
-def _found(dynamics: Dynamics) -> Switching | None:
+def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
     programs = _straight(dynamics)
     if not any(program.code.can_switch for program in programs):
         return None
     graph = Graph()
     results = [graph.read(program) for program in programs]
     everything = [node for table in results for nodes in table.values() for node in nodes]
-    held = HeldGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything)
-    return _written(dynamics, held, results) if held.chosen else None
+    held = HeldGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
+    return _written(dynamics, held, results) if held.chosen or held.kinks else None
 
 
 def _straight(dynamics: Dynamics) -> list[Program]:

@@ -16,6 +16,7 @@ class Ending(StrEnum):
     STEP_TOO_SMALL = "STEP_TOO_SMALL"  # the tolerance was not met with a step at rounding level
     TOO_MANY_STEPS = "TOO_MANY_STEPS"  # max_steps of the method was reached
     SINGULAR = "SINGULAR"  # the choice of independent velocities became singular and no other is better
+    SLIDING_AMBIGUOUS = "SLIDING_AMBIGUOUS"  # the motion on several switching surfaces is not unique
     CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
 
 

@@ -62,9 +62,15 @@ class Shared:
     def equations(self) -> Equations:
         return self.choices.root
 
+    @property
+    def in_batches(self) -> bool:
+        """Whether runs are stepped in batches. Those with switching functions are single runs, each with its own restart times."""
+        compiled = self.choices.compiled(self.equations.independent)
+        return compiled.switching is None and steps_in_batches(self.equations, self.chosen)
+
     def ready(self, first: BatchTargets) -> None:
         """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
-        root, in_batches = self.equations, steps_in_batches(self.equations, self.chosen)
+        root, in_batches = self.equations, self.in_batches
         for choice in (root.independent, *self.choices.others(root.independent)):
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
@@ -107,7 +113,7 @@ class Worker:
         x, choice_of = self._initial_choices(starts, requested)
         state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), len(s.equations.event_list))
         values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
-        single = ~starts.refused if not steps_in_batches(s.equations, s.chosen) else ~(starts.solved | starts.refused)
+        single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
         while action.any():
             reported = state.sample_count.copy()
