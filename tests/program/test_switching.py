@@ -1,4 +1,4 @@
-"""Switching functions in programs: found, held, bounded by margins; on random expressions against the programs themselves."""
+"""Switching functions in programs: found, fixed, bounded by margins; on random expressions against the programs themselves."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ def test_compiled_and_casadi_forms_agree_with_the_interpreter(seed):
             expected = interpret(program, *given)[0]
             assert_allclose(np.atleast_1d(kernel(*given)).ravel(), expected, rtol=1e-12, atol=1e-12)
             assert_allclose(program(*given)[0], expected, rtol=1e-12, atol=1e-12)
-            slopes = program.jacobian(program.outputs[0].name, "x")(*given)[0]
-            assert_allclose(slopes, complex_step(program, program.outputs[0].name, "x", given), rtol=1e-9, atol=1e-9)
+            derivatives = program.jacobian(program.outputs[0].name, "x")(*given)[0]
+            assert_allclose(derivatives, complex_step(program, program.outputs[0].name, "x", given), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

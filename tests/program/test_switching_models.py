@@ -72,13 +72,13 @@ def test_piecewise_polynomial_inputs_do_not_switch():
 def test_held_equations_are_complete():
     equations = derive(gallery.bicycle(), {"steer_torque": parse("where(t > 2, 1, -lean)")})
     switching = find_switching(equations)
-    held = switching.held(equations)
-    assert len(held.parameters) == len(equations.parameters) + 1 and held.parameters[-1].description == "t > 2"
+    fixed = switching.with_fixed_branches(equations)
+    assert len(fixed.parameters) == len(equations.parameters) + 1 and fixed.parameters[-1].description == "t > 2"
     rng = np.random.default_rng(0)
     x, u = rng.uniform(0.1, 0.3, len(equations.states)), np.zeros(len(equations.inputs))
     for t, branch in ((1.0, 0.0), (3.0, 1.0)):
         p = equations.default_parameters
-        for one, other in ((equations.dynamics, held.dynamics), (equations.report, held.report)):
+        for one, other in ((equations.dynamics, fixed.dynamics), (equations.report, fixed.report)):
             for mine, theirs in zip(interpret(one, [t], x, u, p), interpret(other, [t], x, u, [*p, branch]), strict=True):
                 np.testing.assert_allclose(theirs, mine, rtol=1e-13)
-    np.testing.assert_allclose(held.motion.function.numel_in(4), len(held.parameters))
+    np.testing.assert_allclose(fixed.motion.function.numel_in(4), len(fixed.parameters))
