@@ -12,6 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile
+from draisine.errors import ModelError
+from draisine.expr.tables import Table
 from draisine.program.branches import branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.interpreter import complex_step, interpret
@@ -107,8 +109,13 @@ def test_tables_switch_at_their_breaks_alone():
     assert sorted(switch.breaks for switch in find_switching(system(PLANE(x, v))).switches) == [(-1.0, 0.1, 1.0), (-0.5, 0.6)]
 
 
+def test_names_of_derivatives_of_tables_are_reserved():
+    with pytest.raises(ModelError, match="names that end in _d and a number"):
+        Table("road_d2", (0.0, 1.0), (0.0, 1.0))
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_held_is_the_original_wherever_all_margins_are_positive(seed):
+def test_fixed_is_the_original_wherever_all_margins_are_positive(seed):
     rng = np.random.default_rng(seed)
     equations = system([expression(rng, 3, [T, x, v, U, P]) for _ in range(2)])
     switching = find_switching(equations)
