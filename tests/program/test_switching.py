@@ -1,4 +1,4 @@
-"""Switching functions in programs: found, held, bounded by margins; on random expressions against the programs themselves."""
+"""Switching functions in programs: found, fixed, bounded by margins; on random expressions against the programs themselves."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile
+from draisine.errors import ModelError
+from draisine.expr.tables import Table
 from draisine.program.branches import branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.interpreter import complex_step, interpret
@@ -107,8 +109,13 @@ def test_tables_switch_at_their_breaks_alone():
     assert sorted(switch.breaks for switch in find_switching(system(PLANE(x, v))).switches) == [(-1.0, 0.1, 1.0), (-0.5, 0.6)]
 
 
+def test_names_of_derivatives_of_tables_are_reserved():
+    with pytest.raises(ModelError, match="names that end in _d and a number"):
+        Table("road_d2", (0.0, 1.0), (0.0, 1.0))
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_held_is_the_original_wherever_all_margins_are_positive(seed):
+def test_fixed_is_the_original_wherever_all_margins_are_positive(seed):
     rng = np.random.default_rng(seed)
     equations = system([expression(rng, 3, [T, x, v, U, P]) for _ in range(2)])
     switching = find_switching(equations)
@@ -159,8 +166,8 @@ def test_compiled_and_casadi_forms_agree_with_the_interpreter(seed):
             expected = interpret(program, *given)[0]
             assert_allclose(np.atleast_1d(kernel(*given)).ravel(), expected, rtol=1e-12, atol=1e-12)
             assert_allclose(program(*given)[0], expected, rtol=1e-12, atol=1e-12)
-            slopes = program.jacobian(program.outputs[0].name, "x")(*given)[0]
-            assert_allclose(slopes, complex_step(program, program.outputs[0].name, "x", given), rtol=1e-9, atol=1e-9)
+            derivatives = program.jacobian(program.outputs[0].name, "x")(*given)[0]
+            assert_allclose(derivatives, complex_step(program, program.outputs[0].name, "x", given), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

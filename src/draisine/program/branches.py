@@ -1,8 +1,8 @@
 """Branches of switches from scratch: those of a trajectory immediately after a state.
 
 Where an argument lies exactly on a limit, the branch is the one into which the motion goes: a choice of sides is consistent if
-the held motion moves every such argument to its own side. No consistent choice means that the motion stays on the limit
-(sliding).
+the motion with fixed branches moves every such argument to its own side. No consistent choice means that the motion stays on
+the limit (sliding).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from draisine.program.switching import Switching
 Reals = NDArray[np.float64]
 Evaluated = Callable[[float, Reals, Reals, Reals], Reals]  # (t, x, u, p with branches) → values
 
-MAX_TIES = 10  # arguments on a limit at once, for which all combinations of sides are tried
+MAX_ON_LIMIT = 10  # arguments on a limit at once, for which all combinations of sides are tried
 _AHEAD = 1e-6  # seconds after which a rate is evaluated: its sign decides also where the first derivative is zero
 
 
@@ -31,12 +31,12 @@ _AHEAD = 1e-6  # seconds after which a rate is evaluated: its sign decides also 
 class Branches:
     """Branches at a state.
 
-    `tied` are the switches whose argument lies on a limit. If no choice of their sides is consistent, `sliding` holds; if several
-    are, `ambiguous`. Their branches are then those that the operations have at the limit.
+    `undecided` are the switches whose argument lies on a limit. If no choice of their sides is consistent, `sliding` holds; if
+    several are, `ambiguous`. Their branches are then those that the operations have at the limit.
     """
 
     values: Reals
-    tied: tuple[int, ...] = ()
+    undecided: tuple[int, ...] = ()
     sliding: bool = False
     ambiguous: bool = False
 
@@ -57,33 +57,33 @@ def branches_at(
     `p` are the parameters of the original equations. `known` are branches that are given, such as those of time alone from
     `switch_times`; switches in `on_limit` count as exactly on the nearest limit, for states that were located there. `programs`
     are compiled forms of `arguments`, `rates` and `dynamics`; by default they are interpreted. A `DaeResidual` has no rates
-    here: ties are resolved by the operations alone.
+    here: arguments on a limit are resolved by the operations alone.
     """
     state = _State(switching, t, np.asarray(x, float), np.asarray(u, float), np.asarray(p, float), forward, dict(known or {}))
     state.use(programs or {})
     values, arguments = state.settled({})
-    tied = [
+    undecided = [
         i
         for i, (switch, z) in enumerate(zip(switching.switches, arguments, strict=True))
         if i not in state.known and (i in on_limit or switch.on_limit(z))
     ]
-    if not tied or len(tied) > MAX_TIES or not state.has_rates:
-        return Branches(values, tuple(tied), ambiguous=len(tied) > MAX_TIES)
-    limits = {i: nearest_limit(switching.switches[i], arguments[i]) for i in tied}
-    neutral = {i: switching.switches[i].branch(limits[i]) for i in tied}
+    if not undecided or len(undecided) > MAX_ON_LIMIT or not state.has_rates:
+        return Branches(values, tuple(undecided), ambiguous=len(undecided) > MAX_ON_LIMIT)
+    limits = {i: nearest_limit(switching.switches[i], arguments[i]) for i in undecided}
+    neutral = {i: switching.switches[i].branch(limits[i]) for i in undecided}
     consistent: list[Reals] = []
     still = True
-    for sides in product((-1.0, 1.0), repeat=len(tied)):
-        chosen = {i: switching.switches[i].branch(limits[i], side) for i, side in zip(tied, sides, strict=True)}
+    for sides in product((-1.0, 1.0), repeat=len(undecided)):
+        chosen = {i: switching.switches[i].branch(limits[i], side) for i, side in zip(undecided, sides, strict=True)}
         candidate, _ = state.settled(chosen)
-        rates = state.rates(candidate)[tied]
+        rates = state.rates(candidate)[undecided]
         still &= bool((rates == 0.0).all())
         if (rates * np.array(sides) > 0.0).all():
             consistent.append(candidate)
     if len(consistent) == 1:
-        return Branches(consistent[0], tuple(tied))
+        return Branches(consistent[0], tuple(undecided))
     values, _ = state.settled(neutral)
-    return Branches(values, tuple(tied), sliding=not consistent and not still, ambiguous=len(consistent) > 1)
+    return Branches(values, tuple(undecided), sliding=not consistent and not still, ambiguous=len(consistent) > 1)
 
 
 def nearest_limit(switch: Switch, z: float) -> float:

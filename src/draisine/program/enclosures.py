@@ -59,13 +59,13 @@ def _node(graph: Graph, k: int, known: Mapping[int, Enclosure]) -> Enclosure:
         knots = graph.numbers[graph.nodes[operands[0]].detail]
         return (search(knots, low), search(knots, high)), None
     values = [known[i][0] for i in operands]
-    slopes = [known[i][1] for i in operands]
+    derivatives = [known[i][1] for i in operands]
     value = _clean(_VALUES[operation](*values)) if operation in _VALUES else ALL
-    if all(slope is None for slope in slopes):
+    if all(slope is None for slope in derivatives):
         return value, None
     if len(operands) == 2 and operands[0] == operands[1] and operation == op.MUL:
         value = _square(values[0])
-    return value, _clean(_derivative(operation, values, slopes, value))
+    return value, _clean(_derivative(operation, values, derivatives, value))
 
 
 def _clean(found: Bounds) -> Bounds:
@@ -271,7 +271,7 @@ _VALUES: dict[int, Callable[..., Bounds]] = {
 }
 
 # f′(a), from the bounds of a and of f(a)
-_SLOPES: dict[int, Callable[[Bounds, Bounds], Bounds]] = {
+_DERIVATIVES: dict[int, Callable[[Bounds, Bounds], Bounds]] = {
     op.NEG: lambda a, f: (-_ONE[0], -_ONE[0]),
     op.TWICE: lambda a, f: (2.0 * _ONE[0], 2.0 * _ONE[0]),
     op.SQ: lambda a, f: (2.0 * a[0], 2.0 * a[1]),
@@ -301,12 +301,12 @@ _CONSTANT = frozenset(
 )  # piecewise: derivative zero
 
 
-def _derivative(operation: int, a: list[Bounds], slopes: list[Bounds | None], value: Bounds) -> Bounds:
-    d = [_ZERO if slope is None else slope for slope in slopes]
+def _derivative(operation: int, a: list[Bounds], derivatives: list[Bounds | None], value: Bounds) -> Bounds:
+    d = [_ZERO if slope is None else slope for slope in derivatives]
     if operation in _CONSTANT:
         return _ZERO
-    if operation in _SLOPES:
-        return _mul(_SLOPES[operation](a[0], value), d[0])
+    if operation in _DERIVATIVES:
+        return _mul(_DERIVATIVES[operation](a[0], value), d[0])
     if operation == op.ADD:
         return _add(d[0], d[1])
     if operation == op.SUB:
@@ -315,7 +315,7 @@ def _derivative(operation: int, a: list[Bounds], slopes: list[Bounds | None], va
         return _add(_mul(a[0], d[1]), _mul(a[1], d[0]))
     if operation == op.DIV:
         return _mul(_sub(d[0], _mul(value, d[1])), _inverse(a[1]))
-    if operation in (op.POW, op.CONSTPOW) and slopes[1] is None:
+    if operation in (op.POW, op.CONSTPOW) and derivatives[1] is None:
         return _mul(_mul(a[1], _clean(_power(a[0], _sub(a[1], _ONE)))), d[0])
     if operation == op.IF_ELSE_ZERO:
         return _if_else_zero(a[0], d[1])

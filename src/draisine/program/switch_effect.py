@@ -206,12 +206,12 @@ class _Surface:
         on = self._offsets == 0.0
         with np.errstate(all="ignore"):
             apart = np.real(results[0]) - np.real(results[1])
-            slopes = (np.imag(results[0]) - np.imag(results[1])) / _STEP
+            derivatives = (np.imag(results[0]) - np.imag(results[1])) / _STEP
         jump = _differ(np.real(results[0])[on], np.real(results[1])[on], self._noise(apart, size), 1e-10)
         if not np.isfinite(apart[on]).any():  # not defined on the surface itself
             jump = self._stays(apart, size, 0)
         steps = [np.imag(side)[on] / _STEP for side in results]
-        kink = _differ(steps[0], steps[1], self._noise(slopes, steep), 1e-8)
+        kink = _differ(steps[0], steps[1], self._noise(derivatives, steep), 1e-8)
         return jump, kink or self._stays(apart, size, 1)
 
     def _noise(self, apart: Any, size: Any) -> Any:

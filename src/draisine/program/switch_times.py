@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.numerics.root_finding import bracketed_roots
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import real_operations
+from draisine.program.branch_graph import BranchGraph
 from draisine.program.enclosures import Enclosure, enclose
 from draisine.program.graph import NUMBERS, Graph
-from draisine.program.held_graph import HeldGraph
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switching import Switching
 
@@ -71,7 +71,7 @@ def switch_times(switching: Switching, t0: float, t1: float, u: ArrayLike, p: Ar
 
 @dataclass(frozen=True, eq=False)
 class Kinks:
-    """Kinks of functions of time that are not held (`find_switching` with `free_kinks`), in the order of the run.
+    """Kinks of functions of time that are not fixed (`find_switching` with `free_kinks`), in the order of the run.
 
     `times` are the kinks, points between them and both ends of the interval; `values` (times, functions) the functions of time
     there; `is_kink` tells the kinks.
@@ -84,17 +84,17 @@ class Kinks:
 
 def kinks_of_time(switching: Switching, timed: SwitchTimes, t0: float, t1: float, u: ArrayLike, p: ArrayLike) -> Kinks:
     """The kinks strictly between `t0` and `t1`, with the branches of `switch_times` in the same interval."""
-    held, numbers = switching.graph, np.asarray(p, dtype=float)
-    search = _Search(held, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), numbers)
-    found = _merged([search.changes(k)[0] for k in held.kinks], search.resolution)
-    nodes = held.functions_of_time() if found.size else []
+    fixed, numbers = switching.graph, np.asarray(p, dtype=float)
+    search = _Search(fixed, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), numbers)
+    found = _merged([search.changes(k)[0] for k in fixed.kinks], search.resolution)
+    nodes = fixed.functions_of_time() if found.size else []
     if not nodes:
         return Kinks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0)))
     edges = np.concatenate([[min(t0, t1)], found, [max(t0, t1)]])
     times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
     rows = np.searchsorted(np.sort(timed.times), times, side="right")
     branches = timed.branches if t1 >= t0 else timed.branches[::-1]
-    g = held.graph
+    g = fixed.graph
     given: dict[int, Reals] = {g.input("t", 0): times}
     given |= {g.input("u", k): np.asarray(value) for k, value in enumerate(np.asarray(u, dtype=float))}
     given |= {g.input("p", k): np.asarray(value) for k, value in enumerate(numbers)}
@@ -114,8 +114,8 @@ def _merged(groups: Sequence[Reals], resolution: float) -> Reals:
 class _Search:
     """Changes of switches in one interval of time, for given numbers."""
 
-    def __init__(self, held: HeldGraph, low: float, high: float, u: Reals, p: Reals) -> None:
-        self._held, self._graph = held, held.graph
+    def __init__(self, fixed: BranchGraph, low: float, high: float, u: Reals, p: Reals) -> None:
+        self._fixed, self._graph = fixed, fixed.graph
         self._low, self._high = low, high
         self._values = {("u", k): value for k, value in enumerate(u)} | {("p", k): value for k, value in enumerate(p)}
         self._changes: dict[int, tuple[Reals, Reals]] = {}
@@ -139,24 +139,24 @@ class _Search:
             candidates = _merged([inner, self._crossings(k, inner)], self.resolution)
             candidates = candidates[(candidates > self._low) & (candidates < self._high)]
             middles = self.middles(candidates)
-            switch = self._held.timed(k)
+            switch = self._fixed.timed(k)
             values = np.array([switch.branch(z) for z in self._argument(k, middles)])
             changed = values[1:] != values[:-1]
             self._changes[k] = candidates[changed], values[np.concatenate([[True], changed])]
         return self._changes[k]
 
     def _inner(self, k: int) -> list[int]:
-        return [b for b in range(k) if self._held.every[b].branch in self._reached(k)]
+        return [b for b in range(k) if self._fixed.every[b].branch in self._reached(k)]
 
     def _reached(self, k: int) -> set[int]:
-        return self._graph.reached([self._held.every[k].argument])
+        return self._graph.reached([self._fixed.every[k].argument])
 
     # ---------------------------------------------------------------- arguments
 
     def _given(self, k: int, at: Reals) -> dict[int, Reals]:
         """The inputs other than time, with branches as at the given times."""
         given: dict[int, Reals] = {}
-        branches = {self._held.every[b].branch: b for b in range(k)}
+        branches = {self._fixed.every[b].branch: b for b in range(k)}
         for node in self._reached(k):
             operation, _, detail = self._graph.nodes[node]
             if node in branches:
@@ -167,7 +167,7 @@ class _Search:
 
     def _argument(self, k: int, times: Reals, at: Reals | None = None) -> Reals:
         """The argument of a switch at given times, with inner branches as at the times `at`."""
-        argument = self._held.every[k].argument
+        argument = self._fixed.every[k].argument
         given = self._given(k, times if at is None else at)
         given[self._graph.input("t", 0)] = times
         return np.asarray(np.broadcast_to(_evaluated(self._graph, argument, given), times.shape), dtype=float)
@@ -178,7 +178,7 @@ class _Search:
         edges = np.concatenate([[self._low], inner, [self._high]])
         low, high = edges[:-1], edges[1:]
         middle = 0.5 * (low + high)
-        switch, argument, t = self._held.timed(k), self._held.every[k].argument, self._graph.input("t", 0)
+        switch, argument, t = self._fixed.timed(k), self._fixed.every[k].argument, self._graph.input("t", 0)
         found: list[Reals] = []
         spent = 0
         while low.size:

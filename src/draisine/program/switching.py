@@ -2,8 +2,9 @@
 
 Comparisons, `abs`, `sign`, `min`, `max`, `floor` and tables with kinks are operations of a program. Each that can switch
 becomes a `Switch`: a real argument z(t, x, u, p), an integer branch σ, and a range of z in which the branch holds. In the
-*held* equations every branch is an additional parameter, appended to p, so that within a branch they are smooth and can be
-integrated, differentiated and compiled like any others. A branch is left where one of the `margins` becomes negative.
+*equations with fixed branches* every branch is an additional parameter, appended to p, so that within a branch they are smooth
+and can be integrated, differentiated and compiled like any others. A branch is left where one of the `margins` becomes
+negative.
 
 An operation does not count if only outputs or events depend on it, if its argument depends on parameters and constant inputs
 alone, if bounds show that it never switches, or if it guards a singular point (`expr/safe_functions.py`). All of this works on
@@ -19,10 +20,10 @@ from typing import TypeVar
 
 from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
+from draisine.program.branch_graph import BranchGraph
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.graph import Graph, TapeCode
-from draisine.program.held_graph import HeldGraph
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 from draisine.program.switch import Switch
@@ -53,9 +54,10 @@ class Switching:
 
     All programs take (t, x, u, p), those of a `DaeResidual` (t, x, xdot, u, p), where p ends with one branch per switch:
 
-    - `dynamics`: as in the equations, with branches held. Equal to the original inside a branch.
+    - `dynamics`: as in the equations, with fixed branches. Equal to the original inside a branch.
     - `arguments`: → `values`, the argument z of every switch.
-    - `rates`: → `rates`, dz/dt of every switch along the held motion; NaN where it is not known (arguments that depend on
+    - `rates`: → `rates`, dz/dt of every switch along the motion with fixed branches; NaN where it is not known (arguments that
+    depend on
       solutions of linear systems, on derivatives of 0 = F, or on called functions).
     - `functions` (or None): → `margins`, one for each of `margins`; positive inside the branch. Switches of time alone have no
       margins: `switch_times` gives their times.
@@ -67,7 +69,7 @@ class Switching:
     arguments: Functions
     rates: Functions
     functions: Functions | None
-    graph: HeldGraph
+    graph: BranchGraph
 
     @property
     def time_only(self) -> tuple[int, ...]:
@@ -79,8 +81,8 @@ class Switching:
         """The branches as parameters, appended to those of the equations."""
         return tuple(Quantity(branch_name(i), description=switch.name) for i, switch in enumerate(self.switches))
 
-    def held(self, equations: Equations) -> Equations:
-        """The equations with held branches.
+    def with_fixed_branches(self, equations: Equations) -> Equations:
+        """The equations with fixed branches.
 
         All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other
         choices of independent velocities are those of the given equations: they have switches of their own.
@@ -112,7 +114,7 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
     """The switching functions of equations; None if there are none.
 
     With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are
-    neither held nor among the switches; `graph.kinks` are their numbers.
+    neither fixed nor among the switches; `graph.kinks` are their numbers.
     """
     return _found(equations.dynamics, free_kinks)
 
@@ -123,7 +125,7 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
         return ()
     graph = Graph()
     results = graph.read(program)
-    return HeldGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+    return BranchGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
 
 
 @lru_cache(maxsize=32)
@@ -134,8 +136,8 @@ def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
     graph = Graph()
     results = [graph.read(program) for program in programs]
     everything = [node for table in results for nodes in table.values() for node in nodes]
-    held = HeldGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
-    return _written(dynamics, held, results) if held.chosen or held.kinks else None
+    fixed = BranchGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
+    return _written(dynamics, fixed, results) if fixed.chosen or fixed.kinks else None
 
 
 def _straight(dynamics: Dynamics) -> list[Program]:
@@ -170,8 +172,8 @@ def _roots(dynamics: Dynamics, graph: Graph, results: Sequence[dict[str, list[in
 # ------------------------------------------------------------------------------------------------------- construction
 
 
-def _written(dynamics: Dynamics, held: HeldGraph, results: Sequence[dict[str, list[int]]]) -> Switching:
-    graph, switches = held.graph, held.switches
+def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str, list[int]]]) -> Switching:
+    graph, switches = fixed.graph, fixed.switches
     count = len(switches)
     programs = _straight(dynamics)
 
@@ -179,23 +181,23 @@ def _written(dynamics: Dynamics, held: HeldGraph, results: Sequence[dict[str, li
         return [_longer(slot, count) if slot.name == "p" else slot for slot in program.inputs]
 
     written = [
-        graph.emit(f"{program.name}_held", inputs(program), [(slot, held.of(table[slot.name])) for slot in program.outputs])
+        graph.emit(f"{program.name}_fixed", inputs(program), [(slot, fixed.of(table[slot.name])) for slot in program.outputs])
         for program, table in zip(programs, results, strict=True)
     ]
     new: Dynamics
     if isinstance(dynamics, Program):
         new = written[0]
     elif isinstance(dynamics, DaeResidual):
-        new = replace(dynamics, name=f"{dynamics.name}_held", residual=written[0])
+        new = replace(dynamics, name=f"{dynamics.name}_fixed", residual=written[0])
         vars(new)["differential"] = dynamics.differential
     else:
         start = None if dynamics.start is None else widened(dynamics.start, count)
-        new = replace(dynamics, name=f"{dynamics.name}_held", system=written[0], after=written[1], start=start)
+        new = replace(dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start)
         vars(new)["sparse"] = dynamics.sparse  # finding it needs CasADi
 
     def function(name: str, label: str, nodes: list[int], labels: Sequence[str]) -> Functions:
         slot = Slot(label, (len(nodes), 1), tuple(labels))
-        solved = isinstance(new, LinearSolveProgram) and held.depends_on_slot(nodes, "z")
+        solved = isinstance(new, LinearSolveProgram) and fixed.depends_on_slot(nodes, "z")
         slots = inputs(programs[-1] if solved else programs[0])
         slots = [s for s in slots if s.name != "z" or solved]
         made = graph.emit(f"{dynamics.name}_{name}", slots, [(slot, nodes)])
@@ -206,18 +208,18 @@ def _written(dynamics: Dynamics, held: HeldGraph, results: Sequence[dict[str, li
         return made
 
     margins = [Margin(i, step) for i, s in enumerate(switches) if not s.time_only for step in s.steps]
-    rows = [held.margin(margin.switch, margin.step) for margin in margins]
+    rows = [fixed.margin(margin.switch, margin.step) for margin in margins]
     names = [switch.name for switch in switches]
-    derivatives = Tangents(graph, held.seeds(dynamics, results[-1]))
-    rates = [held.rate(i, derivatives) for i in range(count)]
+    derivatives = Tangents(graph, fixed.seeds(dynamics, results[-1]))
+    rates = [fixed.rate(i, derivatives) for i in range(count)]
     return Switching(
         switches,
         tuple(margins),
         new,
-        function("switch_arguments", "values", [held.argument(i) for i in range(count)], names),
+        function("switch_arguments", "values", [fixed.argument(i) for i in range(count)], names),
         function("switch_rates", "rates", rates, names),
         function("margins", "margins", rows, [names[m.switch] for m in margins]) if rows else None,
-        held,
+        fixed,
     )
 
 

@@ -121,7 +121,7 @@ class CompiledEquations:
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
-    switching: CompiledSwitching | None = None  # then the dynamics are those with held branches
+    switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
 
     @cached_property
     def form(self) -> CompiledForm:

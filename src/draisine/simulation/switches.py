@@ -43,16 +43,16 @@ class CompiledSwitching:
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
-        """The dynamics ẋ = f with held branches."""
+        """The dynamics ẋ = f with fixed branches."""
         assert not isinstance(self.switching.dynamics, DaeResidual)
         return self.switching.dynamics
 
     @cached_property
     def depends_on_inputs(self) -> tuple[str, ...]:
         """Switching functions of time that also depend on inputs: their times are known while the inputs are constant."""
-        held = self.switching.graph
-        numbers = [*(held.chosen[i] for i in self.switching.time_only), *held.kinks]
-        return tuple(held.timed(k).name for k in numbers if held.depends_on_slot([held.every[k].argument], "u"))
+        fixed = self.switching.graph
+        numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
+        return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
     def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, rtol: float = 0.0) -> SwitchTables:
         """The tables of a run over a span of time from a state, with constant inputs; `rtol` is 0 for fixed steps."""

@@ -40,16 +40,16 @@ class _Found:
     argument: int
     branch: int  # the input node of σ
     operations: list[int] = field(default_factory=list)
-    operands: tuple[int, ...] = ()  # of the first operation, held
+    operands: tuple[int, ...] = ()  # of the first operation, fixed
     shown: tuple[int, ...] = ()  # the same in the original, for the name
     breaks: tuple[float, ...] = ()
     jump: bool = False
 
 
-class HeldGraph:
-    """The nodes of a graph with held branches. `switches` are those on which the roots depend; their branches are entries of p
-    from `parameters` on. `further` nodes are held too, but do not count. With `free_kinks`, switches of time alone at which nothing
-    jumps are not held; `kinks` are their numbers in `every`."""
+class BranchGraph:
+    """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
+    from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
+    nothing jumps are not fixed; `kinks` are their numbers in `every`."""
 
     def __init__(
         self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
@@ -61,7 +61,7 @@ class HeldGraph:
         self._guards: set[int] = set()
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
-            self._new[node] = self._held(node)
+            self._new[node] = self._fixed(node)
         reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
         self.every = list(self._found.values())  # inner ones first
         effects = Effects(graph, [self._new[node] for node in roots], [found.branch for found in self.every])
@@ -73,12 +73,12 @@ class HeldGraph:
         self._number()
 
     def of(self, nodes: Sequence[int]) -> list[int]:
-        """The held nodes."""
+        """The fixed nodes."""
         return [self._final(self._new[node]) for node in nodes]
 
     # ---------------------------------------------------------------- transformation
 
-    def _held(self, node: int) -> int:
+    def _fixed(self, node: int) -> int:
         g = self.graph
         operation, operands, detail = g.nodes[node]
         if operation in (op.INPUT, op.CONST, NUMBERS):
@@ -259,7 +259,7 @@ class HeldGraph:
             self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
 
     def functions_of_time(self) -> list[int]:
-        """The nodes by which kinks that are not held enter the results: functions of time, parameters and branches."""
+        """The nodes by which kinks that are not fixed enter the results: functions of time, parameters and branches."""
         g, roots = self.graph, self.of(self._roots)
         free = {self._finals[self.every[k].branch] for k in self.kinks}
         kinked: set[int] = set()
@@ -356,7 +356,7 @@ class HeldGraph:
     # ---------------------------------------------------------------- derivatives
 
     def seeds(self, dynamics: Program | LinearSolveProgram | DaeResidual, results: dict[str, list[int]]) -> dict[int, int]:
-        """Derivatives of the inputs along the held motion."""
+        """Derivatives of the inputs along the motion."""
         g = self.graph
         seeds = {g.input("t", 0): g.constant(1.0)}
         if isinstance(dynamics, DaeResidual):
