@@ -253,7 +253,10 @@ def test_pulse_of_the_issue() -> None:
     assert_allclose(np.abs(run["lean"]).max(), 0.04927, atol=5e-6)
     assert [(s.name, s.time) for s in run.switches] == [("t > 2", 2.0), ("t < 2.1", 2.1)]
     sampled = dr.simulate(
-        bicycle, 5, start={"speed": 5}, control=dr.control.Sampled(lambda t, _: {"steer_torque": 1.0 * (1.99 < t < 2.099)}, rate=10.0)
+        bicycle,
+        5,
+        start={"speed": 5},
+        control=dr.control.Sampled(lambda t, _: {"steer_torque": 1.0 * (1.99 < t < 2.099)}, rate=10.0),
     )
     assert_allclose(run["lean"], sampled["lean"], atol=1e-8)
 

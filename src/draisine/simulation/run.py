@@ -422,7 +422,7 @@ class _Driver:
             if switching is not None and switching.depends_on_inputs:
                 yield (
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
-                    "stage, so that the time of the switch is not known: it was taken for the inputs at the start. Sampled solves it"
+                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it"
                 )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (

@@ -1,6 +1,6 @@
 """Switches within the stepping loop: where the present branches end, and which ones follow. Restricted Python.
 
-The equations are evaluated with their branches fixed (`program.switching`), so all stages of a step see one smooth field. A margin
+The equations are evaluated with their branches fixed (`program.switching`), so stages of a step see one smooth field. A margin
 is positive inside its branch. Where one becomes negative within a step, the step is cut there on its interpolant, the branch
 changes and the run restarts. If the field on the other side points back, the run slides on the surface (`sliding`). Branches of
 time alone change at restart times, which no step crosses.

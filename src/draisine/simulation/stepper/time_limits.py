@@ -1,7 +1,7 @@
 """Times at which steps end: the end of the run, restart times, and kinks of functions of time. Restricted Python.
 
 No step crosses a restart time, where the equations jump. A kink, where only a derivative jumps, may be crossed: the error control
-sees it. Runs driven by logged tables have a kink at every row, and steps may be much longer. Two rules decide. A step that crossed
+sees it. Logged tables have a kink at every row, and steps may be much longer. Two rules decide. A step that crossed
 kinks and was rejected is followed by steps that end at the next kink, the more of them the more often that happens. And no step
 crosses where a function of time has, between the points at which the method evaluates the equations, other values than these
 points suggest: a pulse between two of them would be lost.
