@@ -247,7 +247,7 @@ class Stepper(Record):
     margin_branch: Integers  # (g) the branch of a margin
     margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
     shorten: Matrix  # (TERMS, TERMS) coefficients of a shortened interpolant
-    polynomial: Vector  # (TERMS + 1)
+    cut_work: Vector  # (TERMS + 1)
     switch_row: int  # the margin that ends first in the step
     switches_here: int  # switches since time advanced
     # restart times, at which branches of time alone change

@@ -352,7 +352,7 @@ def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dic
         **{name: (g,) for name in ("margin_value", "armed")},
         "switch_rate": (b,),
         "shorten": (terms, terms),
-        "polynomial": (terms + 1,),
+        "cut_work": (terms + 1,),
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),

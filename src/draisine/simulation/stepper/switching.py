@@ -217,7 +217,7 @@ def cut_step(s: Stepper, m: Tableau, theta: float) -> None:
     """Shorten the step to a fraction of it: its end, and its interpolant."""
     interpolate(s, m.terms, theta, s.new, s.unknowns)
     shortened_coefficients(s, m.terms, theta)
-    weights, f, work = s.shorten, s.dense, s.polynomial
+    weights, f, work = s.shorten, s.dense, s.cut_work
     for l in range(s.width):
         for i in range(m.terms):
             work[i] = 0.0
@@ -229,7 +229,7 @@ def cut_step(s: Stepper, m: Tableau, theta: float) -> None:
 
 def shortened_coefficients(s: Stepper, terms: int, theta: float) -> None:
     """Column j of `shorten`: the coefficients of the nested basis function j of θ x, x from 0 to 1."""
-    p = s.polynomial
+    p = s.cut_work
     for j in range(terms):
         for k in range(terms + 1):
             p[k] = 0.0
@@ -247,7 +247,7 @@ def shortened_coefficients(s: Stepper, terms: int, theta: float) -> None:
 
 def divide_by_basis(s: Stepper, terms: int, column: int) -> None:
     """The coefficients of a polynomial without constant term in the nested basis, by division by x and 1 − x in turn."""
-    p = s.polynomial
+    p = s.cut_work
     for k in range(terms):  # divide by x
         p[k] = p[k + 1]
     p[terms] = 0.0
