@@ -29,7 +29,7 @@ MEMORY = """
 from pathlib import Path
 import draisine as dr
 knocks = {"roll_rate": dr.distributions.Uniform(-0.5, 0.5), "speed": dr.distributions.Uniform(4.5, 6.0)}
-found = dr.ensemble(dr.gallery.bicycle(), samples=knocks, runs=RUNS, until=5.0, outputs=["lean", "steer"], tolerance=1e-6)
+found = dr.ensemble(dr.gallery.bicycle(), 5.0, cases=knocks, runs=RUNS, outputs=["lean", "steer"], tolerance=1e-6)
 # the peak since this program began; what getrusage reports includes the parent's before it
 (peak,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 print(int(peak.split()[1]) / 1024, found.seconds)

@@ -39,7 +39,7 @@ def figures(peer: Peer | None) -> Iterator[Figure]:
             yield Figure(f"{name}: 95 % intervals that hold the truth, {sets:,} data sets", share, "", AtLeast(least))
             if most < 1:
                 yield Figure(f"{name}: 95 % intervals hold the truth not more often than promised", share, "", AtMost(most))
-    model, run = equations_of(bicycle.bicycle()), bicycle.ride()
+    model, run = equations_of(dr.gallery.bicycle()), bicycle.ride()
     data = bicycle.recorded(run)
     seconds = _best(lambda: bicycle.identify(data, method=FAST, model=model), 3)
     yield Figure("bicycle at 2 m/s: 3 parameters from 10 s at 100 Hz by windows", seconds, "s")
@@ -83,7 +83,7 @@ def _stick(sets: int) -> dict[str, float]:
 
 
 def _bicycle(sets: int) -> dict[str, float]:
-    model, run = equations_of(bicycle.bicycle()), bicycle.ride()
+    model, run = equations_of(dr.gallery.bicycle()), bicycle.ride()
 
     def fit(random: np.random.Generator) -> dr.estimation.Fit:
         return bicycle.identify(bicycle.recorded(run, int(random.integers(2**32))), method=FAST, model=model)
@@ -93,7 +93,7 @@ def _bicycle(sets: int) -> dict[str, float]:
 
 def _stable() -> float:
     """Seconds for an inertia and two masses from roll and steer rates of the free run, whose start is known."""
-    model, start = equations_of(bicycle.bicycle()), {"speed": 4.6, "roll_rate": 0.5}
+    model, start = equations_of(dr.gallery.bicycle()), {"speed": 4.6, "roll_rate": 0.5}
     run, random = dr.simulate(model, 10.0, start=start, samples=1001), np.random.default_rng(1)
     data = {"time": run.time} | {n: run[n] + NOISE * random.normal(size=1001) for n in ("roll_rate", "steer_rate")}
     measured = {n: (n, NOISE) for n in ("roll_rate", "steer_rate")}

@@ -57,7 +57,7 @@ CART = """
 name = "cart_with_pendulum"
 gravity = 9.81
 bodies.cart = {{ mass = 1.0 }}
-bodies.bob = {{ mass = {mass}, center = [0, 0, -0.6] }}
+bodies.bob = {{ mass = {mass}, center_of_mass = [0, 0, -0.6] }}
 joints.slide = {{ kind = "prismatic", parent = "ground", child = "cart", axis = "x" }}
 joints.hinge = {{ kind = "revolute", parent = "cart", child = "bob", axis = "y" }}
 """
@@ -79,7 +79,8 @@ def figures(peers: bool) -> Iterator[Figure]:
 def _new_models() -> Iterator[Figure]:
     """From its file to 5 s of its motion, by the command line; the loops are compiled already, as `make setup` leaves them."""
     subprocess.run([sys.executable, "-m", "draisine", "warm"], check=True, capture_output=True)
-    first, later = [], []
+    first: list[tuple[float, float]] = []
+    later: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             path = Path(folder) / "cart.toml"

@@ -18,9 +18,9 @@ import numpy as np
 
 import draisine as dr
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.gallery.entries.big_tree import big_tree, unbalanced_with_springs
-from draisine.gallery.entries.hanging_rope import apart_from_whole, hanging_rope
-from draisine.gallery.entries.link_chain import link_chain, spatial_chain, unbalanced
+from draisine.gallery.entries.big_tree import big_tree, inverse_dynamics_residual_with_springs
+from draisine.gallery.entries.hanging_rope import difference_from_augmented, hanging_rope
+from draisine.gallery.entries.link_chain import inverse_dynamics_residual, link_chain, spatial_chain
 from draisine.gallery.entries.trailers import against_kinematics, trailers
 from draisine.model.model import Model
 from figure import AtLeast, AtMost, Faster, Figure
@@ -78,7 +78,12 @@ def figures(peers: bool) -> Iterator[Figure]:
     yield from growth("links in space, two hinges each", {n: made(spatial_chain(n)) for n in (16, 64)})
     yield from a_rope()
     yield from growth("trailers", {count: made(trailers(count)) for count in (25, 200)})
-    yield Figure("256 links: what inverse dynamics misses of accelerations", unbalanced(chains[256].equations), "", AtMost(1e-9))
+    yield Figure(
+        "256 links: what inverse dynamics misses of accelerations",
+        inverse_dynamics_residual(chains[256].equations),
+        "",
+        AtMost(1e-9),
+    )
     yield from a_long_train()
     yield from a_large_tree()
 
@@ -133,7 +138,7 @@ def a_rope(links: int = 64) -> Iterator[Figure]:
     whole = made(hanging_rope(links), dr.formulations.Augmented())
     ratio = evaluation(whole) / evaluation(ropes[links])
     yield Figure(f"{links} links held at both ends: times faster to evaluate than solved whole", ratio, "", AtLeast(5))
-    off = apart_from_whole(16)
+    off = difference_from_augmented(16)
     yield Figure("16 links held at both ends: accelerations apart from those solved whole", off, "", AtMost(1e-10))
 
 
@@ -153,7 +158,7 @@ def a_large_tree(bodies: int = 1000) -> Iterator[Figure]:
     yield Figure(f"tree of {bodies} bodies: derive", tree.derive, "s")
     yield Figure(f"tree of {bodies} bodies: compile", tree.compile, "s")
     yield Figure(f"tree of {bodies} bodies: state derivative", evaluation(tree, 5), "s")
-    left = unbalanced_with_springs(tree.equations, states=1)
+    left = inverse_dynamics_residual_with_springs(tree.equations, states=1)
     yield Figure(f"tree of {bodies} bodies: what inverse dynamics misses of accelerations", left, "", AtMost(1e-9))
 
 

@@ -94,7 +94,7 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
         bars = planar.Bars(form.crank, form.coupler, form.rocker, form.ground, form.density)
         at = np.zeros(1)
         q_start = np.concatenate([at, *form.angles(at)])
-        v_start = SPEED * np.concatenate([at + 1, *form.jacobian(at)])
+        v_start = SPEED * np.concatenate([at + 1, *form.ratios(at)])
         mechanism = planar.four_bar(bars, q_start, v_start)
         theirs = [
             radau.solvers(mechanism, FOUR_BAR_RUN),

@@ -153,7 +153,7 @@ def _gradient(model: dr.Model | dr.Equations, controls: int) -> tuple[float, flo
     def both() -> None:
         motion = functional.run(1.5, values, p)
         assert motion is not None
-        functional.jacobian(motion, 1.5, values, p, np.zeros(0))
+        functional.gradient(motion, 1.5, values, p, np.zeros(0))
 
     both()
     return _best(lambda: functional.run(1.5, values, p)), _best(both)

@@ -51,7 +51,7 @@ SHARED = {
         KEYWORD, "the numerical method, an object with its settings", r"Method|Shooting|Filter|Adjoint|Collocation"
     ),
     "seed": Argument(KEYWORD, "of the random numbers", r"^int$"),
-    "progress": Argument(KEYWORD, "called with what is done so far", r"(Callable|Progress).*\| None$"),
+    "progress": Argument(KEYWORD, "called with a `Progress` (`text`, `share`, `values`)", r"^ProgressCallback \| None$"),
     "on": Argument(KEYWORD, "where to run: a client of a cluster, or an executor of processes", r"^Any$"),
     "events": Argument((KEYWORD, 2), "in addition to those of the model", r"^Sequence\[Event\]$|Event"),
     "runs": Argument(KEYWORD, "number of runs that are drawn at random", r"^int"),

@@ -126,8 +126,8 @@ def interpreted(function: ca.Function, state: Vector, parameters: Vector, count:
     given = np.tile(state, count), np.tile(parameters, count)
     found = np.zeros(many.nnz_out(0))
     for place, values in enumerate(given):
-        arguments.set_arg(place, memoryview(values))
-    arguments.set_res(0, memoryview(found))
+        arguments.set_arg(place, memoryview(values))  # type: ignore[call-arg]  # the stub asks for a size
+    arguments.set_res(0, memoryview(found))  # type: ignore[call-arg]
 
     def run(kept: object = (many, arguments, given)) -> Vector:
         call()

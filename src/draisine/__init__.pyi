@@ -48,3 +48,5 @@ from .symbolic.from_sympy import from_sympy as from_sympy
 from .symbolic.lagrangian import lagrangian as lagrangian
 from .view.drawing import draw as draw
 from .view.report.report import report as report
+
+__version__: str

@@ -180,7 +180,8 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
     jacobian = run.sensitivity.matrix(["roll_rate", "steer_rate"])[:, :, 0] / 0.01
     assert plan.deviation("trail") == pytest.approx(1 / np.linalg.norm(jacobian), rel=1e-5)
     assert plan.deviation("trail") <= plan.middle.deviations["trail"] * 0.08 * (1 + 1e-9)
-    assert reported and reported == sorted(reported) and reported[-1] == 1.0
+    shares = [progress.share for progress in reported]
+    assert shares and shares == sorted(shares) and shares[-1] == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------------- bad input

@@ -11,6 +11,7 @@ from draisine.estimation import multistart as several
 from draisine.estimation import solve as solving
 from draisine.estimation.losses import Cauchy, Huber, SoftL1
 from draisine.gallery.entries.draining_tank import THETA, experiment, identify
+from draisine.numerics.progress import Progress
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +152,13 @@ def test_several_starts_find_the_deeper_valley(monkeypatch):
     given = {"unknown": {"w": (0.5, 9.0)}, "measured": {"s": ("s", 0.01)}, "guess": {"w": 2.0}}
     stuck = dr.estimate(swing, data, **given)
     assert abs(stuck["w"] - 5.0) > 0.5
-    heard: list[str] = []
+    heard: list[Progress] = []
     made: list[int] = []
     monkeypatch.setattr(several, "solve", lambda *given: made.append(1) or solving.solve(*given))
     found = dr.estimate(swing, data, **given, starts=dr.estimation.MultiStart(12, seed=1), progress=heard.append)
     assert len(made) == 12  # the best one is kept, and not made again
     assert abs(found["w"] - 5.0) < 1e-6 and len(found.trials) == 12 and len(heard) >= 12
+    assert str(heard[-1]).startswith("start 12 of 12: sum of squares") and heard[-1].share == 1.0
     assert found.outcome.squares == min(trial.squares for trial in found.trials)
     with pytest.raises(ValueError, match="one or more, got 0"):
         dr.estimation.MultiStart(0)

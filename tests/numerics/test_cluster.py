@@ -130,7 +130,7 @@ def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client:
     killed: list[int] = []
 
     def kill(progress: Any) -> None:
-        if progress.done >= 160 and not killed:
+        if progress.values["done"] >= 160 and not killed:
             killed.append(next(iter(client.run(os.getpid).values())))
             os.kill(killed[0], signal.SIGKILL)
 
@@ -143,7 +143,7 @@ def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client:
 
 def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: Any, here: Ensemble, tmp_path: Path) -> None:
     def impatient(progress: Any) -> None:
-        if progress.done >= 200:
+        if progress.values["done"] >= 200:
             raise KeyboardInterrupt
 
     part = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr", progress=impatient)

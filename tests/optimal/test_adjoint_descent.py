@@ -133,16 +133,16 @@ def test_both_derivations_turn_the_bicycle_alike():
 def test_interruption_keeps_the_best(turn):
     reported = []
 
-    def progress(iteration, objective, infeasibility):
-        reported.append((iteration, objective, infeasibility))
-        if iteration == 5:
+    def progress(now):
+        reported.append(now.values)
+        if now.values["iteration"] == 5:
             raise KeyboardInterrupt
 
     found = turn.solve(dr.optimal.Adjoint(pieces=10), guess=dr.guess.ConstantGuess(duration=1.5), progress=progress)
     assert found.outcome is Outcome.INTERRUPTED
     assert "INTERRUPTED" in found.status.message
-    assert [row[0] for row in reported] == [1, 2, 3, 4, 5]
-    assert found.answer.violation == pytest.approx(reported[-1][2], rel=0.5)
+    assert [row["iteration"] for row in reported] == [1, 2, 3, 4, 5]
+    assert found.answer.violation == pytest.approx(reported[-1]["violation"], rel=0.5)
     assert len(found.time) > 10
 
 

@@ -299,8 +299,8 @@ def test_conditions_that_fight_are_named(mass):
 
 @pytest.mark.parametrize("by_signal", [False, True])
 def test_interruption_keeps_the_best_so_far(mass, by_signal):
-    def impatient(iteration, objective, violation):
-        if iteration == 4:
+    def impatient(progress):
+        if progress.values["iteration"] == 4:
             if not by_signal:
                 raise KeyboardInterrupt
             os.kill(os.getpid(), signal.SIGINT)

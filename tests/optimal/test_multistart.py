@@ -25,13 +25,11 @@ def valley(turn):
 def test_minima_are_listed_and_the_best_kept(down):
     reported = []
     guesses = [dr.guess.ConstantGuess(inputs={"push": p}) for p in (1.0, -1.0, 3.1, -3.1, 0.9)]
-    found = dr.optimal.multistart(
-        down, guesses, method=dr.optimal.Adjoint(pieces=1), progress=lambda *seen: reported.append(seen)
-    )
+    found = dr.optimal.multistart(down, guesses, method=dr.optimal.Adjoint(pieces=1), progress=reported.append)
     assert [a.objective for a in found.minima] == pytest.approx([valley(-2), valley(-1), valley(0), valley(1)], abs=1e-6)
     assert [found.leading_to(m) for m in found.minima] == [(3,), (1,), (0, 4), (2,)]
     assert found.best.objective == found.minima[0].objective
-    assert [(done, of) for done, of, _ in reported] == [(k, 5) for k in range(1, 6)]
+    assert [(p.values["done"], p.values["total"], p.share) for p in reported] == [(k, 5, k / 5) for k in range(1, 6)]
     assert "5 starts, 4 local minima" in str(found)
     assert "from start 1, 5" in str(found)
 
@@ -44,8 +42,8 @@ def test_random_starts_are_the_same_for_the_same_seed(down):
 
 
 def test_interruption_keeps_what_there_is(down):
-    def stop(done, of, attempt):
-        if done == 2:
+    def stop(progress):
+        if progress.values["done"] == 2:
             raise KeyboardInterrupt
 
     found = dr.optimal.multistart(down, 5, method=dr.optimal.Adjoint(pieces=2), progress=stop)

@@ -7,6 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
+from draisine.numerics.progress import Progress
 from draisine.optimal.study_file import read_study, study_of
 
 SWING = """
@@ -101,13 +102,12 @@ def test_interruption_is_reported_apart(capsys, swing, monkeypatch):
     """A signal during the search ends it after the iteration under way, with the best so far."""
     from draisine.cli import optimize as optimize
 
-    def stop(iteration, objective, violation):
-        if iteration == 3:
+    def stop(shown, **where):
+        if isinstance(shown, Progress) and shown.values["iteration"] == 3:
             raise KeyboardInterrupt
-        return ""
 
     monkeypatch.setattr(optimize, "EVERY", 1)
-    monkeypatch.setattr(optimize, "_line", stop)
+    monkeypatch.setattr(optimize, "print", stop, raising=False)
     code, out, _ = run(capsys, str(swing))
     assert code == 130
     assert "INTERRUPTED: best so far" in out

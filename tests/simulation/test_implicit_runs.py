@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.numerics.progress import Progress
 from draisine.program.equations import Equations, Event
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -139,8 +140,8 @@ def test_resumed_step_by_step_is_the_same_to_the_last_bit(make: object, method: 
 
 
 def test_interruption_keeps_what_was_computed() -> None:
-    def progress(fraction: float) -> None:
-        if fraction > 0.2:
+    def progress(now: Progress) -> None:
+        if now.share > 0.2:
             raise KeyboardInterrupt
 
     times = np.linspace(0.0, 1e4, 1001)

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from draisine.numerics.progress import Progress
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
@@ -194,9 +195,9 @@ def test_too_many_steps() -> None:
 def test_interruption_keeps_what_was_computed() -> None:
     seen: list[float] = []
 
-    def progress(fraction: float) -> None:
-        seen.append(fraction)
-        if fraction > 0.3:
+    def progress(now: Progress) -> None:
+        seen.append(now.share)
+        if now.share > 0.3:
             raise KeyboardInterrupt
 
     run = integrate(oscillator(), [1.0, 0.0], 1e5, method=RK4(0.01), samples=np.linspace(0, 1e5, 1001), progress=progress)

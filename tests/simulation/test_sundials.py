@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from draisine.numerics.progress import Progress
 from draisine.program.equations import Event
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import prepare
@@ -181,8 +182,8 @@ def test_endings() -> None:
 
 
 def test_interruption_keeps_what_was_computed() -> None:
-    def progress(fraction: float) -> None:
-        if fraction > 0.1:
+    def progress(now: Progress) -> None:
+        if now.share > 0.1:
             raise KeyboardInterrupt
 
     run = integrate(oscillator(), [1.0, 0.0], 3e3, method=CVODE(1e-8, 1e-10), samples=np.linspace(0, 3e3, 31), progress=progress)

@@ -123,8 +123,8 @@ def test_progress_and_interrupt(bike):
     """What was done before an interrupt is kept, and the rest is marked."""
     reported = []
 
-    def progress(share):
-        reported.append(share)
+    def progress(now):
+        reported.append(now.share)
         if len(reported) == 3:
             raise KeyboardInterrupt
 

@@ -205,6 +205,27 @@ def test_it_falls_and_says_so_and_stands_up_again(studio):
     assert abs(output(studio, "lean")) < 0.6
 
 
+def test_it_says_when_the_ground_would_have_to_pull(studio):
+    """The handlebar is thrown round until a wheel would lift: the notice names a wheel whose normal force is negative."""
+    assert studio.page.inner_text("#lifts") == ""
+    found = studio.page.evaluate(
+        """() => {
+          const { page } = DraisineStudio, end = "_normal_force";
+          const at = page.manifest.outputs.map(({ name }, i) => [name, i]).filter(([name]) => name.endsWith(end));
+          page.live.reset({ speed: 3.0, roll_rate: 2.5 });
+          for (let k = 0; k < 2000; k++) {
+            if (page.live.advance(0.001, page.controls.values(0)) !== "ok") return null;
+            const lifted = at.filter(([, i]) => page.live.outputs()[i] < 0).map(([name]) => name.slice(0, -end.length));
+            if (lifted.length) { page.sample(page.live); page.board.lifts.update(page.samples); return lifted; }
+          }
+          return null;
+        }"""
+    )
+    assert found
+    text = studio.page.inner_text("#lifts")
+    assert "would have to pull" in text and all(name.replace("_", " ") in text for name in found)
+
+
 def test_a_push_changes_the_lean_rate_at_once(studio):
     before = output(studio, "roll_rate")
     studio.page.keyboard.press(" ")

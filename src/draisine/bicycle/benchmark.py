@@ -13,11 +13,12 @@ from draisine.expr.expression import cos, sin
 from draisine.model.model import Model
 
 
-def benchmark_bicycle() -> Model:
+def benchmark_bicycle(steer_limit: float | None = None) -> Model:
     """The benchmark bicycle, every parameter by name.
 
     Inputs: `steer_torque` (rear frame on fork, positive to the left), `pedal_torque` (frame on rear wheel, positive forward),
-    `push` (side force on the frame at the saddle, positive to the left).
+    `push` (side force on the frame at the saddle, positive to the left). With a `steer_limit` in rad, which becomes a parameter,
+    runs end where the handlebar reaches it; without it the handlebar can make whole turns.
     """
     m = Model("bicycle", "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007")
     w = m.parameter("wheelbase", 1.02, "m", "distance of the contact points, upright")
@@ -102,4 +103,7 @@ def benchmark_bicycle() -> Model:
     m.output("roll_rate", "rate_x(frame)", "rad/s", "of the rear frame about its forward axis")
     m.output("yaw_rate", "rate_z(frame)", "rad/s")
     m.event("fell_over", "abs(lean) - 80*pi/180", description="lean passed 80°")
+    if steer_limit is not None:
+        m.parameter("steer_limit", steer_limit, "rad", "steer angle to either side at which a run ends")
+        m.event("bar_at_limit", "abs(steer) - steer_limit", description="the steer angle reached its limit")
     return m

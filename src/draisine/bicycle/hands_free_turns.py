@@ -7,13 +7,14 @@ passes through pivoting about the rear contact point (Basu-Mandal, Chatterjee & 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from draisine.errors import ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
@@ -32,7 +33,7 @@ def hands_free_turns(
     speed: tuple[float, float] = (0.0, 12.0),
     parameters: Mapping[str, float] | None = None,
     steps: Steps | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> dict[str, Branch]:
     """Branches of straight running and of torque-free turns over a range of speeds, by name.
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from draisine.cli.arguments import identifier, laws_of, model_of, names_of, numbers_of, targets_of
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
+from draisine.numerics.progress import ProgressCallback
 from draisine.simulation.ensemble.distributions import Normal, Uniform
-from draisine.simulation.ensemble.ensemble import Progress, ensemble
+from draisine.simulation.ensemble.ensemble import ensemble
 from draisine.simulation.ensemble.reductions import EventCounts, Extremes, Final, Keep, Snapshots
 from draisine.simulation.ensemble.result import Ensemble
 
@@ -107,6 +108,7 @@ def as_data(found: Ensemble) -> dict[str, Any]:
         "complete": found.complete,
         "seconds": found.seconds,
         "statuses": found.statuses,
+        "warnings": list(found.warnings),
         "statistics": statistics,
         "folder": None if found.folder is None else str(found.folder.path),
     }
@@ -136,7 +138,7 @@ def _print_statistics(found: Ensemble) -> None:
 
 
 @contextmanager
-def _progress(silent: bool) -> Iterator[Callable[[Progress], None]]:
+def _progress(silent: bool) -> Iterator[ProgressCallback]:
     """A progress bar on a terminal, lines when piped, nothing with --json."""
     if silent or not sys.stderr.isatty():
         yield lambda progress: None if silent else print(progress, file=sys.stderr)
@@ -146,7 +148,7 @@ def _progress(silent: bool) -> Iterator[Callable[[Progress], None]]:
 
     with Bar(BarColumn(), TextColumn("{task.description}")) as bar:
         task = bar.add_task("compiling …", total=None)
-        yield lambda progress: bar.update(task, total=progress.total, completed=progress.done, description=str(progress))
+        yield lambda progress: bar.update(task, total=1.0, completed=progress.share, description=str(progress))
 
 
 @contextmanager

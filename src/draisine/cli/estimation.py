@@ -19,6 +19,7 @@ from draisine.estimation.filters.study_file import FilterStudy, read_filter
 from draisine.estimation.study_file import method_of, read_study
 from draisine.expr.expression import did_you_mean
 from draisine.model.toml_files import parse_toml, read_text
+from draisine.numerics.progress import Progress
 from draisine.view.plots.figure_files import save_figure
 
 
@@ -53,8 +54,8 @@ def run_estimate(given: argparse.Namespace, _: list[str]) -> int:
     return DONE
 
 
-def _print_progress(text: str) -> None:
-    print(f"draisine: {text}", file=sys.stderr)
+def _print_progress(progress: Progress) -> None:
+    print(f"draisine: {progress}", file=sys.stderr)
 
 
 def run_filter(given: argparse.Namespace, _: list[str]) -> int:

@@ -13,7 +13,8 @@ from draisine import gallery
 from draisine.cli.arguments import model_of
 from draisine.cli.terminal import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError
-from draisine.optimal.ipopt import Outcome, Progress, default_progress
+from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.optimal.ipopt import Outcome, default_progress
 from draisine.optimal.solution import Solution
 from draisine.optimal.study_file import read_study
 
@@ -37,7 +38,7 @@ def run_optimize(given: argparse.Namespace, _: list[str]) -> int:
     return _code(found)
 
 
-def _solve(given: argparse.Namespace, progress: Progress) -> Solution:
+def _solve(given: argparse.Namespace, progress: ProgressCallback) -> Solution:
     if Path(given.study).suffix.lower() in (".toml", ".json"):
         stated = read_study(given.study, model_of)
         return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
@@ -82,21 +83,17 @@ def _as_data(found: Solution) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress(silent: bool) -> Iterator[Progress]:
+def _progress(silent: bool) -> Iterator[ProgressCallback]:
     """One updated line on a terminal, lines when piped, nothing with --json."""
     if silent or not sys.stderr.isatty():
 
-        def print_line(iteration: int, objective: float, violation: float) -> None:
-            if not silent and iteration % EVERY == 0:
-                print(_line(iteration, objective, violation), file=sys.stderr)
+        def print_line(progress: Progress) -> None:
+            if not silent and progress.values["iteration"] % EVERY == 0:
+                print(progress, file=sys.stderr)
 
         yield print_line
         return
     from rich.console import Console
 
     with Console(stderr=True).status("searching …") as line:
-        yield lambda iteration, objective, violation: line.update(_line(iteration, objective, violation))
-
-
-def _line(iteration: int, objective: float, violation: float) -> str:
-    return f"iteration {iteration}: objective {objective:.8g}, violation {violation:.1e}"
+        yield lambda progress: line.update(str(progress))

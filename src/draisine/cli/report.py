@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from draisine.cli.arguments import model_of, numbers_of, sweep_of, targets_of
-from draisine.cli.terminal import DONE, ENDED_EARLY, print_json, stages, table
+from draisine.cli.terminal import DONE, ENDED_EARLY, bar, print_json, table
 from draisine.errors import ArgumentError, ToolError
 from draisine.view.report.page import browser
 from draisine.view.report.report import Report, report
@@ -16,7 +16,7 @@ def run_report(given: argparse.Namespace, rest: list[str]) -> int:
     """Write the document; the status is 1 if a chapter could not be written or reports a problem."""
     model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
     files = _files(given)
-    with stages("report", silent=given.json) as progress:
+    with bar("report", silent=given.json, stages=True) as progress:
         found = report(
             model,
             given.until,

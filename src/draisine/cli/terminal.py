@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from draisine.errors import SimulationError, SolverError
+from draisine.numerics.progress import Progress
 
 BAR_DELAY = 0.7  # seconds before a progress bar appears
 
@@ -132,23 +133,27 @@ def _plain(value: Any) -> Any:
 class Bar:
     """A progress bar on the terminal for work that takes longer than `BAR_DELAY`; nothing when piped."""
 
-    def __init__(self, title: str, silent: bool = False) -> None:
-        self._title, self._started = title, time.monotonic()
+    def __init__(self, title: str, silent: bool = False, stages: bool = False) -> None:
+        self._title, self._stages, self._started = title, stages, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         self._silent = silent or not sys.stderr.isatty()
 
-    def __call__(self, share: float, title: str = "") -> None:
-        if self._silent or time.monotonic() - self._started < BAR_DELAY:
+    def __call__(self, progress: Progress) -> None:
+        if progress.share is None or self._silent or time.monotonic() - self._started < BAR_DELAY:
             return
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import Progress as RichProgress
 
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar = RichProgress(console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._title, total=1.0)
-        self._bar.update(self._task, completed=share, description=title or self._title)
+        self._bar.update(self._task, completed=progress.share, description=self._titled(progress.text))
+
+    def _titled(self, text: str) -> str:
+        """The title, with the current stage where the work names one."""
+        return f"{self._title}: {text.lower()}" if self._stages and text else self._title
 
     def close(self) -> None:
         if self._bar is not None:
@@ -157,17 +162,10 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str, silent: bool = False) -> Iterator[Bar]:
-    """A progress bar, called with the completed share."""
-    progress = Bar(title, silent)
+def bar(title: str, silent: bool = False, stages: bool = False) -> Iterator[Bar]:
+    """A progress bar; with `stages` it names the current one."""
+    progress = Bar(title, silent, stages)
     try:
         yield progress
     finally:
         progress.close()
-
-
-@contextmanager
-def stages(title: str, silent: bool = False) -> Iterator[Callable[[str, float], None]]:
-    """A progress bar that also names the current stage."""
-    with bar(title, silent) as progress:
-        yield lambda stage, share: progress(share, f"{title}: {stage.lower()}" if stage else title)

@@ -39,19 +39,21 @@ class VectorKernel:
     code: LoadedObject
 
 
-def compile_vector(program: Program, passes: Passes = ALL) -> VectorKernel:
+def compile_vector(program: Program, passes: Passes = ALL, hoisted: bool = True) -> VectorKernel:
     """Machine code on vectors of a program of (t, x, u, p), from the cache on disk if it was compiled before.
 
-    It takes extended parameters, as the program's `HoistedKernel` does.
+    `hoisted`: it takes extended parameters, as the program's `HoistedKernel` does.
     """
-    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
-    loaded = load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes))), SYMBOL)
+    how = "" if hoisted else "plain "
+    key = f"{how}wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
+    loaded = load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes, hoisted))), SYMBOL)
     return VectorKernel(loaded.address, loaded)
 
 
-def vector_text(program: Program, passes: Passes = ALL) -> str:
+def vector_text(program: Program, passes: Passes = ALL, hoisted: bool = True) -> str:
     """The module as text."""
-    declared, functions = llvm_functions({SYMBOL: hoisted_parts(program, passes).evaluation}, passes, VECTOR)
+    code = hoisted_parts(program, passes).evaluation if hoisted else run_passes(to_ssa(program.tape), passes)
+    declared, functions = llvm_functions({SYMBOL: code}, passes, VECTOR)
     return "\n".join([*declared, *functions])
 
 

@@ -7,7 +7,7 @@ There, normal noise with the given standard deviations is added to the predicted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.expr.expression import did_you_mean
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
@@ -62,7 +63,7 @@ def bootstrap(
     count: int,
     seed: int,
     block: int,
-    progress: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Bootstrap:
     """Draw residuals of each channel with replacement, `block` consecutive ones at a time, and fit again from the estimate."""
     if count < 2 or block < 1:
@@ -84,7 +85,7 @@ def bootstrap(
             recordings = [replace(r, values=_drawn(y, r.values, random, block, share)) for r, y in pairs]
         found.append(solve(replace(problem, recordings=tuple(recordings)), method, sigmas, loss, best.unknowns).unknowns)
         if progress is not None:
-            progress(f"draw {k + 1} of {count}")
+            progress(Progress.counted("draw", k + 1, count))
     return Bootstrap(problem.names, np.array(found))
 
 

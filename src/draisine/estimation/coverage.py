@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.fit import Fit
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -69,12 +70,12 @@ def coverage(
     *,
     seed: int = 0,
     level: float = 0.95,
-    progress: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Coverage:
     """Call `fit` with a random generator per data set: it simulates data with the true parameters and estimates them.
 
     - `truth`: true values by name; `sets`: number of data sets, whose random generators follow from `seed`.
-    - `level`: of the confidence intervals; `progress`: called with the data set that is done.
+    - `level`: of the confidence intervals; `progress`: called with a `Progress` after every data set.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
@@ -94,5 +95,5 @@ def coverage(
         deviations.append([found.deviations[n] for n in names])
         covered.append([low <= truth[n] <= high for n in names for low, high in [found.interval(n, level)]])
         if progress is not None:
-            progress(f"set {k + 1} of {sets}")
+            progress(Progress.counted("set", k + 1, sets))
     return Coverage(names, level, wanted, np.array(estimates), np.array(deviations), np.array(covered, dtype=bool))

@@ -16,10 +16,11 @@ from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_starts
 from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import FitMethod, Outcome, Progress, evaluate_at_guess, solve
+from draisine.estimation.solve import FitMethod, Outcome, evaluate_at_guess, solve
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
@@ -44,7 +45,7 @@ def estimate(
     method: FitMethod | None = None,
     starts: MultiStart | None = None,
     on: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Fit:
     """Estimate parameters of a model from data, with their uncertainty.
 
@@ -64,7 +65,7 @@ def estimate(
     - `starts`: `MultiStart(count)` for several local minima; `on`: where to run these fits, as in `ensemble`: a
       `distributed.Client`, or an executor of processes.
     - `parameters`: values of known parameters by name; the others have their defaults.
-    - `progress`: called with a line of text after every step.
+    - `progress`: called with a `Progress` after every step; `progress=print` prints a line.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
@@ -122,7 +123,7 @@ def fitted(
     method: FitMethod,
     loss: Loss | None = None,
     starts: MultiStart | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     on: Any = None,
 ) -> Fit:
     """Solve an estimation problem."""
@@ -160,7 +161,12 @@ def _check_noise(problem: EstimationProblem) -> None:
 
 
 def _with_noise(
-    problem: EstimationProblem, method: FitMethod, sigmas: Reals, loss: Loss | None, best: Outcome, progress: Progress | None
+    problem: EstimationProblem,
+    method: FitMethod,
+    sigmas: Reals,
+    loss: Loss | None,
+    best: Outcome,
+    progress: ProgressCallback | None,
 ) -> tuple[Outcome, Reals]:
     """Estimate unknown noise from residuals and fit again, until convergence."""
     unknown_noise = np.array([c.sigma is None for c in problem.recordings[0].channels])

@@ -7,7 +7,7 @@ search minimizes a scalar of that inverse: the variance of one parameter, the de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from draisine.expr.tree import names as names_in
 from draisine.model.items import Parameter, System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.simulation.sensitivity import START
 from draisine.stability.linearization import equations_of
@@ -59,7 +60,7 @@ def design_experiment(
     trials: int = 16,
     seed: int = 0,
     method: SingleShooting | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Design:
     """Design experiments that minimize the uncertainty of unknown parameters.
 
@@ -322,7 +323,7 @@ class _Search:
 
     def _reported(self, fraction: float, value: float) -> float:
         if self._progress is not None:
-            self._progress(min(fraction, 1.0))
+            self._progress(Progress("designing", min(fraction, 1.0)))
         return value
 
     def _spread(self, size: int) -> list[Reals]:

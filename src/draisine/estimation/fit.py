@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
+from draisine.estimation.contact_forces import contact_warnings
 from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
@@ -19,6 +20,7 @@ from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.profiles import Profile, profile
 from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
+from draisine.numerics.progress import ProgressCallback
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -126,9 +128,7 @@ class Fit(Result):
             self.problem, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
         )
 
-    def bootstrap(
-        self, count: int = 200, seed: int = 0, block: int = 1, progress: Callable[[str], None] | None = None
-    ) -> Bootstrap:
+    def bootstrap(self, count: int = 200, seed: int = 0, block: int = 1, progress: ProgressCallback | None = None) -> Bootstrap:
         """Bootstrap: fits to the prediction plus resampled residuals, in blocks of `block` if they are not white.
 
         With noisy inputs, noise with the given standard deviations is added to measurements and inputs.
@@ -207,6 +207,7 @@ class Fit(Result):
             if min(value - a, b - value) <= 1e-6 * size:
                 found.append(f"{name} lies at a bound of its range ({value:.6g}); its interval is not reliable")
         found += [f"the data do not identify {c}" for c in self.identifiability.unidentifiable]
+        found += contact_warnings(self.problem, self.method, self.outcome)
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])
             cure = "" if self.loss is not None else "; a robust loss (loss=Huber()) would give them less weight"

@@ -7,7 +7,7 @@ they are closed. Levenberg–Marquardt steps come from block elimination (`windo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from draisine.estimation.window_layout import window_edges
 from draisine.estimation.windows import WindowRun
 from draisine.numerics.direct_methods import Collocation as Collocation
 from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
@@ -74,7 +75,7 @@ def _step(problem: EstimationProblem, shot: ShootingState, damping: float) -> tu
 
 
 def descend(
-    problem: EstimationProblem, begin: ShootingState, enough: float, progress: Callable[[str], None] | None = None
+    problem: EstimationProblem, begin: ShootingState, enough: float, progress: ProgressCallback | None = None
 ) -> ShootingState:
     """Levenberg–Marquardt steps until convergence."""
 
@@ -91,7 +92,11 @@ def descend(
 
     def report(k: int, now: ShootingState) -> None:
         if progress is not None:
-            progress(f"step {k}: sum of squares {2 * now.cost:.6g}, largest gap {now.gap:.1e}")
+            progress(
+                Progress(
+                    f"step {k}: sum of squares {2 * now.cost:.6g}, largest gap {now.gap:.1e}", None, {"step": k, "cost": now.cost}
+                )
+            )
 
     found = LevenbergMarquardt(enough, STILL, ROUNDS).minimize(begin, lambda shot: shot.cost, step, report)
     return found.point if found.converged else replace(found.point, settled=False)
@@ -151,7 +156,7 @@ def fit_windows(
     sigmas: Reals,
     loss: Loss | None,
     begin: ShootingState | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> ShootingState:
     """The best parameters and starts for given noise, starting from earlier windows if there are any."""
     stages = list(zip(CONTINUITY, QUIET, strict=True))[1 if begin is not None and begin.rounds > 0 else 0 :]

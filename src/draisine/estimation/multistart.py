@@ -13,8 +13,9 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
-from draisine.estimation.solve import FitMethod, Outcome, Progress, solve
+from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.numerics.parallel import Job
+from draisine.numerics.progress import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 
@@ -97,7 +98,7 @@ def best_of_starts(
     sigmas: Reals,
     loss: Loss | None,
     starts: MultiStart,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     on: Any,
 ) -> tuple[Outcome, tuple[Trial, ...]]:
     """The outcome with the smallest sum of squares, and all trials in the order of their starts.
@@ -114,7 +115,8 @@ def best_of_starts(
             if best is None or (trial.squares, number) < best:
                 best, kept = (trial.squares, number), found
             if progress is not None:
-                progress(f"start {len(reported)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
+                more = f": sum of squares {trial.squares:.6g}, best {best[0]:.6g}"
+                progress(Progress.counted("start", len(reported), starts.count, more, cost=trial.squares / 2))
     if best is None:
         first = next(reason for _, reason in sorted(reported.items()) if isinstance(reason, str))
         raise SolverError(f"starts: none of {starts.count} fits succeeded; the first: {first}")

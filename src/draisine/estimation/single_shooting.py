@@ -96,7 +96,16 @@ class Predictor:
             begin = self._start(key, starts, p)
         except StartError as problem:
             return values, jacobian, str(problem)
-        run = integrate_varied(
+        run = self._integrated(key, begin, starts, p)
+        reported = _reported(run, self.problem.quantities, p)
+        reached = min(len(reported[0]), shape[0])
+        values[:reached], jacobian[:reached] = reported[0][:reached], reported[1][:reached]
+        status = run.run.status
+        return values, jacobian, "" if status.kind == Ending.FINISHED else str(status)
+
+    def _integrated(self, key: int, begin: _Begin, starts: dict[str, float], p: Reals) -> VariedRun:
+        recording = self.problem.recordings[key]
+        return integrate_varied(
             recording.with_recorded_inputs(begin.equations),
             begin.x,
             begin.jacobian,
@@ -109,11 +118,22 @@ class Predictor:
             samples=recording.times,
             control=recording.control,
         )
-        reported = _reported(run, self.problem.quantities, p)
-        reached = min(len(reported[0]), shape[0])
-        values[:reached], jacobian[:reached] = reported[0][:reached], reported[1][:reached]
-        status = run.run.status
-        return values, jacobian, "" if status.kind == Ending.FINISHED else str(status)
+
+    def motions(self, unknowns: Reals) -> list[list[tuple[Equations, Reals, Reals, Reals]]]:
+        """The motion of each experiment: equations and t, x, u at the samples, by pieces with the same independent velocities."""
+        problem = self.problem
+        (p, _), count, each = problem.parameters(unknowns), len(problem.unknowns), len(problem.starts)
+        found = []
+        for k in range(len(problem.recordings)):
+            starts = dict(zip(problem.starts, unknowns[count + k * each : count + (k + 1) * each].tolist(), strict=True))
+            run = self._integrated(k, self._start(k, starts, p), starts, p)
+            pieces = []
+            for segment in run.run.segments:
+                equations = segment.equations
+                plain = equations.plain if isinstance(equations, VariedEquations) else equations
+                pieces.append((plain, segment.times, segment.states[:, : len(plain.states)], segment.inputs))
+            found.append(pieces)
+        return found
 
 
 def predict(problem: EstimationProblem, unknowns: Reals, method: SingleShooting) -> list[Predicted]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +14,10 @@ from draisine.estimation.problem import EstimationProblem, prior_rows
 from draisine.estimation.single_shooting import Predicted, Predictor, SingleShooting, check_exact_inputs, check_growth, predict
 from draisine.estimation.window_chain import ShootingState
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.progress import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 FitMethod = SingleShooting | MultipleShooting | Collocation
-Progress = Callable[[str], None]
 
 ACCURACY = 1e-11  # tolerances of SciPy's least_squares
 KEPT = 4  # cached predictions within a fit
@@ -47,7 +47,7 @@ def solve(
     sigmas: Reals,
     loss: Loss | None = None,
     begin: Outcome | Reals | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Outcome:
     """The best unknowns for given noise, starting from the guess or from an earlier outcome."""
     unknowns = problem.guess if begin is None else begin.unknowns if isinstance(begin, Outcome) else begin
@@ -77,7 +77,7 @@ def evaluate_at_guess(problem: EstimationProblem, method: FitMethod, sigmas: Rea
 class _Residuals:
     """Residuals and Jacobian at the same unknowns come from one run; the last few are cached."""
 
-    def __init__(self, predictor: Predictor, sigmas: Reals, progress: Progress | None) -> None:
+    def __init__(self, predictor: Predictor, sigmas: Reals, progress: ProgressCallback | None) -> None:
         self._predictor, self._sigmas, self._progress = predictor, sigmas, progress
         self._known: dict[bytes, tuple[list[Predicted], Reals, Reals]] = {}
         self.rounds = 0
@@ -91,7 +91,10 @@ class _Residuals:
             self._known[key] = (found, *_rows(self._predictor.problem, found, unknowns, self._sigmas))
             self.rounds += 1
             if self._progress is not None:
-                self._progress(f"run {self.rounds}: sum of squares {float(np.sum(self._known[key][1] ** 2)):.6g}")
+                squares = float(np.sum(self._known[key][1] ** 2))
+                self._progress(
+                    Progress(f"run {self.rounds}: sum of squares {squares:.6g}", None, {"run": self.rounds, "cost": squares / 2})
+                )
         return self._known[key]
 
     def values(self, unknowns: Reals) -> Reals:
@@ -113,7 +116,12 @@ def _rows(problem: EstimationProblem, found: Sequence[Predicted], unknowns: Real
 
 
 def _single(
-    problem: EstimationProblem, method: SingleShooting, sigmas: Reals, loss: Loss | None, begin: Reals, progress: Progress | None
+    problem: EstimationProblem,
+    method: SingleShooting,
+    sigmas: Reals,
+    loss: Loss | None,
+    begin: Reals,
+    progress: ProgressCallback | None,
 ) -> Outcome:
     from scipy.optimize import least_squares
 

@@ -32,11 +32,12 @@ from draisine.estimation.inputs import CubicInput
 from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
 from draisine.estimation.multistart import MultiStart
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import FitMethod, Progress
+from draisine.estimation.solve import FitMethod
 from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Measured, quantity
 from draisine.model.toml_files import parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.progress import ProgressCallback
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
@@ -57,7 +58,7 @@ class EstimationStudy:
     loss: Loss | None = None
     starts: MultiStart | None = None
 
-    def fit(self, model: Any, data: Any, *, progress: Progress | None = None, **changed: Any) -> Fit:
+    def fit(self, model: Any, data: Any, *, progress: ProgressCallback | None = None, **changed: Any) -> Fit:
         """Run the estimation with a model and data; `changed` overrides settings of the file, e.g. loss=None."""
         reported = {
             **self.given,

@@ -16,13 +16,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.optimal.nlp import SparseNLP
 
 Reals = NDArray[np.float64]
-Progress = Callable[[int, float, float], None]
 
 # progress callback of solves without their own, set by `default_progress`
-_PROGRESS: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_PROGRESS: ContextVar[ProgressCallback | None] = ContextVar("progress", default=None)
 
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 
@@ -80,7 +80,7 @@ class NlpSolution:
 
 
 @contextmanager
-def default_progress(progress: Progress) -> Iterator[None]:
+def default_progress(progress: ProgressCallback) -> Iterator[None]:
     """Use this progress callback for all solves in the block that have none of their own."""
     token = _PROGRESS.set(progress)
     try:
@@ -89,9 +89,15 @@ def default_progress(progress: Progress) -> Iterator[None]:
         _PROGRESS.reset(token)
 
 
-def effective_progress(progress: Progress | None) -> Progress | None:
+def effective_progress(progress: ProgressCallback | None) -> ProgressCallback | None:
     """The given progress callback, or the default of the enclosing `default_progress` block."""
     return progress or _PROGRESS.get()
+
+
+def iteration_progress(iteration: int, objective: float, violation: float) -> Progress:
+    """The progress of a search for an optimum; the number of iterations is not known beforehand."""
+    values = {"iteration": iteration, "objective": objective, "violation": violation}
+    return Progress(f"iteration {iteration}: objective {objective:.8g}, violation {violation:.1e}", None, values)
 
 
 @contextmanager
@@ -108,7 +114,7 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def solve_sparse_nlp(
-    nlp: SparseNLP, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: NlpSolution | None = None
+    nlp: SparseNLP, guess: Reals, solver: Ipopt, progress: ProgressCallback | None = None, earlier: NlpSolution | None = None
 ) -> NlpSolution:
     """Find a local minimum. `earlier` supplies initial multipliers."""
     began = time.perf_counter()
@@ -121,7 +127,7 @@ def solve_sparse_nlp(
 class Search:
     """IPOPT prepared for one nonlinear program, whose bounds may change between calls; with `warm` it starts near the guess."""
 
-    def __init__(self, nlp: SparseNLP, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
+    def __init__(self, nlp: SparseNLP, solver: Ipopt, warm: bool = False, progress: ProgressCallback | None = None) -> None:
         self._nlp = nlp
         self._callbacks = _Callbacks(nlp, progress)
         self._solver = ca.nlpsol("maneuver", "ipopt", self._callbacks.problem, self._callbacks.options(solver, warm))
@@ -168,7 +174,7 @@ class Search:
 class _Callbacks:
     """Callbacks of IPOPT, in scaled unknowns and rows."""
 
-    def __init__(self, nlp: SparseNLP, progress: Progress | None) -> None:
+    def __init__(self, nlp: SparseNLP, progress: ProgressCallback | None) -> None:
         self._nlp, self._progress = nlp, effective_progress(progress)
         self.begin()
         n, m = nlp.unknowns, nlp.rows
@@ -275,7 +281,7 @@ class _Callbacks:
             self.best = (*rank, (x, lam_g, lam_x))
         if self._progress is not None:
             try:
-                self._progress(self._iterations, float(f[0]), violation)
+                self._progress(iteration_progress(self._iterations, float(f[0]), violation))
             except KeyboardInterrupt:
                 self._stop = True
         self._iterations += 1

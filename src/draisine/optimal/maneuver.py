@@ -25,6 +25,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
@@ -34,7 +35,7 @@ from draisine.simulation.initial.problem import InitialGuess
 
 if TYPE_CHECKING:
     from draisine.optimal.guess import Guess
-    from draisine.optimal.ipopt import Ipopt, Progress
+    from draisine.optimal.ipopt import Ipopt
     from draisine.optimal.solution import Solution
     from draisine.optimal.transcription import Refinement
 
@@ -193,7 +194,7 @@ class OptimalControlProblem:
         guess: Guess | None = None,
         solver: Ipopt | None = None,
         refine: Refinement | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Solution:
         """Find the optimal control.
 
@@ -202,7 +203,7 @@ class OptimalControlProblem:
           phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
-        - `progress`: called with (iteration, objective, infeasibility).
+        - `progress`: called with a `Progress` after every iteration (`values`: iteration, objective, violation).
 
         The solution's `status` describes the outcome; an interrupted solve returns the best iterate.
         """

@@ -21,6 +21,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.numerics.parallel import Job
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.restore import StoredSolution, restored
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
     from draisine.optimal.solution import Solution
     from draisine.results.trajectory import Trajectory
-
-MultistartProgress = Callable[[int, int, "Attempt"], None]
 
 LONGER = 1.5  # largest factor between durations of random guesses and that of the first
 
@@ -130,7 +129,7 @@ def multistart(
     seed: int = 0,
     apart: float = 1e-4,
     on: Any = None,
-    progress: MultistartProgress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> MultistartResult:
     """Solve a maneuver from several guesses, keep the best and list the other local minima.
 
@@ -138,7 +137,7 @@ def multistart(
     - `method`, `solver`: as in `solve`.
     - `apart`: relative difference of costs above which two minima are distinct.
     - `on`: where to run, as in `ensemble`: a `distributed.Client`, or an executor of processes; by default this process.
-    - `progress`: called with (number done, total, attempt). An interruption returns the attempts so far.
+    - `progress`: called with a `Progress` after every attempt. An interruption returns the attempts so far.
     """
     if len(maneuver.phases) > 1:
         raise ArgumentError(f"multistart: the maneuver has {len(maneuver.phases)} phases; only one is supported")
@@ -149,7 +148,7 @@ def multistart(
         for number, solution in search.local_solutions() if on is None else search.remote_solutions(on):
             attempts.append(Attempt(number, guesses[number], solution))
             if progress is not None:
-                progress(len(attempts), len(guesses), attempts[-1])
+                progress(_progress_of(attempts[-1], len(attempts), len(guesses)))
             if solution.outcome is Outcome.INTERRUPTED:
                 break
     except KeyboardInterrupt:
@@ -157,6 +156,11 @@ def multistart(
             raise
     ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation, a.number))
     return MultistartResult(tuple(ranked), apart)
+
+
+def _progress_of(attempt: Attempt, done: int, total: int) -> Progress:
+    outcome = f"objective {attempt.objective:.8g}" if attempt.solved else str(attempt.solution.outcome)
+    return Progress.counted("attempt", done, total, f": {outcome}", objective=attempt.objective)
 
 
 @dataclass(frozen=True, eq=False)

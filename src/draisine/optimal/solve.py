@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, PerturbedGuess, guesses
-from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, Progress, solve_sparse_nlp
+from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
@@ -46,7 +47,7 @@ def solve(
     guess: Guess | None = None,
     solver: Ipopt | None = None,
     refine: Refinement | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Solution:
     """See `Maneuver.solve`."""
     began = time.perf_counter()
@@ -127,7 +128,7 @@ class _Task:
         schemes: list[DirectMethod],
         guess: Guess | None,
         solver: Ipopt,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         seconds: dict[str, float],
     ) -> _MeshSolution:
         """Solve on one mesh."""

@@ -41,8 +41,9 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
-from draisine.optimal.ipopt import Ipopt, Progress
+from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.solution import Solution
 from draisine.optimal.transcription import Refinement
@@ -70,7 +71,7 @@ class OptimizationStudy:
         """The same with another number of intervals."""
         return replace(self, method=replace(self.method, intervals=intervals))
 
-    def solve(self, progress: Progress | None = None) -> Solution:
+    def solve(self, progress: ProgressCallback | None = None) -> Solution:
         return self.maneuver.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
 
 

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -37,6 +37,7 @@ from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
@@ -127,7 +128,7 @@ def compare_drift(
     step: float | None = None,
     tolerance: float = 1e-8,
     invariants: Sequence[str] = (),
-    progress: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> DriftTable:
     """Run a model under each drift control and report the largest errors.
 
@@ -135,7 +136,7 @@ def compare_drift(
     - `step`: RK4 with this step; without it DOP853 with steps controlled to `tolerance`. Symplectic methods use the given step,
       or the mean step of the run without control.
     - `invariants`: outputs or expressions that should be constant, besides the energy.
-    - `progress`: called with the name of each drift control before its run.
+    - `progress`: called with a `Progress` that names each drift control before its run.
     """
     method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=1e-2 * tolerance)
     described = model.freeze() if isinstance(model, Model) else model
@@ -178,9 +179,9 @@ class _Case:
     implicit: Method
     invariants: tuple[str, ...]
 
-    def row(self, name: str, drift: Drift, progress: Callable[[str], None] | None) -> DriftRow:
+    def row(self, name: str, drift: Drift, progress: ProgressCallback | None) -> DriftRow:
         if progress is not None:
-            progress(name)
+            progress(Progress(name))
         method = None if isinstance(drift, Rattle | Symplectic) else self.implicit if isinstance(drift, GGL) else self.method
 
         def run() -> Computed:

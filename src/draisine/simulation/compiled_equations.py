@@ -21,6 +21,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.simulation.contact_margins import contact_kernel
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
 from draisine.simulation.switches import CompiledSwitching, compile_switching
@@ -135,10 +136,13 @@ class CompiledEquations:
 
         return DerivativeArray(self.form.form)
 
-    def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
+    def kernels(self, control: int = 0, implicit: bool = False, watch: bool = False) -> Kernels:
+        """Addresses for the stepping loop; `watch`: with the margins of contacts."""
+
         def address(kernel: Kernel | HoistedKernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
+        margins = contact_kernel(self.equations) if watch else None
         return Kernels(
             address(self.dynamics),
             address(self.project),
@@ -147,8 +151,10 @@ class CompiledEquations:
             control,
             self.form if implicit else None,
             self.dynamics,
-            0 if self.switching is None else address(self.switching.margins),
-            0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
+            address(margins),
+            0 if margins is None else margins.outputs[0].size,
+            margins=0 if self.switching is None else address(self.switching.margins),
+            switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
         )
 
 
@@ -157,6 +163,7 @@ class VelocityChoices:
     """One system with its choices of independent velocities, each derived and compiled at first use."""
 
     root: Equations
+    watch: bool = False  # whether runs watch the margins of contacts
     _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -259,9 +266,10 @@ def best_choice_for(
     return best, state(best.independent)
 
 
-def prepare(equations: Equations) -> VelocityChoices:
-    """Compile the equations for runs. `integrate` takes the result in place of the equations."""
-    choices = VelocityChoices(equations)
+def prepare(equations: Equations, watch: bool = False) -> VelocityChoices:
+    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `watch`, runs keep the least
+    margins of contacts."""
+    choices = VelocityChoices(equations, watch)
     choices.compiled(equations.independent)
     return choices
 

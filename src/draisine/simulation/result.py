@@ -74,6 +74,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
+    contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if watched
 
     @property
     def times(self) -> Reals:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import cast
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.restricted.record import KERNEL
 from draisine.errors import ArgumentError
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
@@ -65,12 +66,12 @@ def integrate(
     method: Method | None = None,
     samples: ArrayLike | None = None,
     control: Control | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
-    unless a `control` sets them. `progress` is called at intervals with the fraction done. Events, projection and the choice of
+    unless a `control` sets them. `progress` is called at intervals with a `Progress`. Events, projection and the choice of
     velocities are those of the equations. Without a `method` one is selected (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
@@ -130,7 +131,7 @@ class _Driver:
         report_choice: bool,
         samples: Reals | None,
         control: Control | None,
-        progress: Callable[[float], None] | None,
+        progress: ProgressCallback | None,
     ) -> None:
         self._choices, self._control, self._progress = choices, control, progress
         self._chosen, self._report_choice = chosen, report_choice  # whether the status names the selected method
@@ -167,7 +168,7 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.watch)
 
     def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
         """The switching functions of the present equations over a span of time from a state."""
@@ -236,7 +237,7 @@ class _Driver:
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
             if self._progress is not None and now - self._last_progress >= CHUNK:
                 self._last_progress = now
-                self._progress(self._fraction())
+                self._progress(Progress("simulating", self._fraction()))
             if reason == layout.FULL:
                 memory.grow()
             elif reason == layout.SWITCH:
@@ -397,6 +398,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             switches=self._switch_occurrences(),
+            contact_least=stepper.contact_least.copy(),
         )
 
     def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:

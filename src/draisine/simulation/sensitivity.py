@@ -8,7 +8,7 @@ hold as well. Where a run changes its independent velocities, derivatives are tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -217,7 +218,7 @@ def integrate_varied(
     method: Method | None = None,
     samples: ArrayLike | None = None,
     control: Control | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> VariedRun:
     """Integrate from (x0, S0), S0 (states, directions), like `integrate`; `sizes` of the varied quantities scale S."""
     x, s = np.asarray(x0, dtype=float), np.asarray(sensitivities0, dtype=float)

@@ -16,6 +16,7 @@ from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations, Event
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
@@ -54,7 +55,7 @@ def simulate(
     method: Method | None = None,
     samples: ArrayLike | int | None = None,
     events: Sequence[Event] = (),
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
     drift: Drift | None = None,
     formulation: FormulationChoice | None = None,
     sensitivity: Sequence[str] = (),
@@ -74,7 +75,7 @@ def simulate(
     - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; by default it is chosen by structure and size.
     - `sensitivity`: names of parameters, constant inputs or start targets ("start.lean") by which every channel is differentiated
       exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
-    - `progress`: called with the share of the run that is done.
+    - `progress`: called at intervals with a `Progress`: `share` done, `text`; `progress=print` prints it.
 
     The `status` of the result says how the run ended; everything computed up to then is returned.
     """
@@ -144,7 +145,7 @@ def compute(
     method: Method | None = None,
     times: np.ndarray | None = None,
     events: Sequence[Event] = (),
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
     drift: Drift | None = None,
     formulation: FormulationChoice | None = None,
     sensitivity: Sequence[str] = (),

@@ -20,6 +20,7 @@ from draisine.codegen.restricted.record import bound_kernel
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
 from draisine.dynamics.stabilization import Rattle, Symplectic
 from draisine.errors import ArgumentError
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.gauss import Gauss
@@ -179,7 +180,7 @@ def symplectic_run(
     inputs: Reals,
     parameters: Reals,
     samples: Reals | None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Run:
     """A symplectic run from a state of equations in which no velocity is eliminated; its states are theirs."""
     name = type(drift).__name__
@@ -213,7 +214,7 @@ def _in_momenta(
     until: float,
     parameters: Reals,
     samples: Reals | None,
-    progress: Callable[[float], None] | None,
+    progress: ProgressCallback | None,
 ) -> Run:
     _, choices, to_momenta, to_velocities = _momenta_kernels(equations)
     n = len(equations.coordinates)

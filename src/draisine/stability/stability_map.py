@@ -13,7 +13,7 @@ Every pair of values has its steady motion and its exact linear model. Stability
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,12 @@ from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
+from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
-from draisine.stability.steady_family import sweep_values
+from draisine.stability.steady_family import Family, sweep_values
 
 if TYPE_CHECKING:
     import xarray
@@ -44,6 +46,7 @@ _KINDS = (
     "no steady motion",
     "not computed",
 )
+FORCES = 60  # largest number of values of each quantity at which contact forces are computed
 _BICYCLE = ("stable", "capsize", "weave", "weave and capsize", "falls without oscillation", *_KINDS[UNDECIDED:])
 
 
@@ -55,6 +58,8 @@ class StabilityMap(Result):
     - `kind`: the kind of instability as a number, an index of `kinds`;
     - `static`, `dynamic`: test functions that change sign where a real mode, or a pair, crosses the imaginary axis;
     - `growth`: largest real part, 1/s, if requested;
+    - `normal_force`: the least normal force of ideal contacts, N, if there are any: where it is negative the ground would have
+      to pull. It is computed at up to 60 values of each quantity and interpolated between them;
     - `constant`: number of neutral modes on the whole map, which do not count: motions that form a family, as turns at
       constant torques do, have one.
     """
@@ -72,6 +77,13 @@ class StabilityMap(Result):
     constant: int
     complete: bool
     units: dict[str, str] = field(repr=False)
+    normal_force: Array | None = field(repr=False, default=None)
+
+    @property
+    def pulled(self) -> NDArray[np.bool_]:
+        """Where the ground would have to pull: with ideal contacts such a motion is not possible."""
+        force = self.normal_force
+        return np.zeros(self.kind.shape, dtype=bool) if force is None else np.asarray(force < 0.0)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -105,6 +117,7 @@ class StabilityMap(Result):
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
         arrays = {"kind": self.kind, "unstable": self.unstable} | ({} if self.growth is None else {"growth": self.growth})
+        arrays |= {} if self.normal_force is None else {"normal_force": self.normal_force}
         return {
             "model": self.model,
             "over": list(self.over),
@@ -119,6 +132,8 @@ class StabilityMap(Result):
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
             arrays["growth"] = self.growth
+        if self.normal_force is not None:
+            arrays["normal_force"] = self.normal_force
         chunks_done = require("xarray", "to_xarray()").Dataset(
             {name: (self.over, array) for name, array in arrays.items()},
             coords={name: (name, v, {"units": self.units.get(name, "")}) for name, v in self.values.items()},
@@ -131,6 +146,8 @@ class StabilityMap(Result):
         axes = np.meshgrid(*self.values.values(), indexing="ij")
         places = {name: axis.ravel() for name, axis in zip(self.values, axes, strict=True)}
         grown = {} if self.growth is None else {"growth": self.growth.ravel()}
+        if self.normal_force is not None:
+            grown["normal_force"] = self.normal_force.ravel()
         return {**places, "kind": np.array(self.kinds)[self.kind.ravel()], "unstable": self.unstable.ravel(), **grown}
 
     def _overview(self) -> Mapping[str, Any]:
@@ -139,13 +156,14 @@ class StabilityMap(Result):
     def plot(self, **options: Any) -> Any:
         """Regions by kind of instability, with labeled boundaries; see `draisine.view.plots.parameter_studies`."""
         regions = self.values, self.kind, self.kinds, self.boundaries
-        return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, **options)
+        return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, pulled=self.pulled, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())
         ranges = ", ".join(f"{name} {v[0]:g} … {v[-1]:g} ({len(v)})" for name, v in self.values.items())
         family = f" ({self.constant} neutral mode{'s' if self.constant > 1 else ''} everywhere)" if self.constant else ""
-        return f"{self.model} over {ranges}: {shares}{family}"
+        pulled = f"; the ground would have to pull on {np.mean(self.pulled):.1%} of the map" if self.pulled.any() else ""
+        return f"{self.model} over {ranges}: {shares}{family}{pulled}"
 
 
 def stability_map(
@@ -160,7 +178,7 @@ def stability_map(
     growth: bool = False,
     chunk: int = CHUNK,
     on: Any = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> StabilityMap:
     """The stability of steady motions over two quantities, each a parameter, an input, a state or an output of motion.
 
@@ -170,7 +188,7 @@ def stability_map(
     - `growth`: also the largest real part of the eigenvalues, which takes several times as long;
     - `chunk`: pairs computed together; `on`: where they are computed, as in `ensemble`: a `distributed.Client`, or a process
       executor;
-    - `progress`: called with the completed fraction. An interrupt (Ctrl-C) returns the map computed so far.
+    - `progress`: called with a `Progress` after every chunk of points. An interrupt (Ctrl-C) returns the map computed so far.
     """
     if len(over) != 2:
         raise ArgumentError(
@@ -206,6 +224,7 @@ def stability_map(
         constant,
         complete,
         {q.name: q.unit for q in (*e.states, *e.velocities, *e.inputs, *e.outputs, *e.parameters)},
+        _normal_force(family, *values.values()),
     )
 
 
@@ -213,7 +232,7 @@ def _fill(
     found: Classification,
     job: ClassificationJob,
     chunks_done: Iterable[tuple[int, Classification]],
-    progress: Callable[[float], None] | None,
+    progress: ProgressCallback | None,
 ) -> bool:
     """Store the chunks as they arrive; False if interrupted."""
     done, count = 0, len(found.kind)
@@ -222,11 +241,30 @@ def _fill(
             found.put(job.chunk_slice(chunk), part)
             done += len(part.kind)
             if progress is not None:
-                progress(done / count)
+                progress(Progress.counted("point", done, count))
     except KeyboardInterrupt:
         warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked 'not computed'", stacklevel=3)
         return False
     return True
+
+
+def _normal_force(family: Family, one: Array, other: Array) -> Array | None:
+    """The least normal force of ideal contacts over the map; NaN where there is no steady motion."""
+    margins, kernel = contact_margins(family.equations), contact_kernel(family.equations)
+    if margins is None or kernel is None or not margins.normal:
+        return None
+    some = [v[np.unique(np.linspace(0, len(v) - 1, min(len(v), FORCES)).round().astype(int))] for v in (one, other)]
+    points = np.stack(np.meshgrid(*some, indexing="ij"), axis=-1).reshape(-1, 2)
+    states, found = family.states_at(points)
+    least = margins.least_force(kernel.map(*states)[0])
+    force = np.where(found, least, np.nan).reshape(len(some[0]), len(some[1]))
+    by_row = np.array([_interpolated(other, some[1], row) for row in force])
+    return np.array([_interpolated(one, some[0], column) for column in by_row.T]).T
+
+
+def _interpolated(at: Array, known: Array, values: Array) -> Array:
+    order = np.argsort(known)
+    return np.interp(at, known[order], values[order])
 
 
 def _crossings(m: StabilityMap, test: Array, change: int, axis: int) -> Array:

@@ -27,6 +27,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
+from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
 from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real, what_is_singular
@@ -61,6 +62,11 @@ class SteadyMotion(Motion, Result):
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
         return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What ideal contacts would have to do in this motion."""
+        return contact_warnings(self.values)
+
     def _table(self) -> Mapping[str, Any]:
         units = self.units
         return {"name": list(self.values), "value": list(self.values.values()), "unit": [units.get(n, "") for n in self.values]}
@@ -74,6 +80,7 @@ class SteadyMotion(Motion, Result):
         unit = self.units
         wide = max(len(name) for name in self.values)
         lines = [f"  {name:<{wide}}  {value:.9g} {unit.get(name, '')}".rstrip() for name, value in self.values.items()]
+        lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join([f"{e.name}: steady motion; {self._drifting} may drift", *lines])
 
     @property

@@ -163,6 +163,11 @@ class Family(Uncached):
             error[some] = self._errors(y[some], points[some])[0]
         return y, np.asarray(error <= EXACT)
 
+    def states_at(self, points: Array) -> tuple[list[Array], NDArray[np.bool_]]:
+        """(t, x, u, p) of the steady motion at each point, and whether it was found."""
+        y, found = self.motions(points)
+        return self._arguments(y, points)[:4], found
+
     def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
         """The largest residual relative to the largest entry of the Jacobian, and relative to each row."""
         residual = np.abs(self._residual(*self._arguments(y, points))[0][..., 0])

@@ -45,7 +45,7 @@ def test_pendulum_in_words():
         "'length' differentiated once: a hidden condition on vx, vy",
         "'length' differentiated twice gives pull",
     ]
-    assert [(p.times, p.conditions, p.open) for p in report.progress] == [
+    assert [(p.times, p.conditions, p.open) for p in report.rounds] == [
         (0, 1, ("pull",)),
         (1, 2, ("pull",)),
         (2, 3, ("pull",)),
@@ -112,7 +112,7 @@ def test_structure_may_promise_too_much():
     report = dr.dae.index_of(robot(), elsewhere=0)
     assert (report.structural, report.differential, report.freedoms) == (3, 5, 0)
     assert report.point["v1"] == pytest.approx(-1.0) and report.point["v3"] == pytest.approx(0.0, abs=1e-9)  # x₁ = 1 − eᵗ
-    assert [p.conditions for p in report.progress] == [2, 4, 6, 7, 8, 8]
+    assert [p.conditions for p in report.rounds] == [2, 4, 6, 7, 8, 8]
     assert report.steps == () and any("the structural index is 3" in s for s in report.sentences)
     with pytest.raises(ModelError, match="Combine the equations by hand"):
         dr.dae.reduce_index(robot())
@@ -148,13 +148,13 @@ def test_masses_and_constraints_settle_the_index_of_mechanisms():
     """Counted by hand: a bicycle has 9 coordinates, 2 heights and 4 rolling conditions, so that a start chooses 7 + 3 numbers."""
     report = dr.dae.index_of(dr.gallery.bicycle())
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 10)
-    assert report.progress == () and "DAE with multipliers" in report.sentences[0]  # no derivative array was needed
+    assert report.rounds == () and "DAE with multipliers" in report.sentences[0]  # no derivative array was needed
     # targets are held, the others move onto the constraints
     leaning = dr.dae.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
     assert (leaning.point["x1"], leaning.point["z1"]) == pytest.approx((0.8, -0.6), abs=1e-12)
     assert leaning.differential == 3
     # what holds a multiplier, and who asks for other points, is left to derivative arrays
-    assert dr.dae.index_of(dr.gallery.simple_pendulum(), elsewhere=1).progress
+    assert dr.dae.index_of(dr.gallery.simple_pendulum(), elsewhere=1).rounds
 
 
 def test_mechanisms_without_enough_mass_are_left_to_derivative_arrays():

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.simulation.ensemble.ensemble import Progress
+from draisine.numerics.progress import Progress
 from draisine.simulation.ensemble.result import Ensemble
 
 TOLERANCE = dr.methods.DOP853(rtol=1e-6, atol=1e-6)
@@ -240,7 +240,7 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
 
     def impatient(progress: Progress) -> None:
         seen.append(progress)
-        if progress.done >= 20:
+        if progress.values["done"] >= 20:
             raise KeyboardInterrupt
 
     whole = dr.ensemble(oscillator, **problem, out=tmp_path / f"whole{form}")
@@ -250,7 +250,7 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
         part.grid("x.end")
     seen.clear()
     resumed = dr.ensemble(oscillator, **problem, out=tmp_path / f"part{form}", progress=seen.append)
-    assert resumed.complete and [p.done for p in seen] == [30, 40, 50] and seen[0].resumed == 20
+    assert resumed.complete and [p.values["done"] for p in seen] == [30, 40, 50] and seen[0].values["resumed"] == 20
     assert resumed.to_pandas().equals(whole.to_pandas())
     assert resumed.statistics == whole.statistics and resumed.statuses == whole.statuses
     in_memory = dr.ensemble(oscillator, **problem)

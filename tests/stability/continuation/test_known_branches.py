@@ -12,6 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.entries.disk import steady_spin
+from draisine.numerics.progress import Progress
 
 X, Y, MU = sp.symbols("x y mu")
 
@@ -216,7 +217,7 @@ def test_tables_and_texts(lowest):
 
 
 def test_progress_is_reported(hoop):
-    counts: list[int] = []
-    branch = dr.stability.continuation(hoop, "omega", between=(1.9, 2.1), progress=counts.append)
-    assert counts[0] == 2  # points of this direction so far
-    assert len(counts) == len(branch) - 3  # not reported: the start and the two ends of the range
+    reported: list[Progress] = []
+    branch = dr.stability.continuation(hoop, "omega", between=(1.9, 2.1), progress=reported.append)
+    assert reported[0].values["points"] == 2  # points of this direction so far
+    assert len(reported) == len(branch) - 3  # not reported: the start and the two ends of the range

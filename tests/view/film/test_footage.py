@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
 from draisine.view.film.animate import footage
-from draisine.view.film.footage import continuous, quaternions_of
+from draisine.view.film.footage import continuous, lift_notice, quaternions_of
 from draisine.view.film.page import as_script, film_data
 
 
@@ -133,6 +133,20 @@ def test_the_arrow_of_a_pin_moves_the_piston():
     assert np.abs(wanted).max() > 0.01
     # the pin's force is that on the rod; the piston gets the opposite, and nothing else along its rail
     assert np.abs(-force.vector[1:-1, 0] - wanted).max() < 0.01 * np.abs(wanted).max()
+
+
+def test_a_film_says_when_the_ground_would_have_to_pull(run, ride):
+    """The fast disturbance lifts a wheel; the gentle ride of the other tests lifts none."""
+    assert ride.lifts == {} and not any(lift_notice(ride, k) for k in range(len(ride.times)))
+    hard = dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 3.0, "roll_rate": 2.5})
+    take = footage(hard)
+    lifted = [wheel for wheel in ("rear_wheel", "front_wheel") if hard[f"{wheel}_normal_force"].min() < 0.0]
+    assert lifted and set(take.lifts) == set(lifted)
+    for k, t in enumerate(take.times):
+        now = [w.replace("_", " ") for w in lifted if hard.at(t)[f"{w}_normal_force"] < 0.0]
+        assert lift_notice(take, k) == (f"the ground would have to pull on {' and '.join(now)}" if now else "")
+    (shown,) = film_data([take])["runs"]
+    assert [entry["name"] for entry in shown["lifts"]] == [name.replace("_", " ") for name in take.lifts]
 
 
 def test_the_page_holds_the_poses(ride):

@@ -222,3 +222,19 @@ def test_in_a_notebook_it_is_shut_into_a_frame(browser, run, tmp_path):
         frame.locator("html[data-time]").wait_for(state="attached")
         assert frame.locator("h1").text_content() == "bicycle"
         assert found.complaints == []
+
+
+def test_a_notice_stands_over_the_picture_while_the_ground_would_have_to_pull(browser, tmp_path):
+    hard = dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 3.0, "roll_rate": 2.5})
+    lifted = [w for w in ("rear_wheel", "front_wheel") if hard[f"{w}_normal_force"].min() < 0.0]
+    when = float(hard.time[hard[f"{lifted[0]}_normal_force"].argmin()])
+    hard.save(tmp_path / "hard.html")
+    with opened(browser, tmp_path / "hard.html") as found:
+        found.page.wait_for_selector("html[data-time]")
+        assert found.page.inner_text("#lifts") == ""
+        found.page.evaluate(
+            "t => { const s = document.getElementById('time'); s.value = t; s.dispatchEvent(new Event('input')); }", when
+        )
+        settle(found)
+        assert found.page.inner_text("#lifts").startswith("the ground would have to pull on ")
+        assert lifted[0].replace("_", " ") in found.page.inner_text("#lifts")

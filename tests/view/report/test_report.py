@@ -25,9 +25,9 @@ CHAPTERS = ["Model", "Parameters", "Equations", "Certificate", "Constraints", "S
 @pytest.fixture(scope="module")
 def bike():
     said = []
-    made = dr.report(dr.gallery.bicycle(), 1.0, title="bicycle", progress=lambda what, share: said.append((what, share)))
-    assert [what for what, _ in said] == [*CHAPTERS, "Listing of formulas", "Model file", ""]
-    assert [share for _, share in said] == sorted(share for _, share in said) and said[-1][1] == 1.0
+    made = dr.report(dr.gallery.bicycle(), 1.0, title="bicycle", progress=said.append)
+    assert [p.text for p in said] == [*CHAPTERS, "Listing of formulas", "Model file", "finished"]
+    assert [p.share for p in said] == sorted(p.share for p in said) and said[-1].share == 1.0
     return made
 
 

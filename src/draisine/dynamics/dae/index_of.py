@@ -33,7 +33,7 @@ from draisine.dynamics.dae.branch_structure import (
     structure_at,
 )
 from draisine.dynamics.dae.derivative_array import FixedArguments, Point, Ranks, differential_index
-from draisine.dynamics.dae.index_report import Elsewhere, IndexReport, Progress, steps
+from draisine.dynamics.dae.index_report import DifferentiationStep, Elsewhere, IndexReport, steps
 from draisine.dynamics.dae.mechanical_index import mechanics_of
 from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import Offsets, offsets
@@ -278,7 +278,7 @@ def _report(
         freedoms=freedoms,
         unknowns=dict(zip(shape.system.unknowns, dynamics.index or (1,) * dynamics.size, strict=True)),
         steps=steps(shape) if shape.regular else (),
-        progress=_progress(equations, result) if result is not None else (),
+        rounds=_rounds(equations, result) if result is not None else (),
         elsewhere=other,
         point=_named(equations, result.point.y) if result is not None else {},
         margin=(min(r.kept for r in result.ranks), max(r.dropped for r in result.ranks)) if result is not None else None,
@@ -318,10 +318,10 @@ def _perturbation(shape: Structure, dynamics: DaeResidual, differential: int | N
     return None, f"perturbation index at least {differential}; structure gives no bound here"
 
 
-def _progress(equations: Equations, result: _Found) -> tuple[Progress, ...]:
+def _rounds(equations: Equations, result: _Found) -> tuple[DifferentiationStep, ...]:
     names = [q.name for q in equations.coordinates]
     return tuple(
-        Progress(r.times, r.conditions, tuple(n for n, known in zip(names, r.determined, strict=True) if not known))
+        DifferentiationStep(r.times, r.conditions, tuple(n for n, known in zip(names, r.determined, strict=True) if not known))
         for r in result.ranks
     )
 

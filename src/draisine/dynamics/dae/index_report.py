@@ -91,7 +91,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Progress:
+class DifferentiationStep:
     """All equations differentiated so many times: the number of conditions on the unknowns, and the rates that stay
     undetermined."""
 
@@ -111,7 +111,7 @@ class IndexReport(Result):
     - `structural`: by the Σ-method, on the system as posed; `differential`: by ranks at `point`, None if none was found.
     - `perturbation`: where it follows from the others; otherwise None, and a sentence gives bounds.
     - `freedoms`: number of values that may be chosen at a start; `unknowns`: structural index of each unknown.
-    - `steps`: differentiations of each equation, by structure; `progress`: results of differentiating all equations, by ranks;
+    - `steps`: differentiations of each equation, by structure; `rounds`: results of differentiating all equations, by ranks;
       `elsewhere`: consistent points where the index differs.
     - `margin`: smallest significant and largest insignificant singular value, as fractions of the largest.
     """
@@ -123,7 +123,7 @@ class IndexReport(Result):
     freedoms: int | None
     unknowns: dict[str, int]
     steps: tuple[Step, ...]
-    progress: tuple[Progress, ...]
+    rounds: tuple[DifferentiationStep, ...]
     elsewhere: tuple[Elsewhere, ...]
     point: dict[str, float]
     margin: tuple[float, float] | None
@@ -139,5 +139,5 @@ class IndexReport(Result):
         return data
 
     def __str__(self) -> str:
-        lines = [*self.sentences, *(str(step) for step in self.steps or self.progress)]
+        lines = [*self.sentences, *(str(step) for step in self.steps or self.rounds)]
         return "\n".join([f"index of {self.name}", *(f"  {line}" for line in lines)])

@@ -200,7 +200,7 @@ def _report(
         freedoms=freedoms,
         unknowns=unknowns,
         steps=tuple(_steps(system.velocities, holonomic, nonholonomic)),
-        progress=(),
+        rounds=(),
         elsewhere=(),
         point=dict(zip((c.name for c in system.coordinates), mechanism.configuration.tolist(), strict=True)),
         margin=(min(margins), 0.0) if margins else None,

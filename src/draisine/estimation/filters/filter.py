@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.methods.selection import Method
@@ -46,7 +47,7 @@ def filter(
     method: Filter | None = None,
     smooth: bool = False,
     integration: Method | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> FilterResult:
     """Estimate the states of a model and their uncertainty: a Kalman filter on the nonlinear equations.
 
@@ -61,7 +62,7 @@ def filter(
     - `inputs`: constants, columns (linear between samples, or `CubicInput(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `ExtendedKalmanFilter()` or `UnscentedKalmanFilter()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
     - `integration`: the integration method; chosen if not given.
-    - `parameters`: values by name; the others have their defaults. `progress`: called with the share of samples that are done.
+    - `parameters`: values by name; the others have their defaults. `progress`: called with a `Progress` after every sample.
 
     Explicit equations and 0 = F(t, x, ẋ) are supported. Errors are tangent to the constraints; every estimate satisfies the
     constraints to rounding.
@@ -206,7 +207,7 @@ def _sample(problem: _FilterProblem, propagator: Propagator, k: int) -> tuple[Sa
 
 
 def _run(
-    problem: _FilterProblem, propagator: Propagator, method: Filter, smooth: bool, progress: Callable[[float], None] | None
+    problem: _FilterProblem, propagator: Propagator, method: Filter, smooth: bool, progress: ProgressCallback | None
 ) -> FilterResult:
     times, count = problem.recording.times, len(problem.recording.channels)
     innovations = np.full((len(times), count), np.nan)
@@ -230,7 +231,7 @@ def _run(
         indices = np.flatnonzero(present)
         covariances[k][np.ix_(indices, indices)] = found.covariance
         if progress is not None:
-            progress((k + 1) / len(times))
+            progress(Progress.counted("sample", k + 1, len(times)))
     given = problem.recording.inputs_at(times)
 
     def estimates(beliefs: Sequence[Belief], kind: str) -> Estimates:

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.functional import DiscreteGradient, DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
-from draisine.optimal.ipopt import Outcome, Progress, effective_progress, interruptible
+from draisine.optimal.ipopt import Outcome, effective_progress, interruptible, iteration_progress
 
 Reals = NDArray[np.float64]
 
@@ -128,7 +129,7 @@ class Search:
     """Minimization of the augmented Lagrangian of one phase."""
 
     def __init__(
-        self, functional: Functional, unknowns: Unknowns, p: Reals, settings: Descent, progress: Progress | None
+        self, functional: Functional, unknowns: Unknowns, p: Reals, settings: Descent, progress: ProgressCallback | None
     ) -> None:
         self._functional, self.unknowns, self._settings, self._progress = (
             functional,
@@ -295,7 +296,7 @@ class Search:
         if self._progress is None or self._best is None:
             return
         try:
-            self._progress(self._iterations, self._best[1], self._best[0])
+            self._progress(iteration_progress(self._iterations, self._best[1], self._best[0]))
         except KeyboardInterrupt:
             self._stop = True
 

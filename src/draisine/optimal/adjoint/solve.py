@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, SolverError
+from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
-from draisine.optimal.ipopt import NlpSolution, Outcome, Progress
+from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
@@ -28,7 +29,7 @@ Reals = NDArray[np.float64]
 
 
 def solve_by_adjoint(
-    maneuver: OptimalControlProblem, method: Adjoint, *, guess: Guess | None = None, progress: Progress | None = None
+    maneuver: OptimalControlProblem, method: Adjoint, *, guess: Guess | None = None, progress: ProgressCallback | None = None
 ) -> Solution:
     """See `Maneuver.solve`. The guess gives controls and duration; states follow from the equations."""
     began = time.perf_counter()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
 from draisine.codegen.simd import LANES
+from draisine.simulation.stepper.contact_watch import keep_least
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
 from draisine.simulation.stepper.layout import (
     CHANGED,
@@ -58,6 +59,7 @@ class Batch(Record):
     reals: Matrix  # (batch, 4) time, step, limit of the condition number, last error
     counters: IntegerMatrix  # (batch, 4) phase, and counters of stiffness detection
     signs: IntegerMatrix  # (batch, e) of the events
+    contact_least: Matrix  # (batch, c) least contact margins
 
 
 class SampleStepper(Record):
@@ -110,6 +112,7 @@ def resume(p: SampleStepper, index: int) -> None:
     s.evaluations = int(batch.evaluations[index])
     for e in range(s.events):
         s.sign[e] = batch.signs[index, e]
+    copy(batch.contact_least[index], s.contact_least, s.contacts)
 
 
 def advance_sample(p: SampleStepper, index: int) -> int:
@@ -155,6 +158,7 @@ def store_result(p: SampleStepper, index: int, reason: int) -> None:
     counters[1], counters[2], counters[3] = s.check_stiffness, s.stiff_steps, s.nonstiff_steps
     for e in range(s.events):
         batch.signs[index, e] = s.sign[e]
+    copy(s.contact_least, batch.contact_least[index], s.contacts)
 
 
 EMPTY = -1
@@ -172,10 +176,13 @@ class Group(Record):
     inputs: Vector  # (m · LANES)
     parameters: Vector  # (p · LANES)
     rate: Vector  # (n · LANES)
+    contact_kernel: int  # of contact margins, or 0
+    margins: Vector  # (c · LANES)
     step: Vector  # (LANES) of the round
     new_time: Vector  # (LANES)
     size: Vector  # (LANES) of the errors
     outcome: Integers  # (LANES) of the round
+    accepted: Integers  # (LANES) whether the round's step was accepted
 
 
 def advance_groups(g: Group) -> int:
@@ -255,7 +262,7 @@ def finish_round(g: Group) -> None:
     """New states, their errors and rates, and acceptance or rejection."""
     m = g.slots[0].stepper.tableau
     for k in range(LANES):
-        g.outcome[k] = CONTINUE
+        g.outcome[k], g.accepted[k] = CONTINUE, 0
         if g.sample_of[k] != EMPTY:
             s, h = g.slots[k].stepper, g.step[k]
             stage_point(s, m, m.stages, h, s.new)
@@ -274,18 +281,40 @@ def finish_round(g: Group) -> None:
     call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
     for k in range(LANES):
         if g.sample_of[k] != EMPTY:
-            p, index = g.slots[k], int(g.sample_of[k])
+            p = g.slots[k]
             s = p.stepper
             if g.outcome[k] == PENDING:
                 collect(g.rate, s.k[m.stages], s.states, k)
                 s.evaluations += 1
+                g.accepted[k] = s.accepted
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
+                g.accepted[k] = s.accepted - g.accepted[k]
+    if g.contact_kernel != 0:
+        watch_round(g)
+    for k in range(LANES):
+        if g.sample_of[k] != EMPTY:
+            p, index = g.slots[k], int(g.sample_of[k])
             if g.outcome[k] == CONTINUE:
                 g.outcome[k] = check_before_step(p, index)
             if g.outcome[k] != CONTINUE:
                 gather_events(p, index)
                 store_result(p, index, int(g.outcome[k]))
                 g.sample_of[k] = EMPTY
+
+
+def watch_round(g: Group) -> None:
+    """The contact margins of the samples whose step was accepted."""
+    for k in range(LANES):
+        if g.sample_of[k] != EMPTY:
+            s = g.slots[k].stepper
+            g.time[k] = s.t
+            scatter(s.x, g.state, s.states, k)
+    call_kernel(g.contact_kernel, (g.time, g.state, g.inputs, g.parameters), (g.margins,))
+    for k in range(LANES):
+        if g.sample_of[k] != EMPTY and g.accepted[k] != 0:
+            s = g.slots[k].stepper
+            collect(g.margins, s.contact, s.contacts, k)
+            keep_least(s)
 
 
 def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> int:

@@ -15,6 +15,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
+from draisine.simulation.contact_margins import contact_margins
 from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, detects_stiffness, projection_threshold
@@ -57,9 +58,10 @@ class BatchState:
     reals: Reals  # (batch, 4), see `batch`
     counters: Integers  # (batch, 4)
     signs: Integers  # (batch, e)
+    contact_least: Reals  # (batch, c)
 
     @staticmethod
-    def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int) -> BatchState:
+    def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int, contacts: int = 0) -> BatchState:
         """A batch that has not started."""
         size, states = x.shape
 
@@ -84,6 +86,7 @@ class BatchState:
             reals=np.zeros((size, 4)),
             counters=whole(4),
             signs=whole(events),
+            contact_least=np.full((size, contacts), np.nan),
         )
 
 
@@ -102,6 +105,14 @@ def wide_dynamics(equations: Equations, chosen: MethodChoice) -> VectorKernel | 
     return compile_vector(dynamics)
 
 
+def wide_margins(equations: Equations) -> VectorKernel | None:
+    """The vector kernel of the contact margins, if there are contacts."""
+    margins = contact_margins(equations)
+    if margins is None or not isinstance(margins.program, Program):
+        return None
+    return compile_vector(margins.program, hoisted=False)
+
+
 class BatchStepper:
     """Memory of one thread for samples, one at a time or several side by side."""
 
@@ -113,11 +124,12 @@ class BatchStepper:
         samples: Reals,
         stop: Integers,
         wide: VectorKernel | None,
+        margins: VectorKernel | None = None,
     ) -> None:
         self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
-        self._group = None if wide is None else _group(wide, self._slots)
+        self._group = None if wide is None else _group(wide, margins, self._slots)
         self._run = batch_code(wide is not None)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
@@ -137,7 +149,7 @@ class BatchStepper:
 # Results of a batch that are stored in `BatchState`.
 LEFT = (
     *("states", "sample_count", "reason", "stopping_event", "first", "count", "ended", "accepted", "rejected", "evaluations"),
-    *("condition", "reals", "counters", "signs"),
+    *("condition", "reals", "counters", "signs", "contact_least"),
 )
 
 
@@ -154,7 +166,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     e, method = compiled.equations, chosen.method
     directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
-    memory = Memory(compiled.kernels(), method, x, u, p, (0.0, until), samples, directions, stops)
+    memory = Memory(compiled.kernels(watch=True), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.projections, stepper.limit = e.limits.projections, e.limits.condition
@@ -164,12 +176,14 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     return memory
 
 
-def _group(kernel: VectorKernel, places: list[SampleStepper]) -> Group:
+def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[SampleStepper]) -> Group:
     """A group of samples side by side."""
     made, s = Group(), places[0].stepper
     made.kernel, made.slots = kernel.address, places
+    made.contact_kernel = 0 if margins is None else margins.address
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
-    sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome"), 1)
+    sizes["margins"] = s.contacts
+    sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted"), 1)
     made.allocate({name: (size * LANES,) for name, size in sizes.items()})
     return made
 

@@ -14,6 +14,7 @@ from draisine.errors import StartError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
+from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
 from draisine.simulation.ensemble.batch_stepper import (
     ENDINGS,
@@ -24,6 +25,7 @@ from draisine.simulation.ensemble.batch_stepper import (
     batch_code,
     steps_in_batches,
     wide_dynamics,
+    wide_margins,
 )
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
@@ -54,7 +56,8 @@ class Shared:
     stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics
+    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics …
+    margins: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # … and of contact margins
     side_by_side: bool = True
     lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
 
@@ -74,8 +77,10 @@ class Shared:
         for choice in (root.independent, *self.choices.others(root.independent)):
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
+            contact_kernel(compiled.equations)
             if in_batches:
                 self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
+                self.margins[choice] = None if self.wide[choice] is None else wide_margins(compiled.equations)
                 batch_code(self.wide[choice] is not None)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
@@ -94,6 +99,7 @@ class Finished:
     ended: Reals
     steps: Integers
     evaluations: Integers
+    contact_least: Reals  # (batch, c) least contact margins, NaN if not run
 
 
 class Worker:
@@ -111,7 +117,10 @@ class Worker:
         starts = consistent_starts(s.starts, requested)
         indices = np.arange(len(requested))
         x, choice_of = self._initial_choices(starts, requested)
-        state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), len(s.equations.event_list))
+        margins = contact_margins(s.equations)
+        contacts = 0 if margins is None else margins.size
+        events = len(s.equations.event_list)
+        state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), events, contacts)
         values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
         single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
@@ -129,7 +138,15 @@ class Worker:
         single = (single | (status == "")) & valid
         status[~valid], state.ended[~valid] = BAD_VALUES, 0.0
         finished = Finished(
-            values, status, event, state.first, state.count, state.ended, state.accepted + state.rejected, state.evaluations
+            values,
+            status,
+            event,
+            state.first,
+            state.count,
+            state.ended,
+            state.accepted + state.rejected,
+            state.evaluations,
+            state.contact_least,
         )
         for index in np.flatnonzero(single):
             if s.stop[0]:
@@ -142,7 +159,9 @@ class Worker:
         if choice not in self._steppers:
             s = self._shared
             compiled = s.choices.compiled(choice)
-            self._steppers[choice] = BatchStepper(compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice])
+            self._steppers[choice] = BatchStepper(
+                compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice], s.margins[choice]
+            )
         return self._steppers[choice]
 
     # --------------------------------------------------------------------------------------------------- choices
@@ -253,7 +272,7 @@ class Worker:
             return
         extra = begin.x[len(begin.x) - len(e.extra_states) :]
         fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else VelocityChoices(fitting)
+        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.watch)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[index], into.count[index] = np.nan, 0
@@ -265,6 +284,7 @@ class Worker:
         into.status[index], into.event[index] = str(run.status.kind), run.events[-1].name if stopped else ""
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
+        into.contact_least[index] = run.contact_least
         done = 0
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)

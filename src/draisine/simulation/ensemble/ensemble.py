@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations, Event
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
@@ -30,32 +30,16 @@ from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Progress of an ensemble: runs done and in total, the time taken, and the number of `resumed` runs.
+def progress_of_runs(done: int, total: int, seconds: float, resumed: int = 0) -> Progress:
+    """The progress of an ensemble: runs done and in total, the time taken, and the number of `resumed` runs.
 
-    >>> print(Progress(2_000, 10_000, 4.0))
+    >>> print(progress_of_runs(2_000, 10_000, 4.0))
     2,000 of 10,000 runs, 500 runs/s, 16 s left
     """
-
-    done: int
-    total: int
-    seconds: float
-    resumed: int = 0
-
-    @property
-    def rate(self) -> float:
-        """Runs per second."""
-        return (self.done - self.resumed) / self.seconds if self.seconds > 0.0 else 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds still to go, at this rate."""
-        return (self.total - self.done) / self.rate if self.rate > 0.0 else float("inf")
-
-    def __str__(self) -> str:
-        left = f"{self.left:,.0f} s left" if self.rate > 0.0 else "time left unknown"
-        return f"{self.done:,} of {self.total:,} runs, {self.rate:,.0f} runs/s, {left}"
+    rate = (done - resumed) / seconds if seconds > 0.0 else 0.0
+    left = f"{(total - done) / rate:,.0f} s left" if rate > 0.0 else "time left unknown"
+    values = {"done": done, "total": total, "seconds": seconds, "resumed": resumed, "rate": rate}
+    return Progress(f"{done:,} of {total:,} runs, {rate:,.0f} runs/s, {left}", done / total, values)
 
 
 CHUNK = 4096  # runs per chunk
@@ -82,7 +66,7 @@ def ensemble(
     threads: int | None = None,
     chunk: int = CHUNK,
     on: Any = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Ensemble:
     """Run a model many times with different parameters, inputs and starts.
 
@@ -98,7 +82,7 @@ def ensemble(
     - `out`: a folder for chunks of `chunk` runs, stored as Parquet files or, if its name ends with `.zarr`, as one Zarr group;
       after an interruption the same call resumes from the stored chunks. `rows=False` keeps only the statistics.
     - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
-    - `progress`: called with a `Progress` (runs done, in total, rate) after every chunk.
+    - `progress`: called with a `Progress` after every chunk (`values`: runs done, in total, seconds, rate).
 
     A failed run is a row with its status. Results do not depend on the number of threads or workers.
 
@@ -142,9 +126,7 @@ def _sample_values(over: Mapping[str, Any] | None, cases: Any, runs: int | None,
 class _EnsembleRun:
     """Computes the missing chunks and stores them."""
 
-    def __init__(
-        self, task: Task, folder: Folder | None, executor: Executor, progress: Callable[[Progress], None] | None
-    ) -> None:
+    def __init__(self, task: Task, folder: Folder | None, executor: Executor, progress: ProgressCallback | None) -> None:
         self._task, self._folder, self._executor, self._progress = task, folder, executor, progress
         self._parts: dict[int, dict[str, Column]] = {}
         self._began = time.perf_counter()
@@ -161,7 +143,7 @@ class _EnsembleRun:
                 tallies[chunk] = self._stored(chunk, columns)
                 done += len(columns["run"])
                 if self._progress is not None:
-                    self._progress(Progress(done, task.problem.count, time.perf_counter() - self._began, resumed))
+                    self._progress(progress_of_runs(done, task.problem.count, time.perf_counter() - self._began, resumed))
         except KeyboardInterrupt:
             complete = False
         tally = Tally({}, {})

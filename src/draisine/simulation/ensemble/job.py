@@ -13,6 +13,7 @@ import numpy as np
 
 from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.compiled_equations import prepare
+from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION, contact_margins
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.distributions import Reals
 from draisine.simulation.ensemble.outputs import Reporter
@@ -87,7 +88,16 @@ class Task:
         chosen = select_method(self.method, equations)
         check_atol(chosen.method, equations)
         check_step(chosen.method, 0.0, self.until)
-        made = Shared(prepare(equations), self.problem.starts, self.method, chosen, self.until, self.samples, self.reporter, stop)
+        made = Shared(
+            prepare(equations, watch=True),
+            self.problem.starts,
+            self.method,
+            chosen,
+            self.until,
+            self.samples,
+            self.reporter,
+            stop,
+        )
         made.ready(self.problem.requested(0, 1)[1])
         return made
 
@@ -101,6 +111,12 @@ class Task:
         found: dict[str, Column] = {"run": np.arange(begin, begin + len(finished.ended)), **values}
         found["status"], found["event"], found["reason"] = finished.status, finished.event, reasons
         found["ended"], found["steps"] = finished.ended, finished.steps
+        margins = contact_margins(self.problem.equations)
+        if margins is not None:
+            found[LEAST_FORCE], found[MOST_FRICTION] = (
+                margins.least_force(finished.contact_least),
+                margins.most_friction(finished.contact_least),
+            )
         for one in self.keep:
             found |= one.columns(finished, self.samples, self.until, self.outputs, events)
         return found
@@ -109,7 +125,11 @@ class Task:
         events = len(self.problem.equations.event_list)
         values, none = np.zeros((0, len(self.samples) + 1, len(self.outputs))), np.zeros(0, dtype=np.int64)
         no_text = none.astype(object)
-        empty = Finished(values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
+        margins = contact_margins(self.problem.equations)
+        contacts = np.zeros((0, 0 if margins is None else margins.size))
+        empty = Finished(
+            values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none, contacts
+        )
         return tuple(self.columns(0, dict.fromkeys(self.problem.varied.names, np.zeros(0)), no_text, empty))
 
     def begin(self) -> Callable[[int], dict[str, Column]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.results.base import Result, figure
+from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.ensemble.storage import Folder
 from draisine.simulation.named_values import unknown_name
@@ -23,7 +24,8 @@ class Ensemble(Result):
     """An ensemble: one row per run, and statistics.
 
     Columns: `run`, the varied names, `status`, `event` and `reason` as texts, `ended` (the time reached), `steps`, and what was
-    kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read from disk when used.
+    kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With ideal contacts also `least_normal_force` and
+    `most_friction_needed`, over all contacts and accepted steps of a run. With a folder, columns are read from disk when used.
     """
 
     name: str
@@ -79,8 +81,26 @@ class Ensemble(Result):
         return {"column": list(of), **reported}
 
     def survived(self) -> NDArray[np.bool_]:
-        """Which runs reached `until`."""
-        return np.asarray(self["status"] == "FINISHED")
+        """Which runs reached `until` without a contact at which the ground would have to pull."""
+        return np.asarray(self["status"] == "FINISHED") & ~self.pulled()
+
+    def pulled(self) -> NDArray[np.bool_]:
+        """In which runs the ground would have to pull: ideal contacts do not lift off, and such a motion is not possible."""
+        if LEAST_FORCE not in self.names:
+            return np.zeros(len(self["status"]), dtype=bool)
+        return np.asarray(self[LEAST_FORCE] < 0.0)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What contacts would have to do in some of the runs."""
+        found = []
+        if self.tally.pulled:
+            least = self.statistics[LEAST_FORCE].least
+            found.append(f"in {self.tally.pulled:,} runs the ground would have to pull (least normal force {least:.4g} N)")
+        if self.tally.slipped:
+            most = self.statistics[MOST_FRICTION].greatest
+            found.append(f"in {self.tally.slipped:,} runs a contact needs a friction coefficient above 1 (up to {most:.3g})")
+        return tuple(found)
 
     def plot(self, *names: str, **options: Any) -> Any:
         """Status of the runs over two varied quantities; with names, or with fewer varied quantities, numeric columns.
@@ -90,8 +110,12 @@ class Ensemble(Result):
         varied = [name for name in self.varied if name in self.names]
         if len(varied) >= 2 and not names:
             axes = {name: (self._unit(name), self[name]) for name in varied}
-            return figure("plots.parameter_studies.endings", axes, self["status"], **options)
-        kept = [n for n in self.statistics if n not in (*self.varied, "run", "steps") and self.statistics[n].count]
+            return figure("plots.parameter_studies.endings", axes, self["status"], pulled=self.pulled(), **options)
+        kept = [
+            n
+            for n in self.statistics
+            if n not in (*self.varied, "run", "steps", LEAST_FORCE, MOST_FRICTION) and self.statistics[n].count
+        ]
         ends = [n for n in kept if n.endswith(".end")]
         columns = {name: (self._unit(name), self[name]) for name in (names or (ends or kept)[:SHOWN])}
         if not columns:
@@ -101,11 +125,13 @@ class Ensemble(Result):
 
     def _unit(self, column: str) -> str:
         name = column.partition(".")[0].partition("@")[0]
+        if column == LEAST_FORCE:
+            return "N"
         return self.units.get(column, self.units.get(name, "s" if column == "ended" or column.endswith(".first") else ""))
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         rate = f"{len(self) / self.seconds:,.0f} runs/s" if self.seconds > 0 else ""
         state = "" if self.complete else ", interrupted"
-        reported = f"; {self.complaint}" if self.complaint else ""
+        reported = "".join(f"; {text}" for text in (self.complaint, *self.warnings) if text)
         return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{reported}"

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.simulation.contact_margins import LARGEST_FRICTION, LEAST_FORCE, MOST_FRICTION
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -59,17 +61,23 @@ class Tally:
     moments: Mapping[str, Moments]
     statuses: Mapping[str, int]
     complaint: str = ""  # about the first run with invalid values
+    pulled: int = 0  # runs in which the ground would have to pull
+    slipped: int = 0  # runs in which a contact needs more friction than a dry road gives
 
     @staticmethod
     def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "") -> Tally:
         ends = {status: statuses.count(status) for status in sorted(set(statuses))}
-        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends, complaint)
+        none = np.zeros(0)
+        pulled = int(np.count_nonzero(columns.get(LEAST_FORCE, none) < 0.0))
+        slipped = int(np.count_nonzero(columns.get(MOST_FRICTION, none) > LARGEST_FRICTION))
+        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends, complaint, pulled, slipped)
 
     def merged(self, other: Tally) -> Tally:
         ends = {k: self.statuses.get(k, 0) + other.statuses.get(k, 0) for k in sorted({*self.statuses, *other.statuses})}
         names = dict.fromkeys((*self.moments, *other.moments))
         moments = {n: self.moments.get(n, Moments()).merged(other.moments.get(n, Moments())) for n in names}
-        return Tally(moments, ends, self.complaint or other.complaint)
+        complaint = self.complaint or other.complaint
+        return Tally(moments, ends, complaint, self.pulled + other.pulled, self.slipped + other.slipped)
 
     def as_text(self) -> str:
         """Exact text form, with hexadecimal numbers."""
@@ -77,10 +85,11 @@ class Tally:
             name: [m.count, *(float(x).hex() for x in (m.mean, m.squares, m.least, m.greatest))]
             for name, m in self.moments.items()
         }
-        return json.dumps({"moments": moments, "statuses": dict(self.statuses), "complaint": self.complaint})
+        counts = {"pulled": self.pulled, "slipped": self.slipped}
+        return json.dumps({"moments": moments, "statuses": dict(self.statuses), "complaint": self.complaint, **counts})
 
     @staticmethod
     def from_text(text: str) -> Tally:
         read = json.loads(text)
         moments = {name: Moments(int(n), *(float.fromhex(x) for x in rest)) for name, (n, *rest) in read["moments"].items()}
-        return Tally(moments, read["statuses"], read["complaint"])
+        return Tally(moments, read["statuses"], read["complaint"], read["pulled"], read["slipped"])

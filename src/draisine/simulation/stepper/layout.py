@@ -94,6 +94,7 @@ class Stepper(Record):
     width: int
     inputs: int
     events: int
+    contacts: int
     samples: int
     step_room: int
     event_room: int
@@ -102,6 +103,7 @@ class Stepper(Record):
     project: int
     monitor: int
     event_kernel: int
+    contact_kernel: int  # of contact margins, where they are watched
     control: int
     # arguments and results of the kernels
     time: Vector  # (1)
@@ -128,6 +130,9 @@ class Stepper(Record):
     stops: Integers  # (e) 1 if the event stops the run
     root: Vector  # (GRID e) fractions of the step
     root_event: Integers  # (GRID e)
+    # contact margins (`contact_watch`), c of them
+    contact: Vector  # (c) values
+    contact_least: Vector  # (c) least over the accepted steps
     # records
     sample_time: Vector  # (samples + 1)
     sample_x: Matrix  # (samples + 1, n)

@@ -9,6 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
+from draisine.simulation.stepper.contact_watch import begin_watch, watch_contacts
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
     evaluate_events,
@@ -96,7 +97,10 @@ def advance(s: Stepper) -> int:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
+        before = s.accepted
         reason = step(s)
+        if s.contact_kernel != 0 and s.accepted != before:
+            watch_contacts(s)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED
@@ -142,6 +146,8 @@ def begin(s: Stepper) -> int:
             return FULL
         record_step(s)
         sample_at_t(s)
+        if s.contact_kernel != 0:
+            begin_watch(s)
     if s.aborted != 0:
         return ABORTED
     s.phase = RUNNING

@@ -36,6 +36,8 @@ class Kernels:
     control: int = 0
     form: CompiledForm | None = None
     hoisted: HoistedKernel | None = None
+    contact: int = 0  # contact margins, where they are watched …
+    contacts: int = 0  # … and their number
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
 
@@ -121,6 +123,7 @@ class Memory:
         s.unknowns = s.states if form is None else form.form.size
         s.width = width = -(-s.unknowns // 8) * 8
         s.needs_start_solve, s.sparse = 0, 0
+        s.contacts = kernels.contacts
         m, e = s.inputs, s.events
         rows = max(method.scheme.rows, method.starter.rows)
         shapes: dict[str, tuple[int, ...]] = {
@@ -138,6 +141,8 @@ class Memory:
             "error": (2, width),
             "atol": (s.states,),
             "values": (e,),
+            "contact": (s.contacts,),
+            "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
             "root": (layout.GRID * e,),
             "sign": (e,),
@@ -216,9 +221,9 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
-        s.event_kernel, s.control = kernels.events, kernels.control
         s.margin_kernel, s.switch_rate_kernel = kernels.margins, kernels.switch_rates
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
+        s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
@@ -239,7 +244,7 @@ class Memory:
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        names = ("u", "direction", "stops", "sign", *(("armed", "sliding_margin") if s.switching else ()))
+        names = ("u", "direction", "stops", "sign", "contact_least", *(("armed", "sliding_margin") if s.switching else ()))
         kept = {name: getattr(s, name).copy() for name in names}
         x, step = self.state.copy(), s.h
         if self._switches is not None and s.switching:
@@ -363,17 +368,18 @@ def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dic
 
 
 _MODULES = (
-    *(
-        "explicit_rk",
-        "implicit_rk",
-        "implicit_systems",
-        "dense_matrices",
-        "step_size_control",
-        "time_limits",
-        "switching",
-        "sliding",
-    ),
-    *("events_and_samples", "layout", "loop"),
+    "explicit_rk",
+    "implicit_rk",
+    "implicit_systems",
+    "dense_matrices",
+    "step_size_control",
+    "time_limits",
+    "switching",
+    "sliding",
+    "events_and_samples",
+    "contact_watch",
+    "layout",
+    "loop",
 )
 # The modules of the loop.
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.continuation import CurvePoint, CurveTracer, ImplicitCurve, StepLengths
+from draisine.numerics.progress import Progress, ProgressCallback
 
 Array = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def follow(
     steps: Steps,
     bounds: tuple[Bound, ...],
     span: float = np.inf,
-    progress: Callable[[int], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CurveSegment:
     """Follow a curve from a point along its tangent; `span` is the length of the range of the continuation quantity."""
     points = [start]
@@ -96,7 +97,7 @@ def follow(
                 )
         points.append(upcoming)
         if progress is not None:
-            progress(len(points))
+            progress(Progress(f"{len(points)} points", None, {"points": len(points)}))
     if walker.ended:
         return CurveSegment(tuple(points), f"no further point was found with the smallest step, {steps.least:g}")
     return CurveSegment(tuple(points), f"the maximum of {steps.count} steps was reached")

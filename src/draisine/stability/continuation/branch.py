@@ -25,6 +25,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
@@ -161,7 +162,7 @@ def continuation(
     bounds: Mapping[str, Range] | None = None,
     parameters: Mapping[str, float] | None = None,
     steps: Steps | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Branch:
     """Steady motions as a branch over a parameter, an input, a state or an output of motion, followed in both directions.
 
@@ -189,7 +190,7 @@ class _BranchFollower:
         begin: SteadyMotion,
         bounds: Mapping[str, Range],
         steps: Steps,
-        progress: Callable[[int], None] | None,
+        progress: ProgressCallback | None,
     ) -> None:
         self.problem, self.steps, self.progress, self._limits = problem, steps, progress, dict(bounds)
         self._begin = begin

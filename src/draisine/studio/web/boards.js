@@ -91,6 +91,21 @@
 
   const PARTS = [["longitudinal_force", "along"], ["lateral_force", "to the left"], ["normal_force", "up"]];
 
+  /** Contacts at which the ground would have to pull now: ideal ones do not lift off, and the motion is not possible from then on. */
+  class Lifts {
+    constructor(manifest) {
+      const end = "_normal_force";
+      this.contacts = manifest.outputs.map(({ name }, at) => ({ name, at })).filter(({ name }) => name.endsWith(end))
+        .map(({ name, at }) => ({ name: words(name.slice(0, -end.length)), at }));
+    }
+
+    update(samples) {
+      const { outputs } = samples[samples.length - 1], lifted = this.contacts.filter(({ at }) => outputs[at] < 0);
+      const text = lifted.length ? `The ground would have to pull on ${lifted.map(({ name }) => name).join(" and ")}: it would lift off` : "";
+      if ($("lifts").textContent !== text) $("lifts").textContent = text;
+    }
+  }
+
   class Loads {
     constructor(manifest, live, css) {
       const place = (name) => manifest.outputs.findIndex((o) => o.name === name), forces = live.forces();
@@ -164,5 +179,5 @@
     $("differences").caption.hidden = body.rows.length > 0;
   }
 
-  Object.assign(DraisineStudio, { Stability, Loads, Charts, differences, WINDOW, told });
+  Object.assign(DraisineStudio, { Stability, Loads, Lifts, Charts, differences, WINDOW, told });
 })();

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,7 @@ class Footage:
     forces: tuple[Force, ...]
     charts: tuple[Quantity, ...]
     ground: Ground | None
+    lifts: Mapping[str, Array] = field(default_factory=dict)  # normal forces of contacts at which the ground would have to pull
 
     @cached_property
     def meshes(self) -> list[Mesh]:
@@ -116,6 +117,7 @@ def footage_from_poses(
         _forces(scene, values, positions, rotations),
         tuple(Quantity(name, run.channel(name).unit, values[name]) for name in charts),
         ground,
+        _lifts(values),
     )
 
 
@@ -125,6 +127,21 @@ def sample_times(run: Trajectory, rate: float) -> Array:
     count = max(2, round(abs(end - start) * rate) + 1)
     low, high = min(start, end), max(start, end)
     return np.clip(np.linspace(start, end, count), low, high)
+
+
+# ---------------------------------------------------------------- contact
+
+
+def _lifts(values: Mapping[str, Array]) -> dict[str, Array]:
+    """Normal forces by contact, of those contacts at which the ground would have to pull at some time."""
+    end = "_normal_force"
+    return {name.removesuffix(end): force for name, force in values.items() if name.endswith(end) and np.any(force < 0.0)}
+
+
+def lift_notice(take: Footage, k: int) -> str:
+    """What the ground would have to do at the k-th time, or ""."""
+    names = [name.replace("_", " ") for name, force in take.lifts.items() if force[k] < 0.0]
+    return f"the ground would have to pull on {' and '.join(names)}" if names else ""
 
 
 # ---------------------------------------------------------------- tracks and forces

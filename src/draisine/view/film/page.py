@@ -110,6 +110,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
         "charts": [floats(quantity.values) for quantity in take.charts],
+        "lifts": [{"name": name.replace("_", " "), "force": floats(force)} for name, force in take.lifts.items()],
     }
 
 

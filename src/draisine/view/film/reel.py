@@ -14,9 +14,10 @@ import numpy as np
 
 from draisine.errors import ArgumentError, ToolError
 from draisine.results.files import replacing
+from draisine.view.film.footage import lift_notice
 from draisine.view.plots.canvas import new_figure
 from draisine.view.plots.labels import display_name, with_unit
-from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
+from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, WARNING, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,6 +76,7 @@ def _figure(film: Animation, k: int, width: float) -> Figure:
         paint(axes, film.takes, k, Camera.beside(take, k), film.layers)
         axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.text(0.02, 0.97, f"{take.times[k]:.2f} s", transform=axes.transAxes, va="top", fontsize=9, color=INK)
+        axes.text(0.02, 0.91, lift_notice(take, k), transform=axes.transAxes, va="top", fontsize=9, color=WARNING)
         _charts(drawing, film, k, share)
     return drawing
 

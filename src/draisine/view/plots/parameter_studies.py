@@ -29,10 +29,11 @@ def stability_regions(
     boundaries: Mapping[str, NDArray[np.float64]],
     *,
     units: Mapping[str, str] | None = None,
+    pulled: NDArray[np.bool_] | None = None,
     width: float = PAGE,
 ) -> Figure:
     """Regions of a stability map: the first quantity to the right, the second upwards. `boundaries` are points by name, those of
-    real modes first."""
+    real modes first. Where the ground would have to pull (`pulled`) the map is hatched."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     with style():
@@ -43,6 +44,10 @@ def stability_regions(
         norm = BoundaryNorm(np.arange(len(TINTS) + 1) - 0.5, colors.N)
         axes.pcolormesh(right[i], upwards[j], kind[i, j].T, cmap=colors, norm=norm, shading="nearest", rasterized=True)
         _name_regions(axes, right, upwards, kind, kinds)
+        if pulled is not None and pulled.any():
+            hatched = pulled[i, j].T.astype(float)
+            axes.contourf(right[i], upwards[j], hatched, levels=[0.5, 1.5], colors="none", hatches=["////"])
+            axes.set_title("hatched: the ground would have to pull", fontsize=8, loc="left")
         for k, (name, points) in enumerate(boundaries.items()):
             axes.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=LINES[k % len(LINES)], label=f"{name} boundary")
         axes.set_xlabel(with_unit(display_name(one), (units or {}).get(one, "")))
@@ -79,17 +84,26 @@ Array = NDArray[np.float64]
 
 
 def endings(
-    varied: Mapping[str, tuple[str, Array]], status: NDArray[Any], names: Sequence[str] = (), *, width: float = PAGE
+    varied: Mapping[str, tuple[str, Array]],
+    status: NDArray[Any],
+    names: Sequence[str] = (),
+    *,
+    pulled: NDArray[np.bool_] | None = None,
+    width: float = PAGE,
 ) -> Figure:
-    """Status of runs over two varied quantities: one color and mark per status."""
+    """Status of runs over two varied quantities: one color and mark per status; runs in which the ground would have to pull
+    (`pulled`) are crossed out."""
     (first, (unit, x)), (second, (other, y)) = list(varied.items())[:2]
     with style():
         drawing, (axes,) = panels(1, width, 0.68 * width)
+        size = float(np.clip(220.0 / np.sqrt(max(len(x), 1)), 1.5, 7.0))
         for k, kind in enumerate(names or sorted(set(status.tolist()))):
             some = status == kind
-            size = float(np.clip(220.0 / np.sqrt(max(len(x), 1)), 1.5, 7.0))
             label = f"{str(kind).lower().replace('_', ' ')} ({int(some.sum())})"
             axes.plot(x[some], y[some], "osD^vP"[k % 6], color=COLORS[k % 6], markersize=size, markeredgewidth=0, label=label)
+        if pulled is not None and pulled.any():
+            label = f"ground would have to pull ({int(pulled.sum())})"
+            axes.plot(x[pulled], y[pulled], "x", color="black", markersize=size, markeredgewidth=0.12 * size, label=label)
         axes.set_xlabel(with_unit(display_name(first), unit))
         axes.set_ylabel(with_unit(display_name(second), other))
         legend_above(axes, width)

@@ -16,7 +16,7 @@ COLUMN, PAGE = 3.5, 7.2
 
 # M. Okabe and K. Ito, Color Universal Design (2008); yellow last, since it is faint on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-INK, FAINT = "#222222", "#8A8A8A"
+INK, FAINT, WARNING = "#222222", "#8A8A8A", "#B3261E"
 
 
 def body_colors(bodies: Sequence[str]) -> dict[str, str]:

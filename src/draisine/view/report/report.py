@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
 from draisine.results.files import replacing
 from draisine.stability.steady_family import sweep_values
@@ -26,8 +27,6 @@ from draisine.view.report.sample_run import SampleRun, film, sample_run
 from draisine.view.report.subject import SECONDS, ReportOptions, Subject
 
 SAMPLE_RUN = "Sample run"
-
-Progress = Callable[[str, float], None]  # current chapter, and fraction of work done
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +100,7 @@ def report(
     parameters: Mapping[str, float] | None = None,
     film: bool = True,
     title: str = "",
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Report:
     """A report on a model in one document: picture, tables, parameters, equations, certificate, diagnosis of constraints,
     stability, a sample run, and how to reproduce it.
@@ -111,7 +110,7 @@ def report(
         - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
         - `film`: whether the page contains an animation of the sample run (about 700 kB).
         - `title`: name of the model on the command line, for the commands that reproduce the report.
-        - `progress`: called with the chapter being written and the share that is done.
+        - `progress`: called with a `Progress`: the chapter being written, and the share that is done.
 
         A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
 
@@ -129,7 +128,7 @@ def report(
 class _Writer:
     """Writes the chapters in order and reports progress."""
 
-    def __init__(self, subject: Subject, made_by: str, progress: Progress | None) -> None:
+    def __init__(self, subject: Subject, made_by: str, progress: ProgressCallback | None) -> None:
         self.subject, self.made_by, self.progress = subject, made_by, progress
         self.analysis = StabilityAnalysis(subject)
         self.sample = SampleRun(subject, self.analysis)
@@ -173,7 +172,7 @@ class _Writer:
 
     def _report_progress(self, title: str, share: float) -> None:
         if self.progress is not None:
-            self.progress(title, share)
+            self.progress(Progress(title or "finished", share))
 
 
 def _with(chapter: Chapter, lines: tuple[str, ...], failed: str = "") -> Chapter:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
 from draisine.errors import StartError
+from draisine.numerics.progress import ProgressCallback
 from draisine.program.dae_residual import DaeResidual
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
@@ -34,7 +35,7 @@ _STEPS = 200_000  # limit of the integration
 class SampleRun:
     """The sample run of one model, simulated once."""
 
-    def __init__(self, subject: Subject, analysis: StabilityAnalysis, progress: Callable[[float], None] | None = None) -> None:
+    def __init__(self, subject: Subject, analysis: StabilityAnalysis, progress: ProgressCallback | None = None) -> None:
         self.subject, self.analysis, self.progress = subject, analysis, progress
         self.start: dict[str, float] = {}
         self.why = ""

@@ -15,6 +15,7 @@
     run.tracks = run.tracks.map((t) => ({ ...t, points: floats(t.points) }));
     run.forces = run.forces.map((f) => ({ ...f, at: floats(f.at), vector: floats(f.vector) }));
     run.charts = run.charts.map((c) => floats(c));
+    run.lifts = run.lifts.map(({ name, force }) => ({ name, force: floats(force) }));
     run.center = floats(run.center);
     run.end = run.start + run.step * (run.count - 1);
   }
@@ -239,6 +240,9 @@
     if (dirty) {
       dirty = false;
       $("clock").textContent = `${state.time.toFixed(decimals)} / ${end.toFixed(decimals)} s`;
+      const { k, share } = place(main, state.time), at = Math.min(k + Math.round(share), main.count - 1);
+      const lifted = main.lifts.filter(({ force }) => force[at] < 0).map(({ name }) => name);
+      $("lifts").textContent = lifted.length ? `the ground would have to pull on ${lifted.join(" and ")}` : "";
       show();
       panels.forEach(draw);
       root.dataset.time = state.time;

@@ -1,0 +1,97 @@
+"""Contact margins: what ideal contacts assume about forces, as a program of (t, x, u, p).
+
+A wheel, blade or touching pair that is held by constraints stays in contact whatever force that takes. The margins are the normal
+forces, which must not be negative (the ground cannot pull), and minus the friction coefficients needed to roll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program
+from draisine.simulation.stepper.contact_watch import NEVER
+
+NORMAL, FRICTION = "_normal_force", "_friction_needed"
+LEAST_FORCE, MOST_FRICTION = "least_normal_force", "most_friction_needed"  # columns of ensembles
+LARGEST_FRICTION = 1.0  # coefficient that a dry road gives; a contact that needs more is reported
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactMargins:
+    """The margins of some equations: their names, and the program of their values."""
+
+    normal: tuple[str, ...]  # outputs with normal forces …
+    friction: tuple[str, ...]  # … and with friction coefficients
+    program: Program | LinearSolveProgram
+
+    @property
+    def size(self) -> int:
+        return len(self.normal) + len(self.friction)
+
+    def least_force(self, least: Reals) -> Reals:
+        """The least normal force of any contact, from the least margins (runs in rows); NaN where there is none."""
+        return _least(least[:, : len(self.normal)])
+
+    def most_friction(self, least: Reals) -> Reals:
+        """The largest friction coefficient that any contact needs."""
+        return -_least(least[:, len(self.normal) :])
+
+
+def _least(values: Reals) -> Reals:
+    found = np.min(values, axis=1, initial=NEVER)
+    return np.where(found < NEVER, found, np.nan)
+
+
+def contact_warnings(values: Mapping[str, float]) -> tuple[str, ...]:
+    """What ideal contacts would have to do at given values of outputs, by name."""
+    found = []
+    for name, value in values.items():
+        if name.endswith(NORMAL) and value < 0.0:
+            found.append(f"the ground would have to pull on {name.removesuffix(NORMAL)} ({value:.4g} N): it would lift off")
+        if name.endswith(FRICTION) and value > LARGEST_FRICTION:
+            found.append(f"{name.removesuffix(FRICTION)} needs a friction coefficient of {value:.2f} to roll")
+    return tuple(found)
+
+
+def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Outputs with normal forces, and with the friction coefficients needed."""
+    normal, friction = (tuple(q.name for q in equations.outputs if q.name.endswith(end)) for end in (NORMAL, FRICTION))
+    return normal, friction
+
+
+@lru_cache(maxsize=64)
+def contact_margins(equations: Equations) -> ContactMargins | None:
+    """The margins of all ideal contacts, or None if there are none."""
+    normal, friction = contact_names(equations)
+    if not normal and not friction:
+        return None
+    import casadi as ca
+
+    def selected(program: Program) -> Program:
+        symbols = program.symbols()
+        slot = [s.name for s in program.outputs].index("outputs")
+        values, index = program.function.call(symbols)[slot], {q.name: i for i, q in enumerate(equations.outputs)}
+        chosen = ca.vertcat(*(values[index[name]] for name in normal), *(-values[index[name]] for name in friction))
+        arguments = {s.name: (symbol, s.labels) for s, symbol in zip(program.inputs, symbols, strict=True)}
+        return Program.build(f"{equations.name}_contact", arguments, {"margins": chosen})
+
+    report = equations.report
+    program = selected(report) if isinstance(report, Program) else replace(report, after=selected(report.after))
+    return ContactMargins(normal, friction, program)
+
+
+@lru_cache(maxsize=64)
+def contact_kernel(equations: Equations) -> Kernel | None:
+    """The compiled margins."""
+    margins = contact_margins(equations)
+    return None if margins is None else compile(margins.program)
