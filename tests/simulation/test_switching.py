@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
+from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.equations import Equations
 from draisine.results.status import Ending
 from draisine.simulation.run import integrate
@@ -311,3 +313,61 @@ def _cart(knots: np.ndarray, values: np.ndarray) -> dr.Model:
     model.prismatic("position", "ground", cart, rate="speed")
     model.generalized_force("position", "push")
     return model
+
+
+# ------------------------------------------------------------------------------------- implicit equations, controls, velocities
+
+
+@pytest.mark.parametrize("name", ["Radau", "ESDIRK23", "Gauss", "IDA"])
+def test_implicit_equations(name: str) -> None:
+    """0 = F with the switched force as an unknown: it jumps, and is solved for anew."""
+    method, error = _method(name)
+    a, b, force = dynamicsymbols("a b force")
+    laws = {"a": a.diff() - b, "b": b.diff() - force}
+    relay = dr.symbolic.implicit("relay", {**laws, "c": force + sp.sign(a)}, [a, b, force], start={a: 1.0, b: 0.0, force: -1.0})
+    run = integrate(relay, [1.0, 0.0, -1.0], 5.0, method=method)
+    assert_allclose(run.final_state, [*_bang_bang(5.0), -1.0], atol=error)
+    on = sp.Piecewise((1, sp.And(t > 2, t < 2.1)), (0, True))
+    pulse = dr.symbolic.implicit("pulse", {**laws, "c": force - on}, [a, b, force])
+    assert_allclose(integrate(pulse, [0.0, 0.0, 0.0], 5.0, method=method).final_state, [0.295, 0.1, 0.0], atol=1e-10)
+
+
+def test_implicit_equations_do_not_slide() -> None:
+    a = dynamicsymbols("a")
+    relay = dr.symbolic.implicit("relay", {"a": a.diff() + sp.sign(a) - sp.Rational(3, 10)}, [a])
+    run = integrate(relay, [1.0], 5.0)
+    assert run.status.kind == Ending.SLIDING_AMBIGUOUS
+    assert "sign(a)" in run.status.message and "t = 1.42857" in run.status.message
+
+
+def test_restart_times_follow_a_sampled_control() -> None:
+    """ẋ = 1 where t is above the input, which is 0.5 s after each sample."""
+    u = sp.Symbol("u")
+    equations = dr.first_order("late", {x: sp.Piecewise((1, t > u), (0, True))}, inputs=[u])
+    run = integrate(equations, [0.0], 3.0, control=dr.control.Sampled(lambda now, _: [0.5 + int(now)], rate=1.0))
+    assert_allclose(run.final_state, 1.5, atol=1e-14)
+    opaque = integrate(equations, [0.0], 3.0, control=dr.control.EveryStage(lambda now, _: [0.5]))
+    assert any("depends on time and on an input" in warning for warning in opaque.status.warnings)
+
+
+def test_velocities_change_between_switches() -> None:
+    """A sleigh whose independent velocity along x fails when it turns: the same with multipliers, which have no choice."""
+    model = dr.Model("sleigh")
+    model.gravity(0)
+    model.input("turn", "N*m")
+    sleigh = model.body("sleigh", mass=2.0, center_of_mass=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
+    along = (Coordinate("x", "x_rate", "m"), Coordinate("y", "y_rate", "m"), Coordinate("heading", "turn_rate", "rad"))
+    chain = (Translate((Name("x"), Name("y"), Number(0.0))), Rotate("z", Name("heading")))
+    model.joint("motion", "ground", sleigh, chain, along)
+    model.knife_edge(sleigh, name="blade")
+    model.generalized_force("heading", "turn")
+    model.output("speed", "body_velocity_x(sleigh)", "m/s")
+    law = {"turn": "where(t > 0.5, where(t < 0.9, 2, 0), 0) - 0.3*sign(turn_rate - 0.5) + where(x > 0.7, 1, 0)"}
+    given = {"start": {"speed": 1.0, "turn_rate": 0.2}, "inputs": law, "method": TIGHT}
+    run = dr.simulate(model, 8.0, **given)
+    reference = dr.simulate(model, 8.0, **given, formulation=dr.formulations.Augmented())
+    assert len(run.segments) > 1
+    assert [s.name for s in run.switches] == [s.name for s in reference.switches]
+    assert_allclose([s.time for s in run.switches], [s.time for s in reference.switches], atol=1e-9)
+    for name in ("x", "y", "heading"):
+        assert_allclose(run[name][-1], reference[name][-1], atol=1e-8)
