@@ -52,6 +52,7 @@ class SwitchTables:
 
     branches: Reals  # (b) at the start
     time_only: list[int]  # branches of time alone
+    guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
