@@ -160,6 +160,15 @@ def test_there_and_back_within_a_step() -> None:
     assert_allclose(run.final_state[0], gap * np.cos(after) - speed * np.sin(after), atol=1e-8)
 
 
+@pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+def test_every_touch_of_a_stop_is_found(depth: float) -> None:
+    """An oscillator of unit amplitude that reaches an elastic stop by less and less, once in each of ten periods."""
+    equations = dr.first_order("stop", {x: v, v: -x - 50 * sp.Max(x - (1 - depth), 0)})
+    for method in (None, dr.methods.Radau(), dr.methods.RK4(step=0.05)):
+        run = integrate(equations, [0.0, 1.0], 20 * np.pi - 1.0, method=method)
+        assert len(run.switches) == 20
+
+
 # ------------------------------------------------------------------------------------------------- against piecewise runs
 
 

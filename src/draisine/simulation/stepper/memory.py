@@ -354,7 +354,7 @@ def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dic
     g, b = len(switches.margin_branch), len(switches.branches)
     most, terms = layout.MOST_SLIDING, layout.TERMS
     return {
-        "margin": (layout.GRID + 1, g),
+        "margin": (layout.MARGIN_GRID + 1, g),
         **{name: (g,) for name in ("margin_value", "armed")},
         "switch_rate": (b,),
         "shorten": (terms, terms),
