@@ -338,7 +338,7 @@ class _Driver:
         """Return to the explicit method if stability would not have limited it at several checks."""
         memory, stepper = self._memory, self._memory.stepper
         point = stepper.x[: stepper.unknowns].copy()
-        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, self._parameters)
+        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, memory.with_branches)
         if not self._nonstiff.check(float(stepper.h), rate):
             return
         self._nonstiff.returned(stepper.accepted)
@@ -363,7 +363,7 @@ class _Driver:
         if not array.solvable:
             return
         stepper = self._memory.stepper
-        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
+        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
         self._memory.state[:] = x
         stepper.k[0, : len(x)] = rates
 

@@ -208,6 +208,11 @@ class Memory:
         """The parameters without their extension."""
         return self._parameters
 
+    @property
+    def with_branches(self) -> Reals:
+        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
+        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
+
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
         s = self.stepper
