@@ -9,7 +9,7 @@ probability of rounding size.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ _DRAWS = 12
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
+_CONDITIONS = frozenset({op.LT, op.LE, op.EQ, op.NE})
 _TRIED = 8  # inputs for which the argument is solved
 _ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
@@ -42,10 +43,11 @@ class Effect(NamedTuple):
 
 
 class Effects:
-    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches."""
+    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches, with the highest of
+    each."""
 
-    def __init__(self, graph: Graph, roots: Iterable[int], branches: Collection[int]) -> None:
-        self._roots, self._values = frozenset(roots), _RandomValues(graph, frozenset(branches))
+    def __init__(self, graph: Graph, roots: Iterable[int], branches: Mapping[int, int]) -> None:
+        self._roots, self._values = frozenset(roots), _RandomValues(graph, branches)
         self._users: dict[int, list[int]] = {}
         for node in graph.reached(self._roots):
             for operand in set(graph.nodes[node].operands):
@@ -60,7 +62,7 @@ class _RandomValues:
     """Values of nodes at random inputs, the same for all distances from a surface. Where a function is not defined there, its
     value is random."""
 
-    def __init__(self, graph: Graph, branches: frozenset[int]) -> None:
+    def __init__(self, graph: Graph, branches: Mapping[int, int]) -> None:
         self.graph, self._branches = graph, branches
         self._random = np.random.default_rng(0)
         self._known: dict[int, Any] = {}
@@ -78,7 +80,17 @@ class _RandomValues:
         if operation == op.CONST:
             return np.full(_COUNT, complex(float.fromhex(detail)))
         if node in self._branches:
+            return self._drawn(self._random.integers(0, self._branches[node] + 1, _DRAWS))
+        if operation in _CONDITIONS:  # of parameters: either way, since the numbers drawn may all lie on one side
             return self._drawn(self._random.integers(0, 2, _DRAWS))
+        if operation in (op.FMIN, op.FMAX):
+            either = self._drawn(self._random.integers(0, 2, _DRAWS)) == 1.0
+            return np.where(either, self._known[operands[0]], self._known[operands[1]])
+        if operation == op.LOW:
+            cells = self._known[operands[0]].size - 1
+            return self._drawn(self._random.integers(0, cells, _DRAWS))
+        if operation in (op.FLOOR, op.CEIL):
+            return self._drawn(self._random.integers(1, 4, _DRAWS))
         if operands and operation not in (op.CALL, RESULT):
             with np.errstate(all="ignore"):
                 found = applied(self.graph, node, [self._known[o] for o in operands])
@@ -165,6 +177,7 @@ class _Surface:
 
     def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
         sides = {self._branch: (np.zeros(_COUNT, complex), np.ones(_COUNT, complex))}
+        flags = {self._branch: (True, False)}
         graph, value, slope = self._graph, False, False
         heap = sorted(users.get(self._branch, ()))  # in the order of the graph: the operands of a node are done before it
         seen = set(heap)
@@ -185,12 +198,14 @@ class _Surface:
             steep = np.max([np.abs(np.imag(g)) / _STEP for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             with np.errstate(all="ignore"):
                 size = size + steep * (1.0 + np.abs(self._known[self._base]))  # of the rounding of the variable too
-            jump, kink = self._compared(results, size, steep)
+            inherited = self._inherited(operation, operands, flags)
+            jump, kink = inherited if inherited is not None else self._compared(results, size, steep)
             if not (jump or kink):
                 self._known[node] = results[0]
                 self._moved.add(node)
                 continue
             sides[node] = results[0], results[1]
+            flags[node] = jump, kink
             if node in roots:
                 value, slope = value or jump, True
                 if value:
@@ -200,6 +215,23 @@ class _Surface:
                     heappush(heap, user)
                     seen.add(user)
         return Effect(value, slope)
+
+    def _inherited(
+        self, operation: int, operands: tuple[int, ...], flags: Mapping[int, tuple[bool, bool]]
+    ) -> tuple[bool, bool] | None:
+        """What differs where nothing can hide a difference, however small beside the other operand; None if it must be
+        compared."""
+        different = [o for o in operands if o in flags]
+        if len(different) != 1:
+            return None
+        others = [o for o in operands if o not in flags]
+        if operation in (op.ADD, op.SUB, op.NEG, op.TWICE):
+            return flags[different[0]]
+        scaled = operation == op.MUL or (operation == op.DIV and operands[0] == different[0])
+        if scaled and not any(o in self._moved for o in others):
+            factors = [np.real(self._random.of(o)) for o in others]
+            return flags[different[0]] if all(np.isfinite(f).all() and f.any() for f in factors) else None
+        return None
 
     def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
         """Whether value and slope differ on the surface."""
