@@ -28,7 +28,7 @@ _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relati
 _COUNT = _DRAWS * _OFFSETS.size
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _CONDITIONS = frozenset({op.LT, op.LE, op.EQ, op.NE})
-_TRIED = 8  # inputs for which the argument is solved
+_TRIED = 4  # inputs for which the argument is solved
 _ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
 
@@ -68,6 +68,9 @@ class _RandomValues:
         self._known: dict[int, Any] = {}
 
     def of(self, node: int) -> Any:
+        """The values of a node."""
+        if node in self._known:
+            return self._known[node]
         for k in sorted(self.graph.reached([node], lambda n: n in self._known)):
             if k not in self._known:
                 self._known[k] = self._value(k)
@@ -105,7 +108,7 @@ class _RandomValues:
 def applied(graph: Graph, node: int, operands: list[Any]) -> Column:
     """The value of an operation, for all draws and offsets."""
     found = np.asarray(graph.value(node, operands, complex_operations()), dtype=complex)
-    return np.broadcast_to(found, (_COUNT,))
+    return found if found.size == _COUNT else np.broadcast_to(found, (_COUNT,))
 
 
 class _Surface:
@@ -147,7 +150,7 @@ class _Surface:
                 change = np.real(found) / (np.imag(found) / _STEP)
                 value = value - change
                 small = np.abs(change) <= 1e-12 * (1.0 + np.abs(value))
-                if small.all():
+                if (small | ~np.isfinite(value)).all():
                     break
             return np.where(small, value, np.nan)
 
