@@ -23,7 +23,7 @@ from draisine.program.graph import NUMBERS, RESULT, Graph
 _STEP = 1e-150
 _ROUNDING = 1e-13  # relative to the operands
 _NEGLIGIBLE = 1e-9  # relative to the difference of both branches beside the surface
-_DRAWS = 12
+_DRAWS = 32
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
@@ -225,16 +225,33 @@ class _Surface:
         """What differs where nothing can hide a difference, however small beside the other operand; None if it must be
         compared."""
         different = [o for o in operands if o in flags]
+        if len(different) == 2 and operation == op.ADD and self._are_alternatives(operands[0], operands[1], flags):
+            return flags[operands[0]][0] or flags[operands[1]][0], flags[operands[0]][1] or flags[operands[1]][1]
         if len(different) != 1:
             return None
         others = [o for o in operands if o not in flags]
-        if operation in (op.ADD, op.SUB, op.NEG, op.TWICE):
+        if operation in (op.ADD, op.SUB, op.NEG, op.TWICE, op.NOT):
+            return flags[different[0]]
+        if operation in (op.AND, op.OR, op.IF_ELSE_ZERO) and operands[0] != different[0] and others[0] not in self._moved:
+            return flags[different[0]]  # a condition of other things: it may hold
+        if operation in (op.AND, op.OR) and others[0] not in self._moved:
             return flags[different[0]]
         scaled = operation == op.MUL or (operation == op.DIV and operands[0] == different[0])
         if scaled and not any(o in self._moved for o in others):
             factors = [np.real(self._random.of(o)) for o in others]
             return flags[different[0]] if all(np.isfinite(f).all() and f.any() for f in factors) else None
         return None
+
+    def _are_alternatives(self, first: int, second: int, flags: Mapping[int, object]) -> bool:
+        """Whether two terms are those of if_else(c, a, b), with a condition of other things."""
+        terms = [self._graph.nodes[n] for n in (first, second)]
+        if any(term.operation != op.IF_ELSE_ZERO for term in terms):
+            return False
+        c, d = (term.operands[0] for term in terms)
+        if any(n in self._moved or n in flags for n in (c, d)):
+            return False
+        opposite = [self._graph.nodes[n] for n in (c, d)]
+        return any(node.operation == op.NOT and node.operands[0] == n for node, n in zip(opposite, (d, c), strict=True))
 
     def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
         """Whether value and slope differ on the surface."""
@@ -243,8 +260,9 @@ class _Surface:
             apart = np.real(results[0]) - np.real(results[1])
             derivatives = (np.imag(results[0]) - np.imag(results[1])) / _STEP
         jump = _differ(np.real(results[0])[on], np.real(results[1])[on], self._noise(apart, size), 1e-10)
-        if not np.isfinite(apart[on]).any():  # not defined on the surface itself
-            jump = self._stays(apart, size, 0)
+        if jump and not np.isfinite(apart[on]).any():  # not defined on the surface itself
+            jump = False
+        jump = jump or self._stays(apart, size, 0)  # an operation that is zero on the surface alone
         steps = [np.imag(side)[on] / _STEP for side in results]
         kink = _differ(steps[0], steps[1], self._noise(derivatives, steep), 1e-8)
         return jump, kink or self._stays(apart, size, 1)
