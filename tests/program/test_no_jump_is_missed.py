@@ -1,4 +1,4 @@
-"""Along random lines through random right-hand sides, every jump that bisection finds has a switch that changes its branch there."""
+"""Along random lines through random right-hand sides, every jump that bisection finds has a switch that changes there."""
 
 from __future__ import annotations
 
