@@ -21,6 +21,7 @@ from draisine.simulation.methods.predictor_corrector import PredictorCorrector
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.rk4 import RK4
 from draisine.simulation.run import integrate
+from draisine.simulation.sampled_control import EveryStage
 from draisine.simulation.stepper import layout, loop
 from draisine.simulation.stepper.memory import Memory, stepping_loop
 from simulation.systems import cart, circle, first_order, kepler, oscillator, start_of, stuck, turning
@@ -173,9 +174,10 @@ def test_collapse_of_the_step_names_the_state() -> None:
 
 
 def test_step_too_small_at_a_jump() -> None:
-    """A derivative that jumps to and fro across a sliding surface lets the step collapse."""
-    slide = first_order("slide", {"x": 1.0}, lambda t, x, u, p: [ca.if_else(x[0] > 0.5, -1e9, 1e9)])
-    run = integrate(slide, [1.0], 1.0, method=DOP853(rtol=1e-12, atol=1e-14))
+    """A control in Python that jumps to and fro across a sliding surface lets the step collapse: it is opaque."""
+    slide = first_order("slide", {"x": 1.0}, lambda t, x, u, p: [u[0]], inputs=["push"])
+    control = EveryStage(lambda t, x: [-1e9 if x["x"] > 0.5 else 1e9])
+    run = integrate(slide, [1.0], 1.0, method=DOP853(rtol=1e-12, atol=1e-14), control=control)
     assert run.status.kind == Ending.STEP_TOO_SMALL
     assert "because of x" in run.status.message
 

@@ -31,6 +31,7 @@ Outside = Literal["slope", "hold"]
 Array = NDArray[np.float64]
 
 _NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
+_DERIVATIVE = re.compile(r"_d[0-9]+$")
 _HIGHEST_CALL = 2  # derivatives up to this total order are calls of tables; beyond it CasADi differentiates the cells
 
 
@@ -60,6 +61,10 @@ class Table:
         if not _NAME.fullmatch(self.name):
             raise ModelError(
                 f"table {self.name!r}: the name must be a letter, followed by letters, digits and single underscores"
+            )
+        if _DERIVATIVE.search(self.name):
+            raise ModelError(
+                f"table {self.name!r}: names that end in _d and a number are those of derivatives of tables; rename it"
             )
         self._check_choice("kind", self.kind, get_args(Kind))
         self._check_choice("outside", self.outside, get_args(Outside))

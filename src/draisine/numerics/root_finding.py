@@ -1,4 +1,4 @@
-"""Root finding in one variable: Brent's method for sign changes, bisection for conditions.
+"""Root finding in one variable: Brent's method for sign changes, bisection for those of many functions and for conditions.
 
 The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
@@ -9,6 +9,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
 
 
 def bracketed_root(
@@ -35,6 +38,28 @@ def bracketed_root(
         return float(brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200))
     except ArithmeticError:
         return float("nan")
+
+
+def bracketed_roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
+    """The roots of many functions, each in its own bracket, by bisection to the rounding of its ends.
+
+    The function takes and returns one number per bracket. Without a change of sign the result is an end of the bracket.
+
+    >>> low, high = np.array([1.0, 1.0]), np.array([2.0, 5.0])
+    >>> bracketed_roots(lambda x: x * x - np.array([2.0, 9.0]), low, high).round(12).tolist()
+    [1.414213562373, 3.0]
+    """
+    resolution = float(np.finfo(float).eps) * np.maximum(np.abs(low), np.abs(high))
+    at_low, at_high = function(low), function(high)
+    while (high - low > resolution).any():
+        middle = 0.5 * (low + high)
+        if ((middle <= low) | (middle >= high)).all():
+            break
+        value = function(middle)
+        before = (np.sign(value) == np.sign(at_low)) & (at_low != 0.0)
+        low, at_low = np.where(before, middle, low), np.where(before, value, at_low)
+        high, at_high = np.where(before, high, middle), np.where(before, at_high, value)
+    return np.where(np.abs(at_low) < np.abs(at_high), low, high)
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> tuple[float, float]:

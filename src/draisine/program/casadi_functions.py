@@ -7,7 +7,7 @@ operations has constant vectors (`Numbers`), the search for a cell (LOW) and the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import CompilationError, ExpressionError
 from draisine.program import opcodes as op
-from draisine.program.tape import Callee, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -53,6 +53,10 @@ class CasadiCode:
     def operations(self) -> int:
         f, plumbing = self.function, _plumbing()
         return sum(f.instruction_id(k) not in plumbing for k in range(f.n_instructions()))
+
+    @cached_property
+    def can_switch(self) -> bool:
+        return has_switching_operations(self.tape)
 
 
 @cache
@@ -141,6 +145,62 @@ def _name(theirs: int) -> str:
 
 def _cure(function: ca.Function) -> str:
     return f"expand it into scalar operations first ({function.name()}.expand())"
+
+
+# -------------------------------------------------------------------- functions from tapes
+
+
+def function_of_tape(name: str, tape: Tape, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]]) -> ca.Function:
+    """The SX function of a tape, from the shapes of its inputs and outputs.
+
+    The search for the cell of a table and the access to one of its numbers become call nodes, whose derivative is zero.
+    """
+    import casadi as ca
+
+    theirs = {ours: number for number, ours in _numbers().items()}
+    arguments = [ca.SX.sym(f"a{k}", *shape) for k, shape in enumerate(inputs)]
+    results = [ca.SX.zeros(*shape) for shape in outputs]
+    lookups: dict[tuple[int, bytes], ca.Function] = {}
+    work: dict[int, Any] = {}
+    for line in tape:
+        operation, taken = line.operation, line.inputs
+        if operation == op.INPUT:
+            work[line.outputs[0]] = arguments[taken[0]].nz[taken[1]]
+        elif operation == op.OUTPUT:
+            results[line.outputs[0]].nz[line.outputs[1]] = work[taken[0]]
+        elif operation == op.CONST:
+            work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else ca.SX(line.constant or 0.0)
+        elif operation in (op.LOW, op.GETNONZEROS_PARAM):
+            key = operation, work[taken[0]].tobytes()
+            if key not in lookups:
+                lookups[key] = _lookup(f"lookup_{len(lookups)}", operation, work[taken[0]])
+            work[line.outputs[0]] = lookups[key](work[taken[1]])
+        elif operation == op.CALL:
+            assert line.callee is not None
+            sizes, offsets = line.callee.input_sizes, line.callee.input_offsets
+            given = [ca.vertcat(*[work[i] for i in taken[a : a + n]]) for a, n in zip(offsets, sizes, strict=False)]
+            called = line.callee.code.function
+            shaped = [ca.reshape(g, *called.size_in(k)) if g.numel() else ca.SX(*called.size_in(k)) for k, g in enumerate(given)]
+            entries = [entry for result in called.call(shaped) for entry in ca.vertsplit(ca.vec(result))]
+            work |= {target: entry for target, entry in zip(line.outputs, entries, strict=True) if target >= 0}
+        elif len(taken) == 1:
+            work[line.outputs[0]] = ca.SX.unary(theirs[operation], work[taken[0]])
+        else:
+            work[line.outputs[0]] = ca.SX.binary(theirs[operation], work[taken[0]], work[taken[1]])
+    return ca.Function(name, arguments, results)
+
+
+def _lookup(name: str, operation: int, numbers: Reals) -> ca.Function:
+    import casadi as ca
+
+    x, vector = ca.MX.sym("x"), ca.MX(ca.DM(numbers))
+    value = ca.low(ca.DM(numbers), x) if operation == op.LOW else vector[x]
+    arguments: list[Any] = [x, ca.MX(1, 1)]
+    zero = ca.Function(
+        f"jac_{name}", arguments, [ca.MX(ca.DM(0.0))], ["x", "out_value"], ["jac_value_x"], {"always_inline": True}
+    )
+    options: dict[str, Any] = {"never_inline": True, "custom_jacobian": zero, "enable_forward": False, "enable_reverse": False}
+    return ca.Function(name, [x], [value], ["x"], ["value"], options)
 
 
 # -------------------------------------------------------------------- evaluation on arrays

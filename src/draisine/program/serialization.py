@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]  # JSON data
 
-_HEAD = b"draisine program 2\n"
+_HEAD = b"draisine program 3\n"
 _CHECK = 32  # bytes of SHA-256
 _LENGTH = 8  # bytes of the header's length
 
@@ -147,7 +147,8 @@ class _Writer:
         tape = zlib.compress(json.dumps(self._tape(code.tape), separators=(",", ":")).encode(), 1)
         text = code.text_part if isinstance(code, StoredCode) else zlib.compress(code.function.serialize().encode(), 1)
         self.parts += [tape, text]
-        return {"part": len(self.parts) - 2, "fingerprint": code.fingerprint, "operations": code.operations}
+        known = {"fingerprint": code.fingerprint, "operations": code.operations, "can_switch": code.can_switch}
+        return {"part": len(self.parts) - 2, **known}
 
     def _tape(self, tape: Tape) -> list[Any]:
         lines: list[Any] = []
@@ -186,6 +187,7 @@ class StoredCode:
     text_part: bytes = field(repr=False)
     fingerprint: str
     operations: int
+    can_switch: bool
     callee: Callable[[int], Callee] = field(repr=False)
 
     @cached_property
@@ -270,7 +272,8 @@ class _Reader:
     def code(self, header: Mapping[str, Any]) -> StoredCode:
         first = int(header["part"])
         tape, text = self._parts[first : first + 2]
-        return StoredCode(tape, text, str(header["fingerprint"]), int(header["operations"]), self.callee)
+        known = str(header["fingerprint"]), int(header["operations"]), bool(header["can_switch"])
+        return StoredCode(tape, text, *known, self.callee)
 
     def callee(self, number: int) -> Callee:
         if number not in self._known:

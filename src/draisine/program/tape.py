@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.program import opcodes as op
+
 if TYPE_CHECKING:
     import casadi as ca
 
@@ -62,6 +64,10 @@ class Code(Protocol):
     def operations(self) -> int:
         """Instructions other than input, output and constant."""
 
+    @property
+    def can_switch(self) -> bool:
+        """Whether there are operations of which value or slope can jump."""
+
 
 @dataclass(frozen=True, eq=False)
 class Callee:
@@ -91,3 +97,8 @@ class Callee:
     def output_offsets(self) -> tuple[int, ...]:
         """Offset of each output slot among all output entries, and their number."""
         return (0, *accumulate(self.output_sizes))
+
+
+def has_switching_operations(tape: Tape) -> bool:
+    """Whether a tape or a function it calls has operations of which value or slope can jump."""
+    return any(line.operation in op.SWITCHING or (line.callee is not None and line.callee.code.can_switch) for line in tape)

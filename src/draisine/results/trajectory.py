@@ -66,7 +66,8 @@ class Trajectory(Result):
 
     `run["speed"]` is a column; `run.time` the sample times; `run.final` the final state and outputs; `run.at(1.5)` the values at
     a time. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")` for their columns.
-    `run.energy_drift` and `run.constraint_residual` measure the accuracy.
+    `run.energy_drift` and `run.constraint_residual` measure the accuracy. `run.switches` are the switches of forces and
+    inputs, such as `x > 0`, at which the integration restarted.
 
     `scene` is JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
     """
@@ -85,6 +86,7 @@ class Trajectory(Result):
     sensitivity: Sensitivity | None = None  # if requested
     source: Any = None  # the description of the model, for drawing; not stored in files
     dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
+    switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
 
     def __post_init__(self) -> None:
         assign = object.__setattr__

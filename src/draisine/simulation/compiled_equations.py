@@ -26,6 +26,7 @@ from draisine.program.program import Program
 from draisine.simulation.contact_margins import contact_kernel
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
+from draisine.simulation.switches import CompiledSwitching, compile_switching
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
@@ -123,11 +124,12 @@ class CompiledEquations:
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
+    switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
 
     @cached_property
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
-        return compile_form(self.equations.dynamics)
+        return compile_form(self.equations.dynamics if self.switching is None else self.switching.switching.dynamics)
 
     @cached_property
     def event_degrees(self) -> tuple[int, ...]:
@@ -160,6 +162,8 @@ class CompiledEquations:
             address(margins),
             0 if margins is None else margins.outputs[0].size,
             self.event_degrees,
+            margins=0 if self.switching is None else address(self.switching.margins),
+            switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
         )
 
 
@@ -264,9 +268,13 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
 
 
 def _compiled(e: Equations) -> CompiledEquations:
-    explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
-    others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-    made = CompiledEquations(e, explicit, *others)
+    switching = compile_switching(e)
+    if switching is not None:
+        explicit = switching.dynamics
+    else:
+        explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
+    project, monitor, events = (None if program is None else compile(program) for program in (e.project, e.monitor, e.events))
+    made = CompiledEquations(e, explicit, project, monitor, events, switching)
     if explicit is None:
         _ = made.form
     return made
@@ -330,5 +338,7 @@ class Prepared(NamedTuple):
 def prepared(equations: Equations) -> Prepared:
     """Compiled equations and start problem, cached for all runs in this process."""
     # compiled at its first use on a machine: counted as compile time, not as integration time
-    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual))
-    return Prepared(prepare(equations), StartProblem(equations))
+    choices = prepare(equations)
+    switching = choices.compiled(equations.independent).switching is not None
+    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
+    return Prepared(choices, StartProblem(equations))

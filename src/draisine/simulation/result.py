@@ -33,6 +33,18 @@ class Occurrence:
     segment: int  # whose velocities the state has
 
 
+@dataclass(frozen=True)
+class SwitchOccurrence:
+    """A switch of a run: the switching functions by name, and whether the run begins or ends to slide on the surface."""
+
+    name: str
+    time: float
+    sliding: str = ""  # "begins", "ends" or ""
+
+    def __str__(self) -> str:
+        return f"{self.name} (sliding {self.sliding})" if self.sliding else self.name
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A part of a run with one choice of independent velocities."""
@@ -61,6 +73,7 @@ class Run:
     factorizations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
+    switches: tuple[SwitchOccurrence, ...] = ()
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
@@ -105,6 +118,7 @@ class FinalState(NamedTuple):
     method: SteppingMethod
     span: tuple[float, float]
     failure: BaseException | None
+    surfaces: tuple[str, ...] = ()  # names of the switching function of each margin
 
     @property
     def at_time(self) -> str:
@@ -137,6 +151,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.TOO_MANY_STEPS: _too_many,
         layout.ABORTED: _control_failed,
         layout.UNSOLVED: _unsolved,
+        layout.AMBIGUOUS: _ambiguous,
         layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
     }
     return descriptions[reason](s)
@@ -257,6 +272,22 @@ def _too_many(s: FinalState) -> Status:
         f"{s.method.max_steps} steps were used up at {s.at_time} of {s.span[1]:g} s; raise max_steps, loosen the tolerance, or "
         "look for a fast motion that forces small steps",
     )
+
+
+def _ambiguous(s: FinalState) -> Status:
+    stepper = s.memory.stepper
+    rows = [int(row) for row in stepper.sliding_margin[: stepper.sliding]]
+    recent = [int(row) for row in stepper.switch_margin[max(0, stepper.switch_count - 8) : stepper.switch_count] if row >= 0]
+    names = list(dict.fromkeys(s.surfaces[row] for row in (rows if len(rows) > 1 else recent)))
+    if len(rows) > 1:
+        what = f"the run slides on {' and '.join(names)} at {s.at_time}, and the equations do not determine how"
+        cure = "their switches act on each other; smooth one of them, or give the motion on both"
+    else:
+        what = f"{' and '.join(names)} switches back and forth without end at {s.at_time}"
+        cure = "smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis"
+        if isinstance(s.equations.dynamics, DaeResidual):
+            cure = f"sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ): solve the equations for their rates, or {cure}"
+    return Status(Ending.SLIDING_AMBIGUOUS, f"{what}; {cure}")
 
 
 def _control_failed(s: FinalState) -> Status:

@@ -41,10 +41,10 @@ from draisine.simulation.methods.selection import (
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
 from draisine.simulation.named_values import numbers
-from draisine.simulation.result import FinalState, Occurrence, Run, Segment, describe, time_text, undetermined
+from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
+from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -158,7 +158,10 @@ class _Driver:
             self._caller.use_names_of(choices.root)
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
-        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
+        self._restarts: dict[float, str] = {}  # restart times → names of the switching functions
+        self._all_restarts = True  # none is missing
+        tables = self._switch_tables(span, x, inputs)
+        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
@@ -176,9 +179,27 @@ class _Driver:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         return self._compiled.kernels(address, self._method.implicit, self._choices.monitored)
 
+    def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
+        """The switching functions of the present equations over a span of time from a state."""
+        switching = self._compiled.switching
+        if switching is None:
+            return None
+        tables = switching.tables(span, x, inputs, self._parameters, getattr(self._method, "rtol", 0.0))
+        self._restarts |= switching.names_of_restarts(tables)
+        self._all_restarts = self._all_restarts and tables.guaranteed
+        return tables
+
+    def _renew_restarts(self, now: float) -> None:
+        """After a change of the inputs: restart times that depend on them."""
+        switching = self._compiled.switching
+        if switching is not None and switching.depends_on_inputs:
+            tables = self._switch_tables((now, self._span[1]), self._memory.state.copy(), self._memory.inputs.copy())
+            assert tables is not None
+            self._memory.renew_restarts(tables)
+
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
-        loop = stepping_loop(self._method.implicit)
+        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None)
         if not self._method.scheme.external:
             return loop
         command = self._command_without_arguments if self._callback is not None else None
@@ -207,6 +228,7 @@ class _Driver:
                 return layout.ABORTED
             if now != start:
                 stepper.phase = layout.CHANGED
+            self._renew_restarts(float(now))
             reason = self._advance_to(float(then))
             if reason != layout.REACHED or (self._only_samples and stepper.sample_count >= stepper.samples):
                 return reason
@@ -296,6 +318,9 @@ class _Driver:
         self._compiled = self._choices.compiled(other)
         if self._caller is not None:
             self._caller.use_names_of(self._compiled.equations)
+        tables = self._switch_tables((float(stepper.t), self._span[1]), state, memory.inputs.copy())
+        if tables is not None:
+            memory.set_switches(tables)
         memory.take(self._kernels(), self._method)
         self._advance = self._make_advance()
         memory.state[:] = state
@@ -324,7 +349,7 @@ class _Driver:
         """Return to the explicit method if stability would not have limited it at several checks."""
         memory, stepper = self._memory, self._memory.stepper
         point = stepper.x[: stepper.unknowns].copy()
-        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, self._parameters)
+        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, memory.with_branches)
         if not self._nonstiff.check(float(stepper.h), rate):
             return
         self._nonstiff.returned(stepper.accepted)
@@ -349,14 +374,16 @@ class _Driver:
         if not array.solvable:
             return
         stepper = self._memory.stepper
-        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
+        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
         self._memory.state[:] = x
         stepper.k[0, : len(x)] = rates
 
     # ------------------------------------------------------------------------------------------------------- result
 
     def _situation(self) -> FinalState:
-        return FinalState(self._memory, self._compiled.equations, self._method, self._span, self._failure)
+        switching = self._compiled.switching
+        surfaces = () if switching is None else switching.names
+        return FinalState(self._memory, self._compiled.equations, self._method, self._span, self._failure, surfaces)
 
     def _result(self, status: Status, elapsed: float) -> Run:
         stepper = self._memory.stepper
@@ -383,8 +410,21 @@ class _Driver:
             factorizations=stepper.factorizations,
             seconds=seconds,
             failure=self._failure,
+            switches=self._switch_occurrences(),
             contact_least=stepper.contact_least.copy(),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
+        )
+
+    def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:
+        stepper, switching = self._memory.stepper, self._compiled.switching
+        if switching is None:
+            return ()
+        words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
+        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
+        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
+        return tuple(
+            SwitchOccurrence(switching.names[row] if row >= 0 else self._restarts[time], time, words[kind])
+            for time, row, kind in zip(times, rows, kinds, strict=True)
         )
 
     def _warnings(self, elapsed: float) -> Iterator[str]:
@@ -394,6 +434,12 @@ class _Driver:
                 f"the control was called in Python at every stage: {self._caller.calls} calls, {share:.0%} of the run's time; an "
                 "expression is compiled, and Sampled calls the function less often"
             )
+            switching = self._compiled.switching
+            if switching is not None and switching.depends_on_inputs:
+                yield (
+                    f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
+                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it"
+                )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
@@ -406,6 +452,11 @@ class _Driver:
             yield (
                 f"event {name!r} varies too fast for the step at {time_text(float(stepper.unresolved_time))}: some of its "
                 f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)"
+            )
+        if not self._all_restarts:
+            yield (
+                "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
+                "in simpler terms, or run shorter parts"
             )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):

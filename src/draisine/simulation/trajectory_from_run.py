@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
-from draisine.results.trajectory import WORK, Statistics, Trajectory
+from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
@@ -70,7 +71,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     for warning in equations.warnings:
         status = status.with_warning(warning)
     clock.lap("report")
-    return assemble(
+    trajectory = assemble(
         equations.name,
         pieces,
         status=status,
@@ -81,6 +82,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
         scene={"start": start, "method": run.method},
     )
+    return replace(trajectory, switches=tuple(Occurrence(str(switch), switch.time) for switch in run.switches))
 
 
 def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.cache import cached_object, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
 from draisine.codegen.jit.solvers import solvers
-from draisine.codegen.passes import ALL, COUNT, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
+from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot
@@ -28,7 +28,7 @@ from draisine.program.program import LazyProgram, Program, Slot
 Array = NDArray[np.float64]
 
 _CODE_VERSION = 12  # raise these when other code is generated for the same program
-_HOISTED_VERSION = 7
+_HOISTED_VERSION = 8
 
 _ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -275,6 +275,11 @@ class HoistedKernel:
     def address(self) -> int:
         return self.kernel.address
 
+    @property
+    def prologue(self) -> int:
+        """Address of the kernel that computes the hoisted values from the same arguments; 0 if there are none."""
+        return self.kernel.code.address_of(PROLOGUE) if self.count else 0
+
     def extended(self, parameters: ArrayLike) -> NDArray[np.float64]:
         """Parameters, or rows of them, followed by their hoisted values."""
         given = np.asarray(parameters, dtype=np.float64)
@@ -306,7 +311,7 @@ def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL)
     (2, [[0.0, 0.5], [0.0, 0.25]])
     """
     key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
-    symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE_MAP, COUNT)
+    symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE, PROLOGUE_MAP, COUNT)
     using = solvers() if isinstance(program, LinearSolveProgram) else None
     code = load_object(cached_object(key, lambda: compile_kernel(_text(program, "hoisted", passes))), *symbols, using=using)
     count, slot = int(_COUNT(code.address_of(COUNT))()), parameter_slot(program)

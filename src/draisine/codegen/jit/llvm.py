@@ -23,7 +23,7 @@ from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declaratio
 from draisine.codegen.jit.scheduling import Piece, cut_into_pieces, list_schedule
 from draisine.codegen.jit.ssa import SSA, callee_to_ssa, live_values
 from draisine.codegen.jit.trigonometry import definitions
-from draisine.codegen.passes import ALL, Passes
+from draisine.codegen.passes import ALL, PROLOGUE, Passes
 from draisine.codegen.passes.pipeline import run_passes
 from draisine.program import opcodes as op
 from draisine.program.program import Slot
@@ -64,7 +64,7 @@ def _unit(name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, 
     for k, numbers in enumerate(ssa.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
-    linkage = "" if name == SYMBOL else "internal "
+    linkage = "" if name in (SYMBOL, PROLOGUE) else "internal "
     values = live_values(ssa)
     function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos)
     if len(values) <= _LONGEST_BLOCK and len(ssa.results) <= _MOST_RESULTS:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.row_sizes import vanishing_rows
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
 from draisine.errors import ModelError
@@ -84,6 +85,7 @@ class ResidualSystem:
         self.named = [(constraint, name, expression) for constraint in constraints for name, expression in constraint.residuals]
         self.residual = ca.densify(ca.vertcat(*[ca.SX(scope.value(e)) for _, _, e in self.named])) if self.named else ca.SX(0, 1)
         self._check_position()
+        self._check_smooth()
         first = self._rate_of(self.residual) if self.named else ca.SX(0, 1)
         chosen = [
             first[i] if constraint.level == "position" else self.residual[i] for i, (constraint, _, _) in enumerate(self.named)
@@ -131,6 +133,12 @@ class ResidualSystem:
                     f"{self._where(index)} depends on the {what} {names[column]!r}, but it is of {constraint.level} level; "
                     f"write it in {level}, parameters and t"
                 )
+
+    def _check_smooth(self) -> None:
+        scope = self.measures.scope
+        for index, (constraint, _, expression) in enumerate(self.named):
+            if constraint in scope.system.constraints and may_switch(scope, expression):
+                check_smooth(scope, self._where(index), self.residual[index], constraint.level)
 
     def _check_linear(self) -> None:
         curved = ca.jacobian_sparsity(self.matrix.nz[:], self.measures.scope.v) if self.matrix.nnz() else ca.Sparsity(0, 0)

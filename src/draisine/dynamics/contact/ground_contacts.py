@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import casadi as ca
 
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import (
@@ -52,7 +53,10 @@ class GroundSurface:
         x, y = self._place
         at = {"x": x, "y": y}
         slope, bank = scope.value(ground.slope), scope.value(ground.bank)
-        self._height = scope.value(ground.height, at) + x * ca.tan(slope) + y * ca.tan(bank)
+        height = scope.value(ground.height, at)
+        if may_switch(scope, ground.height):
+            check_smooth(scope, "the height of the ground", height, variables=ca.vertcat(x, y))
+        self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
         self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
         along, across = (scope.value(v, at) for v in ground.velocity)
         # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
@@ -44,6 +45,12 @@ class SurfacePair:
 
     def _local(self, surface: tuple[Expr, Expr, Expr]) -> Vec:
         return tuple(self.measures.scope.value(c) for c in surface)  # type: ignore[return-value]
+
+    def __post_init__(self) -> None:
+        scope = self.measures.scope
+        for which, surface in (("first", self.item.surface), ("second", self.item.second_surface)):
+            if may_switch(scope, *surface):
+                check_smooth(scope, f"contact {self.name!r}: the {which} surface", ca.vertcat(*self._local(surface)))
 
     def _tangents(self, frame: str, surface: tuple[Expr, Expr, Expr], parameters: tuple[str, str]) -> tuple[Vec, Vec]:
         """Derivatives of a surface's point by its parameters, in the world."""

@@ -23,7 +23,10 @@ from draisine.codegen.restricted.record import bound_kernel
 from draisine.errors import ArgumentError, DependencyError
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.implicit_systems import DIFFERENCE, sliding_jacobians
 from draisine.simulation.stepper.layout import Stepper
+from draisine.simulation.stepper.sliding import sliding_field
+from draisine.simulation.stepper.time_limits import horizon
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
@@ -171,7 +174,8 @@ class SundialsStepper:
                 self._pending = self._pending and reason == layout.FULL
                 return reason
             self._pending = False
-            if self._needs_restart():
+            if stepper.restarted or self._needs_restart():
+                stepper.restarted = 0
                 self._restart()
         return layout.PAUSED
 
@@ -208,7 +212,8 @@ class SundialsStepper:
         """Make one internal step and store it for the loop."""
         stepper, n = self._memory.stepper, self._memory.stepper.unknowns
         for _ in range(3):
-            done = self._solver.step(stepper.end, "onestep", stepper.end)
+            limit = horizon(stepper)
+            done = self._solver.step(limit, "onestep", limit)
             if stepper.aborted:
                 return layout.ABORTED
             if done.status < 0:
@@ -224,7 +229,7 @@ class SundialsStepper:
         stepper.dense[:, :n] = 0.0
         rise = done.y - self._unknowns()
         stepper.dense[0, :n] = rise
-        if stepper.events or self._memory.has_sample_before(done.t):
+        if stepper.events or stepper.margins or self._memory.has_sample_before(done.t):
             inner = np.array([self._solver.step(stepper.t + f * h, "normal").y for f in FRACTIONS])
             stepper.dense[:5, :n] = self._terms @ np.vstack([inner - self._unknowns(), rise])
         stepper.h, stepper.external_time = h, done.t
@@ -268,7 +273,8 @@ class SundialsStepper:
 
     def _create_cvode(self) -> Any:
         stepper = self._memory.stepper
-        dynamics = self._compiled.equations.explicit
+        switching = self._compiled.switching
+        dynamics = self._compiled.equations.explicit if switching is None else switching.explicit
         if self._jacobian is None:
             self._jacobian = compile(dynamics.jacobian("xdot", "x"))
         n = stepper.states
@@ -278,13 +284,21 @@ class SundialsStepper:
 
         def right_side(t: float, y: Reals, yp: Reals) -> None:
             if self._apply_control(t, y):
+                if stepper.sliding:
+                    yp[:] = self._sliding(t, y)
+                    return
                 derivative(t, y)
                 stepper.evaluations += 1
             yp[:] = rate
 
         def jacobian(t: float, y: Reals, yp: Reals, jj: Reals) -> None:
-            evaluate_jacobian(t, y)
             stepper.jacobians += 1
+            if stepper.sliding:
+                steps = DIFFERENCE * (1e-3 + np.abs(y))
+                base = self._sliding(t, y)
+                jj[:, :] = np.array([(self._sliding(t, y + row) - base) / row.sum() for row in np.diag(steps)]).T
+                return
+            evaluate_jacobian(t, y)
             jj[:, :] = entries.T  # kernels write by columns
 
         return _solvers().cvode.CVODE(right_side, method="BDF", jacfn=jacobian, **self._options())
@@ -302,6 +316,8 @@ class SundialsStepper:
                 rate[:n] = yp
                 residual(t, y)
                 stepper.evaluations += 1
+                if stepper.sliding:
+                    value[: stepper.states] = yp[: stepper.states] - self._sliding(t, y)
             res[:] = value
 
         options = self._options()
@@ -318,11 +334,22 @@ class SundialsStepper:
             rate[:n] = yp
             jacobian(t, y)
             stepper.jacobians += 1
+            if stepper.sliding:
+                stepper.by_state[:], stepper.by_rate[:] = by_state, by_rate
+                sliding_jacobians(stepper)
+                by_state[:], by_rate[:] = stepper.by_state, stepper.by_rate
             jj[slice(None) if jj.ndim == 1 else (rows, columns)] = by_state + cj * by_rate
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the pattern is for the factorization; the package assumes finite differences
             return _solvers().ida.IDA(resfn, jacfn=jacfn, **options)
+
+    def _sliding(self, t: float, y: Reals) -> Reals:
+        """The derivative of a sliding motion."""
+        s = self._memory.stepper
+        s.time[0], s.point[: len(y)] = t, y
+        sliding_field(s, s.sliding_motion)
+        return s.sliding_motion[: len(y)].copy()
 
     def _apply_control(self, t: float, y: Reals) -> bool:
         """Have a control set the inputs; False once it has failed."""

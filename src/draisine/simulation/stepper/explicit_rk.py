@@ -11,6 +11,7 @@ import math
 from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.layout import Stepper, Tableau
+from draisine.simulation.stepper.sliding import sliding_field
 
 
 def copy(source: Vector, target: Vector, length: int) -> None:
@@ -39,6 +40,9 @@ def evaluate(s: Stepper, time: float, row: int) -> None:
     """Write the derivative at (time, point) into a row. After an abort by the control the row is unchanged."""
     apply_control(s, time)
     if s.aborted == 0:
+        if s.switching != 0 and s.sliding > 0:
+            sliding_field(s, s.k[row])
+            return
         call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
         s.evaluations += 1
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from draisine.simulation.stepper.dense_matrices import clear
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.implicit_systems import (
     MAX_ITERATIONS,
-    clear,
     factorize,
     make_jacobians,
     multiply_rate_jacobian,

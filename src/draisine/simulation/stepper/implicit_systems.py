@@ -1,7 +1,7 @@
 """Implicit equations in the stepping loop: residuals, Jacobians, linear systems, error weights and the consistent start.
 
 The linear systems have the matrix λ/h ∂F/∂ẋ + ∂F/∂x, real or complex, dense with row pivoting or sparse by a precomputed plan.
-Restricted Python, like `explicit_rk`. The dense routines serve real and complex matrices alike.
+Restricted Python, like `explicit_rk`.
 """
 
 from __future__ import annotations
@@ -10,78 +10,15 @@ import math
 
 from draisine.codegen.jit import sparse_qr
 from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Integers, Number, NumberMatrix, Numbers, Vector
+from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
+from draisine.simulation.stepper.sliding import sliding_field
 
 # A pivot below this fraction of its column means that the unknown is not determined.
 UNDETERMINED_PIVOT = 1e-11
-
-
-def clear(numbers: Vector, length: int) -> None:
-    for i in range(length):
-        numbers[i] = 0.0
-
-
-# ------------------------------------------------------------------------------------------------------ dense matrices
-
-
-def magnitude(value: Number) -> float:
-    return abs(value.real) + abs(value.imag)
-
-
-def reciprocal(value: Number) -> Number:
-    """1/value, for complex numbers without Python's exception for zero."""
-    return value.conjugate() * (1.0 / (value.real * value.real + value.imag * value.imag))
-
-
-def clear_matrix(a: NumberMatrix, n: int) -> None:
-    for i in range(n):
-        for j in range(n):
-            a[i, j] = 0.0
-
-
-def lu_decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
-    """a = P L U in place, the diagonal of U inverted; return a column without a pivot, or −1."""
-    for k in range(n):
-        best, size = k, magnitude(a[k, k])
-        for i in range(k + 1, n):
-            other = magnitude(a[i, k])
-            if other > size:
-                best, size = i, other
-        if not size > 0.0:
-            return k
-        pivot[k] = best
-        if best != k:
-            for j in range(n):
-                a[k, j], a[best, j] = a[best, j], a[k, j]
-        inverse = reciprocal(a[k, k])
-        a[k, k] = inverse
-        for i in range(k + 1, n):
-            if magnitude(a[i, k]) != 0.0:
-                factor = a[i, k] * inverse
-                a[i, k] = factor
-                for j in range(k + 1, n):
-                    a[i, j] -= factor * a[k, j]
-    return -1
-
-
-def lu_solve(a: NumberMatrix, pivot: Integers, n: int, rhs: Numbers) -> None:
-    """side ← (P L U)⁻¹ side."""
-    for k in range(n):
-        best = pivot[k]
-        rhs[k], rhs[best] = rhs[best], rhs[k]
-    for i in range(n):
-        value = rhs[i]
-        for j in range(i):
-            value -= a[i, j] * rhs[j]
-        rhs[i] = value
-    for back in range(n):
-        i = n - 1 - back
-        value = rhs[i]
-        for j in range(i + 1, n):
-            value -= a[i, j] * rhs[j]
-        rhs[i] = value * a[i, i]
+DIFFERENCE = 1e-7  # relative step of difference quotients
 
 
 # --------------------------------------------------------------------------------------------- the matrices of a step
@@ -189,6 +126,10 @@ def residual(s: Stepper, time: float, target: Vector) -> None:
     if s.aborted == 0:
         call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
         s.evaluations += 1
+        if s.switching != 0 and s.sliding > 0:
+            sliding_field(s, s.sliding_motion)
+            for i in range(s.states):
+                target[i] = s.rate[i] - s.sliding_motion[i]
 
 
 def make_jacobians(s: Stepper) -> int:
@@ -197,12 +138,35 @@ def make_jacobians(s: Stepper) -> int:
     copy(s.k[0], s.rate, s.width)
     s.time[0] = s.t
     call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
+    if s.switching != 0 and s.sliding > 0:
+        sliding_jacobians(s)
     s.jacobians += 1
     s.jacobian_fresh, s.jacobian_old, s.factorized = 1, 0, 0
     bad = max(first_nonfinite(s.by_state, s.entries), first_nonfinite(s.by_rate, s.entries))
     if bad >= 0:
         return record_nonfinite_equation(s, int(s.entry_row[bad]))
     return SOLVED
+
+
+def sliding_jacobians(s: Stepper) -> None:
+    """Jacobians of ẋ − f for a sliding motion, by differences, as far as the pattern of the equations has them."""
+    sliding_field(s, s.sliding_motion)
+    for i in range(s.states):
+        s.sliding_start[i] = s.sliding_motion[i]
+    column = -1
+    step = 0.0
+    for e in range(s.entries):
+        row, other = int(s.entry_row[e]), int(s.entry_column[e])
+        if other != column and other < s.states:
+            step = DIFFERENCE * (1e-3 + abs(s.point[other]))
+            kept = s.point[other]
+            s.point[other] = kept + step
+            sliding_field(s, s.sliding_motion)
+            s.point[other] = kept
+            column = other
+        if row < s.states:
+            s.by_state[e] = (s.sliding_start[row] - s.sliding_motion[row]) / step if other < s.states else 0.0
+            s.by_rate[e] = 1.0 if row == other else 0.0
 
 
 def record_nonfinite_equation(s: Stepper, equation: int) -> int:

@@ -26,6 +26,7 @@ STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
 BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected
+AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
 
 # Outcome of the solution of a system of equations; also the `solver_failure` of a run.
 SOLVED = 0
@@ -48,6 +49,16 @@ HALVINGS = 54
 # Highest degree of event functions on a step that are treated as polynomials, and degree used for the others.
 MAX_DEGREE = 16
 OTHER_DEGREE = 8
+# Kinds of switches.
+SWITCHED = 0  # the branch changed
+ENTERED = 1  # sliding began
+LEFT = 2  # sliding ended
+# Surfaces on which a run can slide at the same time.
+MOST_SLIDING = 4
+# Switches without an advance of time.
+MOST_SWITCHES = 64
+# The same for margins of switching functions that may end in the step.
+MARGIN_GRID = 16
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
@@ -82,6 +93,7 @@ class Tableau(Record):
     real: Matrix  # (0 or 1, 1 + 2 s)
     pairs: ComplexMatrix  # (c, 1 + 2 s)
     filter: float
+    points: Vector  # fractions of a step at which the equations are evaluated, in order, 0 and 1 included
 
 
 class Stepper(Record):
@@ -256,3 +268,58 @@ class Stepper(Record):
     past_h: float
     accepted_h: float
     accepted_error: float
+    # ---- switching functions: g margins of b branches, at most m surfaces at a time
+    switching: int  # whether there are any
+    margins: int  # g
+    margin_kernel: int  # (t, x, u, p) → margins, positive inside the present branches
+    switch_rate_kernel: int  # (t, x, u, p) → rates of the switching functions along the motion; 0 if they are not known
+    prologue: int  # (t, x, u, p) → hoisted values
+    branch: Vector  # (b) the present branches: part of `parameters`
+    hoisted: Vector  # hoisted values: part of `parameters`
+    margin: Matrix  # (MARGIN_GRID + 1, g) margins over the step
+    margin_value: Vector  # (g)
+    switch_rate: Vector  # (b)
+    armed: Integers  # (g) 1 if the margin was positive since its branch was taken
+    margin_branch: Integers  # (g) the branch of a margin
+    margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
+    shorten: Matrix  # (TERMS, TERMS) coefficients of a shortened interpolant
+    cut_work: Vector  # (TERMS + 1)
+    switch_row: int  # the margin that ends first in the step
+    switches_here: int  # switches since time advanced
+    # restart times, at which branches of time alone change
+    restarts: int
+    restart_index: int  # the next one
+    restart_time: Vector  # (restarts + 1)
+    restart_branch: Matrix  # (restarts + 1, b) from then on; NaN for branches of the state
+    off_grid: int  # fixed steps: t is not a multiple of the step
+    grid_step: int  # fixed steps: the attempt ends at a multiple …
+    irregular: int  # … or is shorter than others
+    restarted: int  # branches changed; read and cleared by external methods and batches
+    # kinks in time: steps may cross them where nothing happens between the points of the method
+    marks: int  # c
+    mark_index: int  # the first one after t
+    mark_time: Vector  # (c) kinks, points between them, and both ends of the run
+    mark_kink: Integers  # (c)
+    mark_value: Matrix  # (c, functions of time)
+    mark_tolerance: Vector  # (functions of time) deviation up to which a step may cross
+    kink_crossing: int  # the last attempt crossed a kink
+    kink_limited: int  # the attempt ends at a kink
+    kink_hits: int  # attempts that end at the next kink before a crossing is tried again
+    kink_patience: int
+    # sliding on surfaces
+    sliding: int  # their number
+    sliding_margin: Integers  # (m) their margins
+    sliding_parameters: Matrix  # (m + 1, parameters) of the present branches, and with the branch of one surface switched
+    sliding_field: Matrix  # (m + 1, w) the fields with these parameters
+    sliding_rate: Matrix  # (m + 1, b) rates of the switching functions along these fields
+    sliding_motion: Vector  # (w) their combination …
+    sliding_start: Vector  # (w) … and that at the start of a step
+    share: Vector  # (m) of the switched fields
+    sliding_matrix: Matrix  # (m, m)
+    sliding_pivot: Integers  # (m)
+    # records of switches
+    switch_time: Vector  # (switch_room)
+    switch_margin: Integers  # (switch_room) the margin; −1 for a restart time
+    switch_kind: Integers  # (switch_room) of SWITCHED, ENTERED, LEFT
+    switch_count: int
+    switch_room: int

@@ -41,6 +41,7 @@ from draisine.simulation.stepper.layout import (
     CONTINUE,
     FRESH,
     FULL,
+    MOST_SWITCHES,
     NONFINITE_VALUES,
     NOT_FINITE,
     PAUSED,
@@ -59,6 +60,7 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
+from draisine.simulation.stepper.sliding import return_to_surfaces
 from draisine.simulation.stepper.step_size_control import (
     first_implicit_step,
     first_step,
@@ -70,6 +72,14 @@ from draisine.simulation.stepper.step_size_control import (
     reject,
     reject_implicit,
     retry_implicit_step,
+)
+from draisine.simulation.stepper.switching import (
+    begin_branches,
+    change_branches,
+    cut_step,
+    find_switch,
+    keep_margins,
+    start_margins,
 )
 
 
@@ -85,6 +95,8 @@ def advance(s: Stepper) -> int:
         if s.accepted + s.rejected >= s.max_steps:
             return TOO_MANY_STEPS
         if s.step_count >= s.step_room or s.event_count + ROOTS * s.events > s.event_room:
+            return FULL
+        if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
         before = s.accepted
         reason = step(s)
@@ -107,6 +119,10 @@ def begin(s: Stepper) -> int:
     if not well_conditioned(s):
         return SWITCH
     m = s.tableau
+    if s.switching != 0:
+        reason = begin_branches(s)
+        if reason != CONTINUE:
+            return reason
     reason = initial_rates(s, m)
     if reason != CONTINUE:
         return reason
@@ -114,6 +130,7 @@ def begin(s: Stepper) -> int:
     s.history_filled = 1
     if s.adaptive == 0:
         plan_fixed_steps(s)
+        s.off_grid = 0
     elif s.h == 0.0:
         if m.implicit != 0:
             first_implicit_step(s)
@@ -247,6 +264,19 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         prepare_polynomial(s, m, h)
     elif m.external == 0:
         prepare_cubic(s, m, h)
+    full, row = h, -1
+    if s.switching != 0:
+        cut = find_switch(s, m, h, new_time)
+        if s.aborted != 0:
+            return ABORTED
+        if cut <= 1.0:
+            row = s.switch_row
+            if s.t + cut * h == s.t:
+                return switch_at_once(s, m, row)
+            if cut < 1.0:
+                cut_step(s, m, cut)
+                h, new_time = cut * h, s.t + cut * h
+        note_grid(s, cut < 1.0)
     roots = 0
     if s.events > 0:
         roots = find_crossings(s, m, h, new_time)
@@ -267,16 +297,73 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
     copy(s.new, s.x, s.width)
     s.t = horizon
     s.accepted += 1
+    length = abs(s.h)
     if m.implicit != 0:
-        propose_implicit(s, m, h, size)
+        propose_implicit(s, m, full, size)
     else:
-        propose(s, m, h, size)
+        propose(s, m, full, size)
+    if s.switching != 0 and s.kink_limited != 0:
+        s.h = length  # the error of a step between two kinks says nothing about one across
     if theta <= 1.0:
         s.phase = CHANGED
         record_step(s)
         sample_at_t(s)
         return ABORTED if s.aborted != 0 else STOPPED
-    return finish_step(s, m, h)
+    reason = finish_step(s, m, h)
+    if s.switching != 0 and reason == CONTINUE:
+        reason = continue_branches(s, m, row)
+    return reason
+
+
+def note_grid(s: Stepper, cut: bool) -> None:
+    """Fixed steps: whether the step ends at a multiple of the step; the history of a multistep method begins at one."""
+    if s.adaptive == 0:
+        if cut:
+            s.index -= s.grid_step
+            s.grid_step, s.irregular = 0, 1
+        s.off_grid = 1 - s.grid_step
+
+
+def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
+    """A branch ends where it began: switch without a step."""
+    s.rejected += 1
+    note_grid(s, True)
+    reason = change_branches(s, row)
+    return restart(s, m) if reason == CONTINUE else reason
+
+
+def continue_branches(s: Stepper, m: Tableau, row: int) -> int:
+    """After a step: switch where a margin or an interval of time ended, else keep the branches."""
+    if s.sliding > 0:
+        return_to_surfaces(s)
+    at_restart = s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
+    if row < 0 and not at_restart:
+        keep_margins(s)
+        s.switches_here = 0
+        if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
+            copy(s.x, s.point, s.width)
+            evaluate(s, s.t, 0)
+        return CONTINUE
+    s.switches_here = 0
+    reason = change_branches(s, row)
+    return restart(s, m) if reason == CONTINUE else reason
+
+
+def restart(s: Stepper, m: Tableau) -> int:
+    """Derivative, history and event values after a change of branches; the step size is kept."""
+    if m.implicit != 0 and s.dynamics == 0 and s.needs_start_solve == 0:
+        s.phase = CHANGED  # the driver solves for the rates of equations of higher index
+        return PAUSED
+    reason = initial_rates(s, m)
+    if reason != CONTINUE:
+        return reason
+    copy(s.k[0], s.past[0], s.width)
+    s.history_filled = 1
+    start_margins(s)
+    if s.events > 0:
+        copy(s.x, s.point, s.width)
+        evaluate_events(s, s.t, s.grid[0])
+    return CONTINUE
 
 
 def finite_dense(s: Stepper, m: Tableau) -> bool:
@@ -304,6 +391,8 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
         copy(s.past[j - 1], s.past[j], s.width)
     copy(s.k[0], s.past[0], s.width)
     s.history_filled = min(depth, s.history_filled + 1)
+    if s.switching != 0 and s.irregular != 0:
+        s.history_filled = 1
     record_step(s)
     sample_at_t(s)
     if s.aborted != 0:

@@ -40,16 +40,36 @@ class Kernels:
     contact: int = 0  # contact margins, where they are monitored …
     contacts: int = 0  # … and their number
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
+    margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
+    switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
         return parameters if self.hoisted is None else self.hoisted.extended(parameters)
 
 
+@dataclass(frozen=True, eq=False)
+class SwitchTables:
+    """The switching functions of a run: g margins of b branches, and the times at which branches and slopes of time change."""
+
+    branches: Reals  # (b) at the start
+    time_only: list[int]  # branches of time alone
+    guaranteed: bool  # no time at which they change is missing
+    margin_branch: NDArray[np.int64]  # (g) the branch of a margin
+    margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
+    restart_time: Reals  # (r) in the order of the run
+    restart_branch: Reals  # (r, b) branches from then on; NaN for those of the state
+    mark_time: Reals  # (c) kinks and points between them, in the order of the run
+    mark_kink: NDArray[np.int64]  # (c) 1 for kinks
+    mark_value: Reals  # (c, functions of time)
+    mark_tolerance: Reals  # (functions of time)
+
+
 @lru_cache(maxsize=16)
 def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
     """The coefficients of a scheme as a record for the loop."""
     made = Tableau()
+    made.points = np.unique(np.clip(np.append(scheme.nodes[: scheme.stages], (0.0, 1.0)), 0.0, 1.0))
     made.order, made.history, made.stages, made.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
     arrays: dict[str, NDArray[Any]] = {"nodes": scheme.nodes, "weights": scheme.weights, "dense": scheme.dense}
     if isinstance(scheme, Scheme):
@@ -85,10 +105,13 @@ class Memory:
         samples: Reals | None,
         directions: Sequence[int] = (),
         stops: Sequence[bool] = (),
+        switches: SwitchTables | None = None,
     ) -> None:
         self.stepper = s = Stepper()
         s.states, s.inputs, s.events = len(x), len(inputs), len(directions)
         self._parameters = np.array(parameters, dtype=np.float64)
+        self._switches = switches
+        self._branches = np.zeros(0) if switches is None else np.array(switches.branches, dtype=np.float64)
         self._allocate(kernels, method, {"u": inputs, "direction": directions, "stops": stops})
         self.state[:] = x
         s.t, s.end = span
@@ -99,7 +122,7 @@ class Memory:
     def _allocate(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
         """Allocate the arrays for a method and kernels; some of them have `given` values."""
         s = self.stepper
-        parameters = kernels.extended(self._parameters)
+        parameters = kernels.extended(np.concatenate([self._parameters, self._branches]))
         form = kernels.form if method.implicit else None
         s.unknowns = s.states if form is None else form.form.size
         s.width = width = -(-s.unknowns // 8) * 8
@@ -130,8 +153,12 @@ class Memory:
         basis = None if e == 0 else self._event_basis(kernels, method)
         if basis is not None:
             shapes |= isolation_shapes(len(basis.nodes), e)
+        if self._switches is not None:
+            shapes |= switching_shapes(self._switches, width, parameters.size)
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
+        if self._switches is not None:
+            self._set_switches(self._switches)
         for name, values in given.items():
             getattr(s, name)[...] = values
         if form is not None:
@@ -155,6 +182,21 @@ class Memory:
         degrees = [degree * terms if degree >= 0 else layout.MAX_DEGREE + 1 for degree in kernels.event_degrees]
         low = [degree for degree in degrees if degree <= layout.MAX_DEGREE]
         return bernstein_basis(max(terms, *low, *(layout.OTHER_DEGREE for _ in degrees[len(low) :])))
+
+    def _set_switches(self, switches: SwitchTables) -> None:
+        """Switching functions, with the present branches."""
+        s, first = self.stepper, len(self._parameters)
+        after = first + len(self._branches)
+        s.switching, s.margins = 1, len(switches.margin_branch)
+        s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
+        for name in ("margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
+            setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
+        s.restart_time, s.restart_branch = (
+            np.append(switches.restart_time, np.inf),
+            np.vstack([switches.restart_branch, self._branches]),
+        )
+        s.restarts, s.marks = len(switches.restart_time), len(switches.mark_time)
+        s.kink_patience = max(1, s.kink_patience)
 
     def _set_structure(self, form: CompiledForm) -> None:
         """Structure of implicit equations."""
@@ -184,6 +226,11 @@ class Memory:
         """The parameters without their extension."""
         return self._parameters
 
+    @property
+    def with_branches(self) -> Reals:
+        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
+        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
+
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
         s = self.stepper
@@ -198,15 +245,34 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
+        s.margin_kernel, s.switch_rate_kernel = kernels.margins, kernels.switch_rates
+        s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
+    def set_switches(self, switches: SwitchTables) -> None:
+        """Use the switching functions of other equations, from `take` on."""
+        self._switches, self._branches = switches, np.array(switches.branches, dtype=np.float64)
+        self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
+
+    def renew_restarts(self, switches: SwitchTables) -> None:
+        """Use the restart times of other inputs from the present time on; the branches of the state are kept."""
+        s = self.stepper
+        known = switches.time_only
+        s.branch[known] = switches.branches[known]
+        self._switches, self._branches = switches, s.branch.copy()
+        s.restart_index, s.mark_index, s.kink_crossing = 0, 0, 0
+        self._set_switches(switches)
+
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        kept = {name: getattr(s, name).copy() for name in ("u", "direction", "stops", "sign", "contact_least")}
+        names = ("u", "direction", "stops", "sign", "contact_least", *(("armed", "sliding_margin") if s.switching else ()))
+        kept = {name: getattr(s, name).copy() for name in names}
         x, step = self.state.copy(), s.h
+        if self._switches is not None and s.switching:
+            self._branches[:] = s.branch
         self._allocate(kernels, method, kept)
         self.state[:] = x
         s.h = step
@@ -222,6 +288,9 @@ class Memory:
         if s.event_count + layout.ROOTS * s.events > s.event_room:
             self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)
             s.event_room *= 2
+        if s.switching and s.switch_count + 2 * layout.MOST_SWITCHES > s.switch_room:
+            self._resize(("switch_time", "switch_margin", "switch_kind"), s.switch_count, 2 * s.switch_room)
+            s.switch_room *= 2
 
     def _resize(self, names: Sequence[str], filled: int, room: int) -> None:
         for name in names:
@@ -276,6 +345,9 @@ class Memory:
             }
         )
         s.sample_time[:-1] = sample_times
+        if self._switches is not None:
+            s.switch_room = 16 * layout.MOST_SWITCHES
+            s.allocate({name: (s.switch_room,) for name in ("switch_time", "switch_margin", "switch_kind")})
 
 
 def isolation_shapes(nodes: int, events: int) -> dict[str, tuple[int, ...]]:
@@ -314,11 +386,34 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     }
 
 
+def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the further arrays of equations with switching functions."""
+    g, b = len(switches.margin_branch), len(switches.branches)
+    most, terms = layout.MOST_SLIDING, layout.TERMS
+    return {
+        "margin": (layout.MARGIN_GRID + 1, g),
+        **{name: (g,) for name in ("margin_value", "armed")},
+        "switch_rate": (b,),
+        "shorten": (terms, terms),
+        "cut_work": (terms + 1,),
+        **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
+        "sliding_parameters": (most + 1, parameters),
+        "sliding_field": (most + 1, width),
+        **{name: (width,) for name in ("sliding_motion", "sliding_start")},
+        "sliding_rate": (most + 1, b),
+        "sliding_matrix": (most, most),
+    }
+
+
 _MODULES = (
     "explicit_rk",
     "implicit_rk",
     "implicit_systems",
+    "dense_matrices",
     "step_size_control",
+    "time_limits",
+    "switching",
+    "sliding",
     "events_and_samples",
     "contact_monitor",
     "event_isolation",
@@ -327,15 +422,17 @@ _MODULES = (
 )
 # The modules of the loop.
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
-# Constants for explicit methods; code that they never reach is not compiled.
+# Constants for explicit methods, and for equations without switching functions; code that they never reach is not compiled.
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
+SMOOTH = {(Stepper, "switching"): 0}
 
 
 @cache
-def stepping_loop(implicit: bool = False) -> Code:
+def stepping_loop(implicit: bool = False, switching: bool = False) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods.
+    is all that most runs need, and with the implicit methods; without switching functions, and with them.
     """
-    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, {} if implicit else EXPLICIT).load()
+    fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed).load()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.explicit_rk import evaluate, largest_error, record_nonfinite
 from draisine.simulation.stepper.implicit_rk import max_iterations
 from draisine.simulation.stepper.layout import (
@@ -21,6 +22,7 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
+from draisine.simulation.stepper.time_limits import horizon, limit_to_kinks
 
 EPSILON = 2.220446049250313e-16
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
@@ -72,6 +74,8 @@ def first_step(s: Stepper) -> None:
 
 def next_step(s: Stepper) -> tuple[float, float]:
     """The length of the next step and its end time, exactly the end of the run if it is the last step."""
+    if s.switching != 0:
+        return next_limited_step(s)
     if s.adaptive == 0:
         s.index += 1
         return s.h, (s.end if s.index >= s.planned_steps else s.origin + s.index * s.h)
@@ -80,6 +84,30 @@ def next_step(s: Stepper) -> tuple[float, float]:
     if abs(h) * 1.01 >= abs(left):
         return left, s.end
     return h, s.t + h
+
+
+def next_limited_step(s: Stepper) -> tuple[float, float]:
+    """The same where steps end at restart times. A fixed step that ends at one is followed by one to the next multiple."""
+    limit = horizon(s)
+    grid = limit
+    if s.adaptive == 0:
+        grid = s.end if s.index + 1 >= s.planned_steps else s.origin + (s.index + 1) * s.h
+        end = limit if precedes(s, limit, grid) else grid
+    else:
+        end = limit
+        left = limit - s.t
+        h = math.copysign(min(abs(s.h), s.max_step), left)
+        if abs(h) * 1.01 < abs(left):
+            end = s.t + h
+    if s.marks > 0:
+        end = limit_to_kinks(s, s.tableau, end)
+    if s.adaptive == 0:
+        s.grid_step = 1 if end == grid else 0
+        s.index += s.grid_step
+        s.irregular = 1 - s.grid_step if s.off_grid == 0 else 1
+        if s.irregular == 0:
+            return s.h, end
+    return end - s.t, end
 
 
 def smallest_step(s: Stepper) -> float:
@@ -146,7 +174,7 @@ def retry_implicit_step(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
     """The stages were not solved: recompute Jacobians of an earlier point, else shorten the step."""
     s.past_stage_valid = 0
     if s.adaptive == 0:
-        s.index -= 1
+        s.index -= 1 if s.switching == 0 else s.grid_step
     if s.jacobian_fresh == 0:
         s.jacobian_old = 1
         return CONTINUE

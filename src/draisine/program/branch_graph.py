@@ -1,0 +1,375 @@
+"""Graphs in which switching operations keep their branch.
+
+Conditions on one surface (x > 0, abs(x), min(x, 0), …) share one switch, so that crossing it is one event. Values that are
+constant within the branches of other switches, such as the comparison in `where(sign(x) > 0, a, b)`, follow these and are no
+switches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from draisine.program import opcodes as op
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.enclosures import bounds
+from draisine.program.graph import NUMBERS, Graph
+from draisine.program.graph_text import text_of
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program
+from draisine.program.switch import Switch, SwitchKind
+from draisine.program.switch_effect import Effects
+from draisine.program.table_breaks import Breaks
+from draisine.program.tangents import Tangents
+
+_TINY = 1e-50  # a comparison with a smaller number is a guard
+_FAR = 1e300  # a limit that is never reached
+_MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
+_STATE = _MOVING - {"t"}
+
+
+@dataclass
+class _Found:
+    """A switching function during the analysis."""
+
+    kind: SwitchKind
+    argument: int
+    branch: int  # the input node of σ
+    operations: list[int] = field(default_factory=list)
+    operands: tuple[int, ...] = ()  # of the first operation, fixed
+    shown: tuple[int, ...] = ()  # the same in the original, for the name
+    breaks: tuple[float, ...] = ()
+    jump: bool = False
+
+
+class BranchGraph:
+    """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
+    from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
+    nothing jumps are not fixed; `kinks` are their numbers in `every`."""
+
+    def __init__(
+        self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
+    ) -> None:
+        self.graph, self._roots = graph, tuple(roots)
+        self._new: dict[int, int] = {}
+        self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
+        self._found: dict[Any, _Found] = {}
+        self._guards: set[int] = set()
+        self._bounds = bounds(graph, roots)
+        for node in sorted(graph.reached([*roots, *further])):
+            self._new[node] = self._fixed(node)
+        reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
+        self.every = list(self._found.values())  # inner ones first
+        highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
+        effects = Effects(graph, [self._new[node] for node in roots], highest)
+        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
+        self._parameters = parameters
+        self._find_timely()
+        self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
+        self.chosen = [k for k in self.chosen if k not in self.kinks]
+        self._number()
+
+    def of(self, nodes: Sequence[int]) -> list[int]:
+        """The fixed nodes."""
+        return [self._final(self._new[node]) for node in nodes]
+
+    # ---------------------------------------------------------------- transformation
+
+    def _fixed(self, node: int) -> int:
+        g = self.graph
+        operation, operands, detail = g.nodes[node]
+        if operation in (op.INPUT, op.CONST, NUMBERS):
+            return node
+        new = tuple(self._new[o] for o in operands)
+        if operation in op.SWITCHING and any(self._depends(o) & _MOVING for o in new):
+            replaced = self._switched(node, operation, operands, new, detail)
+            if replaced is not None:
+                return replaced
+        return g.add(operation, new, detail)
+
+    def _switched(self, node: int, operation: int, old: tuple[int, ...], new: tuple[int, ...], detail: Any) -> int | None:
+        g = self.graph
+        if operation in op.COMPARISONS:
+            if any(0.0 < abs(number) <= _TINY for o in new if (number := g.number(o)) is not None):
+                self._guards.add(g.add(operation, new))
+                return None
+            return self._below(operation, old, new)
+        if operation in (op.FMIN, op.FMAX):
+            first = self._below(operation, old, new if operation == op.FMIN else new[::-1])
+            return None if first is None else self._choice(first, *new)
+        if operation in (op.FABS, op.SIGN):
+            side = self._side(operation, old[0], new[0])
+            return None if side is None else side if operation == op.SIGN else g.add(op.MUL, (new[0], side))
+        if operation == op.COPYSIGN:
+            return self._copysign(old, new)
+        if operation in (op.FLOOR, op.CEIL):
+            return self._rounded(operation, old, new[0])
+        if operation in (op.FMOD, op.REMAINDER):
+            return self._remainder(operation, old, new)
+        return self._cell(old, new, detail)
+
+    def _below(self, operation: int, old: tuple[int, ...], new: tuple[int, ...]) -> int | None:
+        """Whether the first operand is below the second: 0 or 1."""
+        argument, sign = self._difference(*new)
+        branch = self._sides(operation, argument, new, old)
+        if branch is None:
+            return None
+        return self.graph.add(op.SUB, (self.graph.constant(1.0), branch)) if sign > 0 else branch
+
+    def _side(self, operation: int, old: int, new: int) -> int | None:
+        """The sign of an operand: −1 or 1."""
+        g = self.graph
+        argument, sign = self._difference(new, g.constant(0.0))
+        branch = self._sides(operation, argument, (new,), (old,))
+        if branch is None:
+            return None
+        one, double = g.constant(1.0), g.add(op.TWICE, (branch,))
+        return g.add(op.SUB, (double, one) if sign > 0 else (one, double))
+
+    def _sides(self, operation: int, argument: int, operands: tuple[int, ...], shown: tuple[int, ...]) -> int | None:
+        if any(low >= 0.0 or high <= 0.0 for low, high in (self._bounds_of(argument), self._apart(shown))):
+            return None  # never changes its side
+        found = self._switch(("sides", argument), SwitchKind.SIDES, argument, operation, operands, shown)
+        found.jump |= operation in (op.LT, op.LE, op.SIGN, op.COPYSIGN)
+        return found.branch
+
+    def _difference(self, a: int, b: int) -> tuple[int, int]:
+        """A node that is ±(a − b), the same for all operations on one surface, and the sign."""
+        g = self.graph
+        for node, other, sign in ((a, b, 1), (b, a, -1)):
+            if g.number(other) == 0.0:
+                while g.nodes[node].operation == op.NEG:
+                    node, sign = g.nodes[node].operands[0], -sign
+                if g.nodes[node].operation == op.SUB:
+                    argument, inner = self._difference(*g.nodes[node].operands)
+                    return argument, sign * inner
+                return node, sign
+        if g.find(op.SUB, (a, b)) is None and g.find(op.SUB, (b, a)) is not None:
+            return g.add(op.SUB, (b, a)), -1
+        return (g.add(op.SUB, (a, b)), 1) if a > b or g.find(op.SUB, (a, b)) is not None else (g.add(op.SUB, (b, a)), -1)
+
+    def _choice(self, condition: int, first: int, second: int) -> int:
+        g = self.graph
+        other = g.add(op.NOT, (condition,))
+        return g.add(op.ADD, (g.add(op.IF_ELSE_ZERO, (condition, first)), g.add(op.IF_ELSE_ZERO, (other, second))))
+
+    def _copysign(self, old: tuple[int, ...], new: tuple[int, ...]) -> int | None:
+        g = self.graph
+        moving = [bool(self._depends(o) & _MOVING) for o in new]
+        size = self._side(op.FABS, old[0], new[0]) if moving[0] else None
+        side = self._side(op.COPYSIGN, old[1], new[1]) if moving[1] else None
+        if size is None and side is None:
+            return None
+        absolute = g.add(op.FABS, (new[0],)) if size is None else g.add(op.MUL, (new[0], size))
+        return g.add(op.MUL, (absolute, side if side is not None else g.add(op.COPYSIGN, (g.constant(1.0), new[1]))))
+
+    def _rounded(self, operation: int, old: tuple[int, ...], argument: int) -> int | None:
+        g = self.graph
+        low, high = self._bounds_of(argument)
+        if math.floor(low) == math.floor(high) if math.isfinite(low) and math.isfinite(high) else False:
+            return None
+        found = self._switch(("floor", argument), SwitchKind.FLOOR, argument, operation, (argument,), old)
+        found.jump = True
+        return found.branch if operation == op.FLOOR else g.add(op.ADD, (found.branch, g.constant(1.0)))
+
+    def _remainder(self, operation: int, old: tuple[int, ...], new: tuple[int, ...]) -> int:
+        """a − n b with the integer n of the branch."""
+        g = self.graph
+        argument = g.add(op.DIV, new)
+        kind = SwitchKind.TRUNCATION
+        if operation == op.REMAINDER:
+            kind, argument = SwitchKind.FLOOR, g.add(op.ADD, (argument, g.constant(0.5)))
+        found = self._switch((str(kind), argument), kind, argument, operation, new, old)
+        found.jump = True
+        return g.add(op.SUB, (new[0], g.add(op.MUL, (found.branch, new[1]))))
+
+    def _cell(self, old: tuple[int, ...], new: tuple[int, ...], breaks: Breaks) -> int | None:
+        """The cell of a table: free between two breaks, and continued beyond them."""
+        if not breaks.cells:
+            return None
+        g = self.graph
+        knots = g.numbers[g.nodes[new[0]].detail]
+        key = ("table", new, breaks.cells)
+        found = self._switch(key, SwitchKind.TABLE, new[1], op.LOW, new[1:], old[1:])
+        found.breaks = tuple(float(knots[cell]) for cell in breaks.cells)
+        found.jump |= breaks.jump
+        first = np.array([0.0, *breaks.cells])
+        last = np.array([*(cell - 1.0 for cell in breaks.cells), knots.size - 2.0])
+        lowest = g.add(op.GETNONZEROS_PARAM, (g.vector(first), found.branch))
+        if (first == last).all():
+            return found.branch if (first == np.arange(first.size)).all() else lowest
+        highest = g.add(op.GETNONZEROS_PARAM, (g.vector(last), found.branch))
+        return g.add(op.FMIN, (g.add(op.FMAX, (g.add(op.LOW, new, breaks), lowest)), highest))
+
+    def _switch(
+        self, key: Any, kind: SwitchKind, argument: int, operation: int, operands: tuple[int, ...], shown: tuple[int, ...]
+    ) -> _Found:
+        if key not in self._found:
+            branch = self.graph.input("branch", len(self._found))
+            self._found[key] = _Found(kind, argument, branch, operands=operands, shown=shown)
+        self._found[key].operations.append(operation)
+        return self._found[key]
+
+    # ---------------------------------------------------------------- dependence
+
+    def _depends(self, node: int) -> frozenset[str]:
+        """The slots on which a node depends; "branch" is one of them."""
+        for k in range(len(self._slots), node + 1):
+            operation, operands, detail = self.graph.nodes[k]
+            own = frozenset({detail[0]}) if operation == op.INPUT else frozenset()
+            self._slots.append(own.union(*(self._slots[o] for o in operands)))
+        return self._slots[node]
+
+    def depends_on_slot(self, nodes: Sequence[int], slot: str) -> bool:
+        """Whether one of the nodes depends on a slot."""
+        return any(slot in self._depends(node) for node in nodes)
+
+    def _apart(self, operands: tuple[int, ...]) -> tuple[float, float]:
+        """Bounds of an operand, or of the difference of two."""
+        low, high = self._bounds_of(operands[0])
+        if len(operands) == 1:
+            return low, high
+        down, up = self._bounds_of(operands[1])
+        return low - up, high - down
+
+    def _bounds_of(self, node: int) -> tuple[float, float]:
+        if node not in self._bounds:
+            self._bounds |= bounds(self.graph, [node])
+        return self._bounds[node]
+
+    # ---------------------------------------------------------------- the switches that count
+
+    def _has_effect(self, found: _Found, effects: Effects) -> bool:
+        """Whether value or first derivative of a root jump; notes which."""
+        if found.kind != SwitchKind.SIDES:
+            return True
+        own = effects.of(found.argument, found.branch)
+        found.jump = own.value
+        return own.slope
+
+    def _find_timely(self) -> None:
+        """Which switches depend on time alone."""
+        self._timely: dict[int, bool] = {}
+        for k, found in enumerate(self.every):
+            reached = self.graph.reached([found.argument])
+            inner = [b for b in range(k) if self.every[b].branch in reached]
+            self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
+
+    def functions_of_time(self) -> list[int]:
+        """The nodes by which kinks that are not fixed enter the results: functions of time, parameters and branches."""
+        g, roots = self.graph, self.of(self._roots)
+        free = {self._finals[self.every[k].branch] for k in self.kinks}
+        kinked: set[int] = set()
+        reached = g.reached(roots)
+        for node in sorted(reached):
+            if node in free or any(o in kinked for o in g.nodes[node].operands):
+                kinked.add(node)
+        timely = {node for node in kinked if not self._depends(node) & _STATE}
+        used = {o for node in reached if node not in timely for o in g.nodes[node].operands if o in timely}
+        return sorted(used | (timely & set(roots)))
+
+    def _number(self) -> None:
+        """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""
+        g = self.graph
+        self._finals: dict[int, int] = {}
+        for number, k in enumerate(self.chosen):
+            self._finals[self.every[k].branch] = g.input("p", self._parameters + number)
+        for k, found in enumerate(self.every):
+            if k not in self.chosen:
+                self._finals[found.branch] = self._live(found)
+        self.switches = tuple(self._switch_of(number, self.every[k], self._timely[k]) for number, k in enumerate(self.chosen))
+
+    def _live(self, found: _Found) -> int:
+        """The branch as a function of the argument."""
+        g, z = self.graph, self._final(found.argument)
+        zero = g.constant(0.0)
+        if found.kind == SwitchKind.SIDES:
+            if set(found.operations) == {op.SIGN}:  # ½ at zero
+                return g.add(op.MUL, (g.constant(0.5), g.add(op.ADD, (g.constant(1.0), g.add(op.SIGN, (z,))))))
+            return g.add(op.LE if self._true_at_zero(found) else op.LT, (zero, z))
+        if found.kind == SwitchKind.FLOOR:
+            return g.add(op.FLOOR, (z,))
+        if found.kind == SwitchKind.TRUNCATION:
+            return self._choice(g.add(op.LT, (z, zero)), g.add(op.CEIL, (z,)), g.add(op.FLOOR, (z,)))
+        ends = np.array([-np.inf, *found.breaks, np.inf])
+        return g.add(op.LOW, (g.vector(ends), z), Breaks((), False))
+
+    def _final(self, node: int) -> int:
+        """A node with the final form of all branches."""
+        g = self.graph
+        for k in sorted(g.reached([node], lambda n: n in self._finals)):
+            if k not in self._finals:
+                operation, operands, detail = g.nodes[k]
+                self._finals[k] = g.add(operation, tuple(self._finals[o] for o in operands), detail) if operands else k
+        return self._finals[node]
+
+    def _switch_of(self, number: int, found: _Found, timely: bool) -> Switch:
+        only_sign = set(found.operations) == {op.SIGN}
+        at_zero = 0.5 if only_sign else float(self._true_at_zero(found))
+        return Switch(
+            text_of(self.graph, found.operations[0], found.shown, number), found.kind, found.jump, timely, found.breaks, at_zero
+        )
+
+    def _true_at_zero(self, found: _Found) -> bool:
+        if found.kind == SwitchKind.FLOOR:
+            return found.operations[0] == op.CEIL
+        if found.operations[0] not in op.COMPARISONS:
+            return False
+        _, sign = self._difference(*found.operands)
+        holds = found.operations[0] == op.LE  # the comparison at equality
+        return not holds if sign > 0 else holds
+
+    def timed(self, k: int) -> Switch:
+        """A switch of time alone, one of `every`."""
+        return self._switch_of(k, self.every[k], True)
+
+    def argument(self, number: int) -> int:
+        """The node of a switch's argument."""
+        return self._final(self.every[self.chosen[number]].argument)
+
+    def margin(self, number: int, step: int) -> int:
+        """The node of a margin: positive inside the branch."""
+        g, switch, z = self.graph, self.switches[number], self.argument(number)
+        branch = g.input("p", self._parameters + number)
+        one = g.constant(1.0)
+        if switch.kind == SwitchKind.SIDES:
+            side = g.add(op.SUB, (g.add(op.TWICE, (branch,)), one))
+            row = g.add(op.MUL, (side, z))
+            if switch.at_zero != 0.5:
+                return row
+            rest = g.add(op.SUB, (one, g.add(op.SQ, (side,))))  # 1 if the switch stays on zero
+            return g.add(op.SUB, (row, g.add(op.MUL, (rest, g.add(op.FABS, (z,))))))
+        if switch.kind == SwitchKind.TABLE:
+            ends = (-_FAR, *switch.breaks) if step < 0 else (*switch.breaks, _FAR)
+            limit = g.add(op.GETNONZEROS_PARAM, (g.vector(np.array(ends)), branch))
+        elif switch.kind == SwitchKind.FLOOR:
+            limit = branch if step < 0 else g.add(op.ADD, (branch, one))
+        else:
+            zero = g.constant(0.0)
+            outer = (op.SUB, g.add(op.LE, (branch, zero))) if step < 0 else (op.ADD, g.add(op.LE, (zero, branch)))
+            limit = g.add(outer[0], (branch, outer[1]))
+        return g.add(op.SUB, (z, limit) if step < 0 else (limit, z))
+
+    # ---------------------------------------------------------------- derivatives
+
+    def seeds(self, dynamics: Program | LinearSolveProgram | DaeResidual, results: dict[str, list[int]]) -> dict[int, int]:
+        """Derivatives of the inputs along the motion."""
+        g = self.graph
+        seeds = {g.input("t", 0): g.constant(1.0)}
+        if isinstance(dynamics, DaeResidual):
+            size = dynamics.size
+            seeds |= {g.input("x", i): g.input("xdot", i) for i in range(size)}
+            return seeds | {g.input("xdot", i): g.constant(math.nan) for i in range(size)}
+        seeds |= {g.input("x", i): node for i, node in enumerate(self.of(results["xdot"]))}
+        if isinstance(dynamics, LinearSolveProgram):
+            seeds |= {g.input("z", i): g.constant(math.nan) for i in range(dynamics.size)}
+        return seeds
+
+    def rate(self, number: int, derivatives: Tangents) -> int:
+        """The node of an argument's rate."""
+        found = derivatives.of(self.argument(number))
+        return self.graph.constant(0.0) if found is None else found

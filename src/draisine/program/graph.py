@@ -1,0 +1,229 @@
+"""Programs as one graph of shared values: for analyses and transformations that need no CasADi.
+
+Equal values of several programs are one node, so that a condition found in two programs is known to be the same. Tables and
+called functions that contain a switching operation are inlined; others remain calls. `emit` writes results as a program again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program import opcodes as op
+from draisine.program.arithmetic import Operations
+from draisine.program.casadi_functions import function_of_tape
+from draisine.program.interpreter import run_tape
+from draisine.program.program import Program, Slot
+from draisine.program.table_breaks import Breaks, breaks_of
+from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+NUMBERS, RESULT = -1, -2  # kinds of nodes beside the operations: a constant vector, one result of a call
+
+_COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
+
+
+class Node(NamedTuple):
+    """One value: its operation, its operands, and further data (slot and entry, a number, a callee)."""
+
+    operation: int
+    operands: tuple[int, ...] = ()
+    detail: Any = None
+
+
+@dataclass
+class Graph:
+    """Nodes in order of computation; operands precede the nodes that use them."""
+
+    nodes: list[Node] = field(default_factory=list)
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)
+    callees: dict[Hashable, Callee] = field(default_factory=dict)
+    labels: dict[tuple[str, int], str] = field(default_factory=dict)  # of inputs, by slot and entry
+    _known: dict[Any, int] = field(default_factory=dict)
+
+    def add(self, operation: int, operands: tuple[int, ...] = (), detail: Any = None) -> int:
+        """The number of a node, which is appended unless an equal one exists."""
+        node = Node(operation, operands, detail)
+        number = self._known.setdefault(node, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+        return number
+
+    def find(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int | None:
+        """The number of a node if it exists."""
+        return self._known.get(Node(operation, operands, detail))
+
+    def input(self, slot: str, entry: int) -> int:
+        return self.add(op.INPUT, (), (slot, entry))
+
+    def constant(self, number: float) -> int:
+        return self.add(op.CONST, (), float(number).hex())  # −0 and 0 differ, NaN equals itself
+
+    def number(self, node: int) -> float | None:
+        """The number of a constant; None for other nodes."""
+        operation, _, detail = self.nodes[node]
+        return float.fromhex(detail) if operation == op.CONST else None
+
+    def vector(self, numbers: NDArray[np.float64]) -> int:
+        key = ("numbers", numbers.tobytes())
+        if key not in self._known:
+            self._known[key] = self.add(NUMBERS, (), len(self.numbers))
+            self.numbers.append(numbers)
+        return self._known[key]
+
+    def value(self, node: int, operands: Sequence[Any], table: Operations) -> Any:
+        """The value of an operation, from the values of its operands."""
+        operation, _, detail = self.nodes[node]
+        if operation == op.CALL:
+            callee = self.callees[detail]
+            begins = callee.input_offsets
+            slots = [operands[a:b] for a, b in pairwise(begins)]
+            return [entry for column in run_tape(callee.tape, slots, callee.output_sizes, table) for entry in column]
+        return operands[0][detail] if operation == RESULT else table[operation](*operands)
+
+    # ---------------------------------------------------------------- reading programs
+
+    def read(self, program: Program) -> dict[str, list[int]]:
+        """The nodes of all results of a program, whose inputs are known by the names of their slots."""
+        names = [slot.name for slot in program.inputs]
+        self.labels |= {(slot.name, k): label for slot in program.inputs for k, label in enumerate(slot.labels)}
+        results = {slot.name: [self.constant(0.0)] * slot.size for slot in program.outputs}
+        outputs = [slot.name for slot in program.outputs]
+        for slot, entry, node in self._run(program.tape, lambda slot, entry: self.input(names[slot], entry)):
+            results[outputs[slot]][entry] = node
+        return results
+
+    def _run(
+        self, tape: Tape, read: Callable[[int, int], int], breaks: Mapping[int, Breaks] = MappingProxyType({})
+    ) -> list[tuple[int, int, int]]:
+        work: dict[int, int] = {}
+        outputs = []
+        for place, line in enumerate(tape):
+            operation = line.operation
+            if operation == op.INPUT:
+                work[line.outputs[0]] = read(*line.inputs)
+            elif operation == op.OUTPUT:
+                outputs.append((line.outputs[0], line.outputs[1], work[line.inputs[0]]))
+            elif operation == op.CONST:
+                value = self.vector(line.numbers) if isinstance(line, Numbers) else self.constant(float(line.constant or 0.0))
+                work[line.outputs[0]] = value
+            elif operation == op.CALL:
+                assert line.callee is not None
+                results = self._call(line.callee, tuple(work[i] for i in line.inputs))
+                work |= {target: value for target, value in zip(line.outputs, results, strict=True) if target >= 0}
+            elif operation in _COPIES:
+                work[line.outputs[0]] = work[line.inputs[0]]
+            else:
+                detail = breaks[place] if operation == op.LOW else None
+                work[line.outputs[0]] = self.add(operation, tuple(work[i] for i in line.inputs), detail)
+        return outputs
+
+    def _call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
+        begins, ends = callee.input_offsets, callee.output_offsets
+        if not callee.code.can_switch:
+            self.callees[callee.key] = callee
+            call = self.add(op.CALL, arguments, callee.key)
+            return [self.add(RESULT, (call,), k) for k in range(ends[-1])]
+        results = [self.constant(0.0)] * ends[-1]
+        breaks = breaks_of(callee) if callee.scalar else {}
+        for slot, entry, value in self._run(callee.tape, lambda slot, entry: arguments[begins[slot] + entry], breaks):
+            results[ends[slot] + entry] = value
+        return results
+
+    # ---------------------------------------------------------------- writing programs
+
+    def reached(self, roots: Iterable[int], stop: Callable[[int], bool] = lambda node: False) -> set[int]:
+        """The nodes on which the roots depend, themselves included; the operands of nodes for which `stop` holds do not count."""
+        found: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                if not stop(node):
+                    waiting.extend(self.nodes[node].operands)
+        return found
+
+    def emit(self, name: str, inputs: Sequence[Slot], outputs: Sequence[tuple[Slot, Sequence[int]]]) -> Program:
+        """The program of results: pairs of a slot and the nodes of its entries."""
+        place = {slot.name: i for i, slot in enumerate(inputs)}
+        lines: list[Instruction] = []
+        work: dict[int, int] = {}
+        results: dict[int, list[int]] = {}  # of calls, by their results
+        needed = sorted(self.reached(node for _, nodes in outputs for node in nodes))
+        for k in needed:
+            operation, operands, detail = self.nodes[k]
+            work[k] = len(work)
+            if operation == op.INPUT:
+                lines.append(Instruction(op.INPUT, (place[detail[0]], detail[1]), (work[k],)))
+            elif operation == op.CONST:
+                lines.append(Instruction(op.CONST, (), (work[k],), float.fromhex(detail)))
+            elif operation == NUMBERS:
+                lines.append(Numbers(op.CONST, (), (work[k],), numbers=self.numbers[detail]))
+            elif operation == op.CALL:
+                callee = self.callees[detail]
+                results[k] = [-1] * callee.output_offsets[-1]
+                lines.append(Instruction(op.CALL, tuple(work[i] for i in operands), (k,), callee=callee))
+            elif operation == RESULT:
+                results[operands[0]][detail] = work[k]
+            else:
+                lines.append(Instruction(operation, tuple(work[i] for i in operands), (work[k],)))
+        lines = [
+            Instruction(op.CALL, line.inputs, tuple(results[line.outputs[0]]), callee=line.callee)
+            if line.operation == op.CALL
+            else line
+            for line in lines
+        ]
+        for slot, (_, nodes) in enumerate(outputs):
+            lines += [Instruction(op.OUTPUT, (work[node],), (slot, entry)) for entry, node in enumerate(nodes)]
+        slots = tuple(slot for slot, _ in outputs)
+        code = TapeCode(name, tuple(lines), tuple(s.shape for s in inputs), tuple(s.shape for s in slots))
+        return Program(name, tuple(inputs), slots, code)
+
+
+# --------------------------------------------------------------------------------------------------- code from a tape
+
+
+@dataclass(frozen=True, eq=False)
+class TapeCode:
+    """Code that was written as a tape; the CasADi function is built from it if it is needed."""
+
+    name: str
+    tape: Tape
+    inputs: tuple[tuple[int, int], ...]  # shapes
+    outputs: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        sha = hashlib.sha256(repr((self.inputs, self.outputs)).encode())
+        for line in self.tape:
+            sha.update(repr((line.operation, line.inputs, line.outputs)).encode())
+            if isinstance(line, Numbers):
+                sha.update(line.numbers.tobytes())
+            elif line.constant is not None:
+                sha.update(line.constant.hex().encode())
+            if line.callee is not None:
+                sha.update(line.callee.code.fingerprint.encode())
+        return sha.hexdigest()
+
+    @cached_property
+    def operations(self) -> int:
+        return sum(line.operation not in op.PLUMBING for line in self.tape)
+
+    @cached_property
+    def can_switch(self) -> bool:
+        return has_switching_operations(self.tape)
+
+    @cached_property
+    def function(self) -> ca.Function:
+        return function_of_tape(self.name, self.tape, self.inputs, self.outputs)

@@ -1,0 +1,254 @@
+"""Switching functions of equations: where the state derivative jumps in its value or first derivative.
+
+Comparisons, `abs`, `sign`, `min`, `max`, `floor` and tables with kinks are operations of a program. Each that can switch
+becomes a `Switch`: a real argument z(t, x, u, p), an integer branch σ, and a range of z in which the branch holds. In the
+*equations with fixed branches* every branch is an additional parameter, appended to p, so that within a branch they are smooth
+and can be integrated, differentiated and compiled like any others. A branch is left where one of the `margins` becomes
+negative.
+
+An operation does not count if only outputs or events depend on it, if its argument depends on parameters and constant inputs
+alone, if bounds show that it never switches, or if it guards a singular point (`expr/safe_functions.py`). All of this works on
+tapes and imports no CasADi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeVar
+
+from draisine.errors import ArgumentError
+from draisine.program import opcodes as op
+from draisine.program.branch_graph import BranchGraph
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.equations import Equations, Quantity
+from draisine.program.graph import Graph, TapeCode
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program, Slot
+from draisine.program.switch import Switch
+from draisine.program.tangents import Tangents
+
+Dynamics = Program | LinearSolveProgram | DaeResidual
+Functions = Program | LinearSolveProgram
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A row of the margins: the number of its switch, and the change of the branch where the row becomes negative.
+
+    A `step` of 0 stands for the other one of two branches: σ becomes 1 − σ.
+    """
+
+    switch: int
+    step: int
+
+    def crossed(self, branch: float) -> float:
+        """The branch behind the limit."""
+        return 1.0 - branch if self.step == 0 else branch + self.step
+
+
+@dataclass(frozen=True, eq=False)
+class Switching:
+    """The switches of equations, and the programs in which their branches are parameters.
+
+    All programs take (t, x, u, p), those of a `DaeResidual` (t, x, xdot, u, p), where p ends with one branch per switch:
+
+    - `dynamics`: as in the equations, with fixed branches. Equal to the original inside a branch.
+    - `arguments`: → `values`, the argument z of every switch.
+    - `rates`: → `rates`, dz/dt of every switch along the motion with fixed branches; NaN where it is not known (arguments that
+    depend on
+      solutions of linear systems, on derivatives of 0 = F, or on called functions).
+    - `functions` (or None): → `margins`, one for each of `margins`; positive inside the branch. Switches of time alone have no
+      margins: `switch_times` gives their times.
+    """
+
+    switches: tuple[Switch, ...]
+    margins: tuple[Margin, ...]
+    dynamics: Dynamics
+    arguments: Functions
+    rates: Functions
+    functions: Functions | None
+    graph: BranchGraph
+
+    @property
+    def time_only(self) -> tuple[int, ...]:
+        """Numbers of the switches that depend on time, parameters and constant inputs alone."""
+        return tuple(i for i, switch in enumerate(self.switches) if switch.time_only)
+
+    @property
+    def parameters(self) -> tuple[Quantity, ...]:
+        """The branches as parameters, appended to those of the equations."""
+        return tuple(Quantity(branch_name(i), description=switch.name) for i, switch in enumerate(self.switches))
+
+    def with_fixed_branches(self, equations: Equations) -> Equations:
+        """The equations with fixed branches.
+
+        All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other
+        choices of independent velocities are those of the given equations: they have switches of their own.
+        """
+        count = len(self.switches)
+        return replace(
+            equations,
+            parameters=(*equations.parameters, *self.parameters),
+            dynamics=self.dynamics,
+            report=widened(equations.report, count),
+            motion=widened(equations.motion, count),
+            project=None if equations.project is None else widened(equations.project, count),
+            monitor=_optional(equations.monitor, count),
+            events=None if equations.events is None else widened(equations.events, count),
+            twists=_optional(equations.twists, count),
+            inverse_dynamics=_optional(equations.inverse_dynamics, count),
+            causes=_optional(equations.causes, count),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Switching: {', '.join(switch.name for switch in self.switches)}>"
+
+
+def branch_name(number: int) -> str:
+    """The name of a branch as a parameter."""
+    return f"branch_{number + 1}"
+
+
+def find_switching(equations: Equations, free_kinks: bool = False) -> Switching | None:
+    """The switching functions of equations; None if there are none.
+
+    With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are
+    neither fixed nor among the switches; `graph.kinks` are their numbers.
+    """
+    return _found(equations.dynamics, free_kinks)
+
+
+def switches_of(program: Program) -> tuple[Switch, ...]:
+    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
+    if not program.code.can_switch:
+        return ()
+    graph = Graph()
+    results = graph.read(program)
+    return BranchGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+
+
+@lru_cache(maxsize=32)
+def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
+    programs = _straight(dynamics)
+    if not any(program.code.can_switch for program in programs):
+        return None
+    graph = Graph()
+    results = [graph.read(program) for program in programs]
+    everything = [node for table in results for nodes in table.values() for node in nodes]
+    fixed = BranchGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
+    return _written(dynamics, fixed, results) if fixed.chosen or fixed.kinks else None
+
+
+def _straight(dynamics: Dynamics) -> list[Program]:
+    """The straight-line programs on which the state derivative depends; the start of Newton's method is only a first guess."""
+    if isinstance(dynamics, Program):
+        return [dynamics]
+    if isinstance(dynamics, DaeResidual):
+        return [dynamics.residual]
+    if dynamics.further is not None:
+        raise ArgumentError(f"{dynamics.name!r} is a derivative already; find the switching functions of the original program")
+    return [dynamics.system, dynamics.after]
+
+
+def _roots(dynamics: Dynamics, graph: Graph, results: Sequence[dict[str, list[int]]]) -> list[int]:
+    """The values whose jumps count: the state derivative, the residual, or K, r and the state derivative of linear systems.
+
+    Newton's method has K − ∂r/∂z for a matrix, whose jumps are none of its solution: there it is the residual K z − r.
+    """
+    if isinstance(dynamics, Program):
+        return results[0]["xdot"]
+    if isinstance(dynamics, DaeResidual):
+        return results[0]["residual"]
+    entries, side = (results[0][slot.name] for slot in dynamics.system.outputs)
+    if dynamics.start is None:
+        return [*entries, *side, *results[1]["xdot"]]
+    rows = [graph.add(op.NEG, (node,)) for node in side]
+    for row, column, entry in zip(dynamics.entry_pattern.rows, dynamics.entry_pattern.columns, entries, strict=True):
+        rows[row] = graph.add(op.ADD, (rows[row], graph.add(op.MUL, (entry, graph.input("z", column)))))
+    return [*rows, *results[1]["xdot"]]
+
+
+# ------------------------------------------------------------------------------------------------------- construction
+
+
+def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str, list[int]]]) -> Switching:
+    graph, switches = fixed.graph, fixed.switches
+    count = len(switches)
+    programs = _straight(dynamics)
+
+    def inputs(program: Program | LinearSolveProgram) -> list[Slot]:
+        return [_longer(slot, count) if slot.name == "p" else slot for slot in program.inputs]
+
+    written = [
+        graph.emit(f"{program.name}_fixed", inputs(program), [(slot, fixed.of(table[slot.name])) for slot in program.outputs])
+        for program, table in zip(programs, results, strict=True)
+    ]
+    new: Dynamics
+    if isinstance(dynamics, Program):
+        new = written[0]
+    elif isinstance(dynamics, DaeResidual):
+        new = replace(dynamics, name=f"{dynamics.name}_fixed", residual=written[0])
+        vars(new)["differential"] = dynamics.differential
+    else:
+        start = None if dynamics.start is None else widened(dynamics.start, count)
+        new = replace(dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start)
+        vars(new)["sparse"] = dynamics.sparse  # finding it needs CasADi
+
+    def function(name: str, label: str, nodes: list[int], labels: Sequence[str]) -> Functions:
+        slot = Slot(label, (len(nodes), 1), tuple(labels))
+        solved = isinstance(new, LinearSolveProgram) and fixed.depends_on_slot(nodes, "z")
+        slots = inputs(programs[-1] if solved else programs[0])
+        slots = [s for s in slots if s.name != "z" or solved]
+        made = graph.emit(f"{dynamics.name}_{name}", slots, [(slot, nodes)])
+        if solved and isinstance(new, LinearSolveProgram):
+            whole = replace(new, name=made.name, after=made)
+            vars(whole)["sparse"] = new.sparse
+            return whole
+        return made
+
+    margins = [Margin(i, step) for i, s in enumerate(switches) if not s.time_only for step in s.steps]
+    rows = [fixed.margin(margin.switch, margin.step) for margin in margins]
+    names = [switch.name for switch in switches]
+    derivatives = Tangents(graph, fixed.seeds(dynamics, results[-1]))
+    rates = [fixed.rate(i, derivatives) for i in range(count)]
+    return Switching(
+        switches,
+        tuple(margins),
+        new,
+        function("switch_arguments", "values", [fixed.argument(i) for i in range(count)], names),
+        function("switch_rates", "rates", rates, names),
+        function("margins", "margins", rows, [names[m.switch] for m in margins]) if rows else None,
+        fixed,
+    )
+
+
+Straight = TypeVar("Straight", Program, LinearSolveProgram, Program | LinearSolveProgram)
+
+
+def widened(what: Straight, count: int) -> Straight:
+    """The same program with `count` unused entries appended to p."""
+    if isinstance(what, LinearSolveProgram):
+        made = replace(
+            what,
+            system=widened(what.system, count),
+            after=widened(what.after, count),
+            further=_optional(what.further, count),
+            start=_optional(what.start, count),
+        )
+        vars(made)["sparse"] = what.sparse
+        return made
+    inputs = tuple(_longer(slot, count) if slot.name == "p" else slot for slot in what.inputs)
+    shapes = tuple(slot.shape for slot in inputs), tuple(slot.shape for slot in what.outputs)
+    return Program(what.name, inputs, what.outputs, TapeCode(what.name, what.tape, *shapes))
+
+
+def _optional(what: Straight | None, count: int) -> Straight | None:
+    return None if what is None else widened(what, count)
+
+
+def _longer(slot: Slot, count: int) -> Slot:
+    labels = (*slot.labels, *(branch_name(i) for i in range(count))) if slot.labels or not slot.size else ()
+    units = (*slot.units, *("" for _ in range(count))) if labels else ()
+    return Slot(slot.name, (slot.size + count, 1), labels, units)

@@ -1,0 +1,90 @@
+"""Knots of tables at which the value or the first derivative jumps, found from the code of the table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program import opcodes as op
+from draisine.program.arithmetic import complex_operations
+from draisine.program.interpreter import run_tape
+from draisine.program.tape import Callee, Instruction, Numbers, Tape
+
+_STEP = 1e-200  # of complex steps
+_EQUAL = 1e-9  # jumps below this, relative to the size of the values, are rounding
+_SECOND_DERIVATIVE = re.compile(r"_d2$|_d1_d1$|_d0_d2$|_d2_d0$")  # as `expr/tables.py` names them; tables have no such names
+
+
+class Breaks(NamedTuple):
+    """The cells of a table after which something jumps, and whether it is the value."""
+
+    cells: tuple[int, ...]  # number of the cell to the right of each break
+    jump: bool
+
+
+def breaks_of(callee: Callee) -> dict[int, Breaks]:
+    """By line of the table's tape, for each search of a cell. All knots count if the argument is not one of the table's.
+
+    Second derivatives of splines are continuous with kinks at the knots; these do not count.
+    """
+    tape = callee.tape
+    written: dict[int, Instruction] = {}
+    searches: dict[tuple[Any, bytes], list[int]] = {}
+    found: dict[int, Breaks] = {}
+    for place, line in enumerate(tape):
+        if line.operation == op.LOW:
+            knots, argument = written[line.inputs[0]], written[line.inputs[1]]
+            assert isinstance(knots, Numbers)
+            found[place] = Breaks(tuple(range(1, knots.numbers.size - 1)), True)
+            if argument.operation == op.INPUT:
+                searches.setdefault((argument.inputs[0], knots.numbers.tobytes()), []).append(place)
+        for target in line.outputs:
+            written[target] = line
+    for (slot, data), places in searches.items():
+        breaks = _classified(callee, slot, np.frombuffer(data), places)
+        found |= dict.fromkeys(places, breaks)
+    return found
+
+
+def _classified(callee: Callee, slot: int, knots: NDArray[np.float64], places: list[int]) -> Breaks:
+    """Compare the cells on both sides of each knot, at the knot."""
+    count = len(callee.input_sizes)
+    tape: Tape = tuple(
+        Instruction(op.INPUT, (count, 0), line.outputs) if k in places else line for k, line in enumerate(callee.tape)
+    )
+    cells = np.arange(1, knots.size - 1)
+    at = np.asarray(knots[1:-1])[:, None]
+    others = _samples(callee, slot)[None, :]
+    sides = []
+    for cell in (cells - 1, cells):
+        inputs: list[Any] = [[at + 1j * _STEP if k == slot else others + 0j] for k in range(count)]
+        results = run_tape(
+            tape, [*inputs, [cell.astype(float)[:, None] + 0.0 * others]], callee.output_sizes, complex_operations()
+        )
+        entries = [np.broadcast_to(entry, (cells.size, others.size)) for column in results for entry in column]
+        sides.append(np.stack(entries, -1).reshape(cells.size, -1))
+    left, right = sides
+    jumps = _differ(left.real, right.real)
+    kinks = jumps if _SECOND_DERIVATIVE.search(callee.name) else jumps | _differ(left.imag / _STEP, right.imag / _STEP)
+    return Breaks(tuple(int(c) for c in cells[kinks]), bool(jumps.any()))
+
+
+def _differ(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:
+    scale = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
+    everywhere = scale.max(initial=0.0)
+    return np.asarray(np.abs(left - right).max(axis=1) > _EQUAL * np.maximum(scale, 1e-3 * everywhere))
+
+
+def _samples(callee: Callee, slot: int) -> NDArray[np.float64]:
+    """Values of the other argument: several in each of its cells, outside too."""
+    knots = [line.numbers for line in callee.tape if isinstance(line, Numbers)]
+    if len(callee.input_sizes) == 1:
+        return np.zeros(1)
+    every = np.unique(
+        np.concatenate([k[np.isfinite(k)] for k in knots if k.size < 10_000 and (np.diff(k) > 0).all()] or [np.zeros(1)])
+    )
+    inner = [every[:-1] + f * np.diff(every) for f in (0.25, 0.5, 0.75)]
+    return np.concatenate([every, *inner])

@@ -1,0 +1,86 @@
+"""Times at which steps end: the end of the run, restart times, and kinks of functions of time. Restricted Python.
+
+No step crosses a restart time, where the equations jump. A kink, where only a derivative jumps, may be crossed: the error control
+sees it. Logged tables have a kink at every row, and steps may be much longer. Two rules decide. A step that crossed
+kinks and was rejected is followed by steps that end at the next kink, the more of them the more often that happens. And no step
+crosses where a function of time has, between the points at which the method evaluates the equations, other values than these
+points suggest: a pulse between two of them would be lost.
+"""
+
+from __future__ import annotations
+
+from draisine.simulation.stepper.events_and_samples import precedes
+from draisine.simulation.stepper.layout import Stepper, Tableau
+
+MOST_HITS = 32  # steps to the next kink before a crossing is tried again
+WORTHWHILE = 1.4  # length of a crossing step relative to that of one to the next kink
+
+
+def horizon(s: Stepper) -> float:
+    """The time that the next step must not pass."""
+    if s.restart_index < s.restarts:
+        time = s.restart_time[s.restart_index]
+        if precedes(s, time, s.end):
+            return time
+    return s.end
+
+
+def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
+    """The end of a step that would end at `new_time`: a kink, or an earlier time, where it must not cross what lies between."""
+    while s.mark_index < s.marks - 1 and not precedes(s, s.t, s.mark_time[s.mark_index]):
+        s.mark_index += 1
+    s.kink_limited = 0
+    kink = next_kink(s)
+    reaches = kink >= 0 and precedes(s, s.mark_time[kink], new_time)
+    if s.kink_crossing != 0:
+        if s.last_rejected == 0:
+            s.kink_patience = 1
+        elif not reaches or abs(new_time - s.t) < WORTHWHILE * abs(s.mark_time[kink] - s.t):
+            s.kink_hits = s.kink_patience
+            s.kink_patience = min(MOST_HITS, 2 * s.kink_patience)
+        s.kink_crossing = 0
+    if not reaches:
+        return new_time
+    if s.kink_hits > 0:
+        s.kink_hits -= 1
+        s.kink_limited = 1
+        return s.mark_time[kink]
+    h = new_time - s.t
+    while not is_resolved(s, m, h):
+        h *= 0.5
+        if not precedes(s, s.mark_time[kink], s.t + h):
+            return s.mark_time[kink]
+    s.kink_crossing = 1
+    return new_time if h == new_time - s.t else s.t + h
+
+
+def next_kink(s: Stepper) -> int:
+    """The first kink after t, or −1."""
+    for i in range(s.mark_index, s.marks):
+        if s.mark_kink[i] != 0:
+            return i
+    return -1
+
+
+def is_resolved(s: Stepper, m: Tableau, h: float) -> bool:
+    """Whether the functions of time are, between the points of the method, where these points suggest."""
+    begin, end, i = s.t, s.t, s.mark_index
+    for point in range(1, len(m.points)):
+        begin, end = end, s.t + m.points[point] * h
+        first = i
+        while i < s.marks - 1 and precedes(s, s.mark_time[i], end):
+            i += 1
+        for function in range(len(s.mark_tolerance)):
+            a, b = value_at(s, first, begin, function), value_at(s, i, end, function)
+            for j in range(first, i):
+                straight = a + (b - a) * (s.mark_time[j] - begin) / (end - begin)
+                if not abs(s.mark_value[j, function] - straight) <= s.mark_tolerance[function]:
+                    return False
+    return True
+
+
+def value_at(s: Stepper, following: int, time: float, function: int) -> float:
+    """A function of time by linear interpolation between two marks, the latter being the first one not before the time."""
+    j = max(1, following)
+    values, span = s.mark_value, s.mark_time[j] - s.mark_time[j - 1]
+    return values[j - 1, function] + (values[j, function] - values[j - 1, function]) * (time - s.mark_time[j - 1]) / span

@@ -1,0 +1,148 @@
+"""Switching functions of compiled equations: kernels, the branches at a start, and the tables of a run for the stepping loop."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
+from draisine.program.branches import Evaluated, branches_at
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.opcodes import INPUT
+from draisine.program.program import Program
+from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
+from draisine.program.switching import Switching, find_switching
+from draisine.simulation.stepper.memory import SwitchTables
+
+Reals = NDArray[np.float64]
+
+# A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its
+# range; with error control the root of the tolerance if that is less.
+LARGEST_SHARE = 1e-2
+MOST_KNOWN = 64  # times of switches that are kept for other runs
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSwitching:
+    """The switching functions of equations with their kernels."""
+
+    switching: Switching
+    arguments: Kernel
+    rates: Kernel
+    margins: Kernel | None
+    dynamics: HoistedKernel | None  # of ẋ = f
+    _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the switching function of each margin."""
+        return tuple(self.switching.switches[margin.switch].name for margin in self.switching.margins)
+
+    @property
+    def explicit(self) -> Program | LinearSolveProgram:
+        """The dynamics ẋ = f with fixed branches."""
+        assert not isinstance(self.switching.dynamics, DaeResidual)
+        return self.switching.dynamics
+
+    @cached_property
+    def depends_on_inputs(self) -> tuple[str, ...]:
+        """Switching functions of time that also depend on inputs: their times are known while the inputs are constant."""
+        fixed = self.switching.graph
+        numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
+        return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
+
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, rtol: float = 0.0) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs; `rtol` is 0 for fixed steps."""
+        begin, end = span
+        s, count = self.switching, len(self.switching.switches)
+        times, known = np.zeros(0), np.full((1, count), np.nan)
+        kinks, guaranteed = None, True
+        if begin != end:
+            timed, kinks = self._known_times(begin, end, u, p)
+            times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
+            known[:, list(timed.numbers)] = timed.branches
+            guaranteed = timed.guaranteed
+        share = min(LARGEST_SHARE, rtol**0.5) if rtol else LARGEST_SHARE
+        return SwitchTables(
+            branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
+            time_only=list(s.time_only),
+            margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
+            margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
+            guaranteed=guaranteed,
+            restart_time=times,
+            restart_branch=known[1:],
+            mark_time=np.zeros(0) if kinks is None else np.ascontiguousarray(kinks.times),
+            mark_kink=np.zeros(0, dtype=np.int64) if kinks is None else kinks.is_kink.astype(np.int64),
+            mark_value=np.zeros((0, 0)) if kinks is None else np.ascontiguousarray(kinks.values),
+            mark_tolerance=np.zeros(0) if kinks is None or not kinks.times.size else share * np.ptp(kinks.values, axis=0),
+        )
+
+    @cached_property
+    def _determining(self) -> tuple[list[int], list[int]]:
+        """The inputs and parameters on which switches and kinks of time depend."""
+        graph = self.switching.graph
+        nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
+        nodes += graph.functions_of_time() if graph.kinks else []
+        entries = [
+            graph.graph.nodes[node].detail for node in graph.graph.reached(nodes) if graph.graph.nodes[node].operation == INPUT
+        ]
+        u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
+        branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
+        return u, [entry for entry in p if entry < branches]
+
+    def _known_times(self, begin: float, end: float, u: Reals, p: Reals) -> tuple[SwitchTimes, Kinks | None]:
+        """Switches and kinks of time; many runs of an ensemble share them."""
+        inputs, parameters = self._determining
+        key = begin, end, u[inputs].tobytes(), p[parameters].tobytes()
+        if key not in self._times:
+            timed = switch_times(self.switching, begin, end, u, p)
+            kinks = kinks_of_time(self.switching, timed, begin, end, u, p) if self.switching.graph.kinks else None
+            if len(self._times) >= MOST_KNOWN:
+                self._times.clear()
+            self._times[key] = timed, kinks
+        return self._times[key]
+
+    def names_of_restarts(self, tables: SwitchTables) -> dict[float, str]:
+        """The switching functions that change at each restart time."""
+        names, before = [switch.name for switch in self.switching.switches], tables.branches
+        found = {}
+        for time, row in zip(tables.restart_time.tolist(), tables.restart_branch, strict=True):
+            changed = ~np.isnan(row) & (row != before)
+            found[time] = ", ".join(name for name, does in zip(names, changed, strict=True) if does)
+            before = np.where(np.isnan(row), before, row)
+        return found
+
+    def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
+        """The branches at a state; those of time are `known`."""
+        if self.dynamics is None:  # switching functions of 0 = F are taken at zero rates
+            programs = {"arguments": lambda t, x, u, p: self.arguments([t], x, np.zeros(len(x)), u, p)[0]}
+        else:
+            programs = {"arguments": _evaluated(self.arguments), "rates": _evaluated(self.rates)}
+            programs["dynamics"] = _evaluated(self.dynamics)
+        return branches_at(self.switching, t, x, u, p, forward, known, programs=programs).values
+
+
+def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
+    """A kernel as a function of (t, x, u, p) that returns its result."""
+    if isinstance(kernel, HoistedKernel):
+        return lambda t, x, u, p: kernel.kernel([t], x, u, kernel.extended(p))[0]
+    return lambda t, x, u, p: kernel([t], x, u, p)[0]
+
+
+def compile_switching(equations: Equations) -> CompiledSwitching | None:
+    """The switching functions of equations, compiled; None if there are none."""
+    dynamics = equations.dynamics
+    if isinstance(dynamics, LinearSolveProgram) and dynamics.further is not None:
+        return None  # variational equations
+    found = find_switching(equations, free_kinks=True)
+    if found is None:
+        return None
+    margins = None if found.functions is None else compile(found.functions)
+    explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit)

@@ -1,0 +1,84 @@
+"""Switching functions of models: those of the gallery, and of laws for inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from draisine import gallery
+from draisine.codegen.equation_cache import derive_cached
+from draisine.dynamics.derive import derive
+from draisine.dynamics.input_laws import with_laws
+from draisine.expr.expression import parse
+from draisine.program.equations import Equations
+from draisine.program.interpreter import interpret
+from draisine.program.piecewise_inputs import with_piecewise_inputs
+from draisine.program.switch_times import switch_times
+from draisine.program.switching import find_switching
+
+# a wheel that slips has no tangential force without load: where a multiplier passes zero, its derivative jumps
+EXPECTED = {
+    "sliding_bicycle": ["switch 1", "switch 2"],
+    "wheelset": ["switch 1", "switch 2", "max(-(lateral + flange_gap), 0)", "max(lateral - flange_gap, 0)"],
+}
+QUICK = ("bicycle", "rolling_disk", "car_slalom", "atwood", "four_bar", "wheel_on_waves", "shuttle", "sliding_bicycle")
+
+
+def listed(name):
+    model = gallery.model(name)
+    equations = model if isinstance(model, Equations) else derive_cached(model.freeze())
+    switching = find_switching(equations)
+    return [] if switching is None else [switch.name for switch in switching.switches]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_models_have_the_switches_they_should_have(name):
+    assert listed(name) == EXPECTED.get(name, [])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(set(gallery.models()) - set(QUICK)))
+def test_all_models_have_the_switches_they_should_have(name):
+    assert listed(name) == EXPECTED.get(name, [])
+
+
+def test_laws_of_inputs_switch():
+    pulse = "where(t > 2, where(t < 2.1, 1, 0), 0) - 0.5*sign(steer_rate)"
+    switching = find_switching(derive(gallery.bicycle(), {"steer_torque": parse(pulse)}))
+    assert [s.name for s in switching.switches] == ["t > 2", "t < 2.1", "sign(steer_rate)"]
+    assert switching.time_only == (0, 1) and [m.switch for m in switching.margins] == [2]
+    equations = gallery.bicycle()
+    assert switch_times(switching, 0.0, 5.0, np.zeros(3), derive(equations).default_parameters).times.tolist() == [2.0, 2.1]
+
+
+def test_laws_in_typed_equations_switch():
+    driven = with_laws(gallery.model("double_integrator"), {"force": parse("where(t < 1, 1, -1)")})
+    switching = find_switching(driven)
+    assert [(s.name, s.time_only, s.jump) for s in switching.switches] == [("t < 1", True, True)]
+
+
+def test_outputs_and_events_do_not_count():
+    model = gallery.bicycle()
+    model.output("size", "abs(lean)", "rad")
+    assert find_switching(derive(model)) is None
+
+
+def test_piecewise_polynomial_inputs_do_not_switch():
+    """Their coefficients are inputs, and each interval is a run of its own."""
+    driven = with_piecewise_inputs(gallery.model("double_integrator"), ("force",), 1)
+    assert find_switching(driven) is None
+
+
+def test_held_equations_are_complete():
+    equations = derive(gallery.bicycle(), {"steer_torque": parse("where(t > 2, 1, -lean)")})
+    switching = find_switching(equations)
+    fixed = switching.with_fixed_branches(equations)
+    assert len(fixed.parameters) == len(equations.parameters) + 1 and fixed.parameters[-1].description == "t > 2"
+    rng = np.random.default_rng(0)
+    x, u = rng.uniform(0.1, 0.3, len(equations.states)), np.zeros(len(equations.inputs))
+    for t, branch in ((1.0, 0.0), (3.0, 1.0)):
+        p = equations.default_parameters
+        for one, other in ((equations.dynamics, fixed.dynamics), (equations.report, fixed.report)):
+            for mine, theirs in zip(interpret(one, [t], x, u, p), interpret(other, [t], x, u, [*p, branch]), strict=True):
+                np.testing.assert_allclose(theirs, mine, rtol=1e-13)
+    np.testing.assert_allclose(fixed.motion.function.numel_in(4), len(fixed.parameters))
