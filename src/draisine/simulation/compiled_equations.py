@@ -339,6 +339,6 @@ def prepared(equations: Equations) -> Prepared:
     """Compiled equations and start problem, cached for all runs in this process."""
     # compiled at its first use on a machine: counted as compile time, not as integration time
     choices = prepare(equations)
-    switching = choices.compiled(equations.independent).switching is not None
+    switching = choices.compiled(equations.choice).switching is not None
     stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
     return Prepared(choices, StartProblem(equations))

@@ -1,7 +1,8 @@
 """Constraints that are singular as written: (x − y)² = 0 says that x = y, but its rate 2 (x − y)(ẋ − ẏ) vanishes where it holds.
 
 Such a constraint has no force: its multiplier would have to be infinite. Newton's method approaches it in ever smaller steps, and
-its derivative decreases with them; that of a constraint that is only flat does not.
+its derivative decreases with them to the last, by a half each for a square. That of a constraint that is only flat, or small in the
+units of the model, reaches a value. The decrease has no scale.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from draisine.numerics.newton import LeastNorm, Newton
 Array = NDArray[np.float64]
 Residuals = Callable[[Array], tuple[Array, Array]]  # values and their Jacobian at a configuration
 
+ZERO = 1e-12  # derivative at a zero that needs no step, relative to others
 SUSPECT = 1e-2  # derivative at admissible configurations, relative to others, below which it is examined
-VANISHES = 1e-5  # and below which it vanishes
-_SATISFIED = 1e-8
+DECREASES = 0.8  # factor of the derivative in the last step of Newton's method: 1/2 for a square, 4/9 for a cube, 1 for others
 _EXAMINED = 3  # configurations
-_CLOSER = Newton(tolerance=0.0, acceptable=1e-15, max_iterations=60)
+_CLOSER = Newton(tolerance=0.0, acceptable=0.0, max_iterations=60)
 
 
 def degenerate(residuals: Residuals, admissible: Sequence[Array], others: Sequence[Array]) -> list[int]:
@@ -38,22 +39,29 @@ def degenerate(residuals: Residuals, admissible: Sequence[Array], others: Sequen
         there = np.max([_sizes(residuals(q)[1]) for q in admissible], axis=0)
         suspects = [int(i) for i in np.flatnonzero(there < SUSPECT * usual)]
     starts = admissible if len(admissible) else others
-    return [i for i in suspects if max(_closer(residuals, i, q) for q in starts[:_EXAMINED]) < VANISHES * usual[i]]
+    return [i for i in suspects if all(_vanishes(residuals, i, q, usual[i]) for q in starts[:_EXAMINED])]
 
 
 def _sizes(jacobian: Array) -> Array:
     return np.nan_to_num(np.linalg.norm(jacobian, axis=1), nan=0.0, posinf=0.0)
 
 
-def _closer(residuals: Residuals, row: int, q: Array) -> float:
-    """The derivative of one residual as close to its zero as Newton's method comes; infinite if that is not close."""
+def _vanishes(residuals: Residuals, row: int, q: Array, usual: float) -> bool:
+    """Whether the derivative of one residual vanishes with it, as close to its zero as Newton's method comes."""
+    closer: list[tuple[float, float]] = []  # ever smaller residuals, with their derivatives
 
     def evaluate(q: Array) -> tuple[Array, Array]:
         values, jacobian = residuals(q)
+        size = float(np.abs(values[row]))
+        if not closer or size < closer[-1][0]:
+            closer.append((size, float(_sizes(jacobian[row : row + 1])[0])))
         return values[row : row + 1], jacobian[row : row + 1]
 
-    found = _CLOSER.solve(evaluate, q, LeastNorm(None))
-    return float(np.linalg.norm(found.point.jacobian)) if found.residual < _SATISFIED else np.inf
+    _CLOSER.solve(evaluate, q, LeastNorm(None))
+    derivative = closer[-1][1]
+    if len(closer) < 2:
+        return derivative <= ZERO * usual
+    return derivative < SUSPECT * usual and derivative < DECREASES * closer[-2][1]
 
 
 def degenerate_error(model: str, names: Sequence[str]) -> ModelError:

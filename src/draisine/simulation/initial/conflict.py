@@ -35,20 +35,28 @@ class NearestValue:
     single: bool  # whether all others determine it
 
 
-STEEP = 1e7  # derivative of a constraint, in scales of the unknowns, above which it is degenerate
-VIOLATED = 1e-6  # residual in lengths of the model
+STEEP = 1e7  # derivative of a constraint, relative to its change nearby, above which it is degenerate
+VIOLATED = 1e-9  # residual relative to its change nearby
+_NEARBY = 0.1  # distance of other places, in scales of the unknowns
+_PLACES = 5
 
 
-def refuse_degenerate(level: Level, found: Solution, length: float) -> None:
+def refuse_degenerate(level: Level, found: Solution) -> None:
     """Refuse a solution with a residual that counts as zero only because its derivative is nearly infinite."""
     count = len(level.constraints)
-    residual = np.abs(found.residual[:count])
-    suspects = np.flatnonzero(residual > VIOLATED * min(length, 1.0))
+    here, at = found.residual[:count].copy(), found.y.copy()
+    residual = np.abs(here)
+    steepness = (np.abs(level.full_system.jacobian_at(at)[:count]) * level.scale).max(axis=1, initial=0.0)
+    suspects = np.flatnonzero(residual > VIOLATED * np.minimum(steepness, 1.0))
     if not len(suspects):
         return
-    steepness = (np.abs(level.full_system.jacobian_at(found.y)[:count]) * level.scale).max(axis=1)
+    rng = np.random.default_rng(17)
+    places = [at + _NEARBY * level.scale * rng.uniform(-1.0, 1.0, len(at)) for _ in range(_PLACES)]
+    changes = np.median([np.abs(level.full_system.at_unknowns(y).residual[:count] - here) for y in places], axis=0)
+    level.full_system.at_unknowns(at)  # its memory belongs to the solution
+    usual = changes / _NEARBY
     for i in suspects:
-        if not steepness[i] <= STEEP * max(length, 1.0):
+        if residual[i] > VIOLATED * usual[i] and not steepness[i] <= STEEP * usual[i]:
             name, e = level.full_system.labels[i], level.problem.equations
             raise StartError(
                 f"{e.name}: the constraint {name!r} is degenerate at this start: it is violated by {residual[i]:.3g}, and its "
@@ -59,7 +67,7 @@ def refuse_degenerate(level: Level, found: Solution, length: float) -> None:
                 (),
                 (name,),
                 {},
-                {name: float(found.residual[i])},
+                {name: float(here[i])},
             )
 
 

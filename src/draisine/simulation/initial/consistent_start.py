@@ -204,7 +204,7 @@ class _Solver:
         found = level.full_system.find(level.without_targets)
         if not found.fulfilled:
             raise explain(level, found)
-        refuse_degenerate(level, found, self._length)
+        refuse_degenerate(level, found)
         return found
 
     # ---------------------------------------------------------------- velocities

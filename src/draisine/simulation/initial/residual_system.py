@@ -14,7 +14,9 @@ from draisine.simulation.initial.memory import Point, System
 
 EXACT = 5e-15  # a relative residual that needs no further step
 FAR = 1e3
-ROUNDING_ROW = 1e-14  # size of a row up to which it is rounding error, as in a tie of points that coincide anyway
+# Size of a row up to which it is rounding error, as in a tie of points that coincide anyway, over the square of the model's length:
+# residuals are lengths, or squares of them.
+ROUNDING_ROW = 1e-11
 SAME = 1e-13  # relative difference below which rows of Jacobians are equal
 
 
@@ -72,13 +74,15 @@ def maximum(a: float, b: float) -> float:
 
 def weigh_residuals(s: System, p: Point) -> None:
     """The weights of the residuals, and the largest relative residual."""
-    share, strict = 0.0, 0.0
+    share, strict, length = 0.0, 0.0, 1.0
+    for j in range(s.unknowns):
+        length = s.scale[j] if s.scale[j] < length else length
     for i in range(s.rows):
         weight, size = abs(s.target[i]), abs(s.target[i])
         for j in range(s.unknowns):
             weight += abs(p.jacobian[i, j]) * maximum(s.least_size[j], abs(p.y[j]))
             size += abs(p.jacobian[i, j]) * s.scale[j]
-        p.weight[i] = weight if weight != 0.0 and size > ROUNDING_ROW else 1.0
+        p.weight[i] = weight if weight != 0.0 and size > ROUNDING_ROW * length * length else 1.0
         part = abs(p.residual[i]) / p.weight[i]
         share = maximum(share, part) if part == part else math.inf
         if s.targeted[i] == 1 and s.target[i] != 0.0:
