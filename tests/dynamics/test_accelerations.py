@@ -116,7 +116,6 @@ def test_accelerations_are_plotted_and_measured() -> None:
     [
         (lambda m: m.generalized_force("swing", "-ax"), "can be an output only"),
         (lambda m: m.generalized_force("swing", "-rate(rate(swing))"), "can be an output only"),
-        (lambda m: m.event("jerk", "alpha - 1"), "can be an output only"),
         (lambda m: m.output("jerk", "rate(alpha)"), "at most twice"),
         (lambda m: m.output("jerk", "rate(swing_rate*torque)"), "input 'torque'"),
     ],
@@ -126,6 +125,16 @@ def test_where_accelerations_are_not_known_they_are_refused(add, message) -> Non
     add(m)
     with pytest.raises(dr.errors.ModelError, match=message):
         dr.derive(m)
+
+
+@pytest.mark.parametrize("level", [-6.0, 0.0, 4.0])
+def test_events_may_watch_accelerations(level: float) -> None:
+    m = _pendulum()
+    m.event("reached", f"alpha - ({level})", "record")
+    run = dr.simulate(m, 4.0, start={"swing": 1.0}, method=dr.methods.DOP853(1e-10, 1e-11))
+    crossed = np.flatnonzero(np.diff(np.sign(run["alpha"] - level)))
+    assert len(run.events) == len(crossed) > 1
+    np.testing.assert_allclose([run.at(e.time)["alpha"] for e in run.events], level, atol=1e-6)
 
 
 def test_units_of_accelerations_are_checked() -> None:

@@ -50,7 +50,7 @@ def test_numbers_as_text_convert_like_numbers() -> None:
             assert default_of(text, unit) == default_of(number, unit)
         assert default_of(f"{number!r} {unit}", unit) == default_of(number, unit)
     assert default_of(np.int64(5), "deg") == default_of(5, "deg")
-    with pytest.raises(ModelError, match="parameter 'it': the default must be a number, got 'five'"):
+    with pytest.raises(ModelError, match="parameter 'it': the default 'five' is no number"):
         default_of("five", "deg")
 
 

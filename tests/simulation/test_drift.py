@@ -462,7 +462,7 @@ def test_a_formulation_can_be_asked_for() -> None:
         ({"drift": dr.stabilization.GGL}, "is not a drift control"),
         ({"method": "radau"}, "method='radau' is not a method; give an object such as DOP853"),
         ({"method": dr.methods.Radau}, "is not a method"),
-        ({"events": ["x1"]}, "events: 'x1' is not an event; write Event"),
+        ({"events": ["x1"]}, "events must be a list of events"),
     ],
 )
 @pytest.mark.parametrize("name", ["simple_pendulum", "cart_pole"])

@@ -164,5 +164,5 @@ def test_what_differs_from_the_result_is_in_the_status() -> None:
     row = {name: StateValue(value + (1e-3 if name == "frame_z" else 0.0)) for name, value in off.as_start().items()}
     moved = dr.simulate(bike, 0.1, start=row)
     assert "violates the constraints" in moved.warnings[0] and "frame_z" in moved.warnings[0]
-    with pytest.raises(dr.errors.ArgumentError, match="got list"):
+    with pytest.raises(dr.errors.ArgumentError, match="start must be values by name"):
         dr.simulate(bike, 0.1, start=[1.0])  # type: ignore[arg-type]

@@ -343,7 +343,7 @@ class ReportBuilder:
         s = self.mechanism.system
         groups = (s.bodies, s.points, s.wheels, s.edges, s.joints, s.surface_contacts)
         frames = {GROUND, *(item.name for group in groups for item in group)}
-        for name in sorted(others):
+        for name in sorted(others - {parameter.name for parameter in s.dependent_parameters}):
             if not all(part in frames for part in name.split(".")):
                 known = [*self.scope.coordinates, *self.scope.velocities, *self.scope.parameters, *self.scope.input_names]
                 hint = did_you_mean(name, [*known, *self.motion_values, *self._reactions])

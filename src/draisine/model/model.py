@@ -89,7 +89,8 @@ class Model(JointBuilders, ConstraintBuilders):
         if not isinstance(value, Number):
             if si != unit:
                 raise ModelError(
-                    f"parameter {name!r}: an expression is in SI units, but its unit is {unit!r}; give the unit {si!r}"
+                    f"parameter {name!r}: the default {default!r} is no number; as an expression of other parameters it is in "
+                    f"SI units, not in {unit!r}: give the unit {si!r}"
                 )
             self._add("dependent_parameters", DependentParameter(name, value, si, description))
             return named(name, "parameter")

@@ -1,11 +1,11 @@
 """Checks of arguments that many functions share: a name has the same meaning, and takes the same types, in all of them.
 
     >>> @checked
-    ... def moved(model, start=None, *, free=()):
+    ... def moved(start=None, *, free=()):
     ...     return free
-    >>> moved(object(), {"lean": 0.1}, free="steer_torque")
+    >>> moved({"lean": 0.1}, free="steer_torque")
     ('steer_torque',)
-    >>> moved(object(), [1, 2])
+    >>> moved([1, 2])
     Traceback (most recent call last):
         ...
     draisine.errors.ArgumentError: moved: start must be values by name, such as {'lean': 0.1}, got [1, 2]

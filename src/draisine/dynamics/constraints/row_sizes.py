@@ -70,6 +70,6 @@ def vanishing_rows(matrix: ca.SX, units: Sequence[str], scope: Scope, parameters
     for q in sample_coordinates(scope.system, _SAMPLES):
         changed = parameters * (1.0 + _VARIED * rng.uniform(-1.0, 1.0, len(parameters)))
         for t, p in ((0.0, parameters), *(((0.7, changed),) if varied else ())):
-            values = np.abs(evaluate(t, q, p).full()[:, 0]) * sizes
+            values = np.abs(evaluate(t, q, p).full().ravel()) * sizes  # a single row is a row
             np.maximum.at(largest, rows, np.where(np.isfinite(values), values, np.inf))
     return [int(i) for i in np.flatnonzero(largest <= smallest)]
