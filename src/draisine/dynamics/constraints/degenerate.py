@@ -1,8 +1,8 @@
 """Constraints that are singular as written: (x − y)² = 0 says that x = y, but its rate 2 (x − y)(ẋ − ẏ) vanishes where it holds.
 
 Such a constraint has no force: its multiplier would have to be infinite. Newton's method approaches it in ever smaller steps, and
-its derivative decreases with them to the last, by a half each for a square. That of a constraint that is only flat, or small in the
-units of the model, reaches a value. The decrease has no scale.
+its derivative decreases with them to the last, by a half each for a square. That of a constraint that is only flat, or small in
+the units of the model, reaches a value. The decrease has no scale.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from draisine.simulation.initial.memory import Point, System
 
 EXACT = 5e-15  # a relative residual that needs no further step
 FAR = 1e3
-# Size of a row up to which it is rounding error, as in a tie of points that coincide anyway, over the square of the model's length:
-# residuals are lengths, or squares of them.
+# Size of a row up to which it is rounding error, as in a tie of points that coincide anyway, over the square of the model's
+# length: residuals are lengths, or squares of them.
 ROUNDING_ROW = 1e-11
 SAME = 1e-13  # relative difference below which rows of Jacobians are equal
 
