@@ -155,6 +155,8 @@ class CompiledEquations:
             0 if margins is None else margins.outputs[0].size,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
+            saltation=0 if self.switching is None else address(self.switching.saltation),
+            variations=0 if self.switching is None else self.switching.switching.directions,
         )
 
 

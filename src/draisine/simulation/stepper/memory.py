@@ -40,6 +40,8 @@ class Kernels:
     contacts: int = 0  # … and their number
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
+    saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
+    variations: int = 0  # … k
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
@@ -151,7 +153,8 @@ class Memory:
             "root_event": (layout.GRID * e,),
         }
         if self._switches is not None:
-            shapes |= switching_shapes(self._switches, width, parameters.size)
+            s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
+            shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         if self._switches is not None:
@@ -221,7 +224,7 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
-        s.margin_kernel, s.switch_rate_kernel = kernels.margins, kernels.switch_rates
+        s.margin_kernel, s.switch_rate_kernel, s.saltation_kernel = kernels.margins, kernels.switch_rates, kernels.saltation
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
@@ -348,21 +351,33 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     }
 
 
-def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the further arrays of equations with switching functions."""
+def switching_shapes(
+    switches: SwitchTables, width: int, parameters: int, states: int, variations: int
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of the further arrays of equations with switching functions; `states` without their derivatives."""
     g, b = len(switches.margin_branch), len(switches.branches)
     most, terms = layout.MOST_SLIDING, layout.TERMS
+    rates = b * (1 + variations)
+    shapes = {
+        "surface_point": (states * (2 + variations),),
+        "surface_change": (b * (2 + variations),),
+        **{name: (variations,) for name in ("shift", "last_shift")},
+        "share_change": (most,),
+        **{name: (width,) for name in ("field_before", "field_after", "field_start", "field_single")},
+        **{name: (b,) for name in ("branch_start", "branch_now")},
+    }
     return {
+        **(shapes if variations else {}),
         "margin": (layout.GRID + 1, g),
         **{name: (g,) for name in ("margin_value", "armed")},
-        "switch_rate": (b,),
+        "switch_rate": (rates,),
         "shorten": (terms, terms),
         "cut_work": (terms + 1,),
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),
         **{name: (width,) for name in ("sliding_motion", "sliding_start")},
-        "sliding_rate": (most + 1, b),
+        "sliding_rate": (most + 1, rates),
         "sliding_matrix": (most, most),
     }
 
@@ -376,6 +391,7 @@ _MODULES = (
     "time_limits",
     "switching",
     "sliding",
+    "saltation",
     "events_and_samples",
     "contact_watch",
     "layout",
