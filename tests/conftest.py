@@ -31,7 +31,7 @@ for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.
 
 PATIENCE = 300.0  # seconds for another worker's share; then one goes on, and makes what is missing when it is needed
 
-SHARES = {"gw0": ("starts", "implicit methods"), "gw1": ("explicit methods", "ensembles")}  # about the same time
+SHARES = {"gw0": ("starts", "implicit methods"), "gw1": ("explicit methods", "ensembles", "switching")}  # about the same time
 
 
 def _make(share: tuple[str, ...]) -> None:

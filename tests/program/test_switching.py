@@ -109,6 +109,27 @@ def test_tables_switch_at_their_breaks_alone():
     assert sorted(switch.breaks for switch in find_switching(system(PLANE(x, v))).switches) == [(-1.0, 0.1, 1.0), (-0.5, 0.6)]
 
 
+LATE = Table("late", tuple(range(12)), (0.0,) * 9 + (1.0, 0.5, 0.0), kind="linear")
+
+
+@pytest.mark.parametrize(
+    ("rate", "name"),
+    [
+        (ca.if_else(P > 100, ca.sign(v), 0), "sign(v)"),
+        (ca.fmax(P - 50, 0) * ca.sign(v), "sign(v)"),
+        (ca.floor(P / 10) * ca.fabs(v), "abs(v)"),
+        (ca.if_else(ca.floor(x) > 5, ca.sign(v), 0), "sign(v)"),
+        (LATE(x) * ca.sign(v), "sign(v)"),
+        (LATE(P) * ca.sign(v), "sign(v)"),
+        ((-1e-14 * ca.sign(v) - P * x) / (U + 2), "sign(v)"),
+        (1e-20 * ca.fabs(v) + x, "abs(v)"),
+    ],
+)
+def test_effects_are_found_that_ordinary_numbers_do_not_show(rate, name):
+    """Conditions of parameters out of the range of drawn numbers, cells of tables far away, small forces beside large ones."""
+    assert name in found(rate)
+
+
 def test_names_of_derivatives_of_tables_are_reserved():
     with pytest.raises(ModelError, match="names that end in _d and a number"):
         Table("road_d2", (0.0, 1.0), (0.0, 1.0))

@@ -160,6 +160,15 @@ def test_there_and_back_within_a_step() -> None:
     assert_allclose(run.final_state[0], gap * np.cos(after) - speed * np.sin(after), atol=1e-8)
 
 
+@pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+def test_every_touch_of_a_stop_is_found(depth: float) -> None:
+    """An oscillator of unit amplitude that reaches an elastic stop by less and less, once in each of ten periods."""
+    equations = dr.first_order("stop", {x: v, v: -x - 50 * sp.Max(x - (1 - depth), 0)})
+    for method in (None, dr.methods.Radau(), dr.methods.RK4(step=0.05)):
+        run = integrate(equations, [0.0, 1.0], 20 * np.pi - 1.0, method=method)
+        assert len(run.switches) == 20
+
+
 # ------------------------------------------------------------------------------------------------- against piecewise runs
 
 
@@ -371,3 +380,21 @@ def test_velocities_change_between_switches() -> None:
     assert_allclose([s.time for s in run.switches], [s.time for s in reference.switches], atol=1e-9)
     for name in ("x", "y", "heading"):
         assert_allclose(run[name][-1], reference[name][-1], atol=1e-8)
+
+
+def test_methods_change_between_switches() -> None:
+    """A stiff oscillator with a pulse and a relay: Auto changes its method, and finds the same switches as Radau."""
+    pulse = sp.Piecewise((1, sp.And(t > 20, t < 21)), (0, True))
+    equations = dr.first_order("stiff", {x: v, v: 300 * (1 - x**2) * v - x + sp.sign(x - 1) / 10 + pulse})
+    auto = integrate(equations, [2.0, 0.0], 600.0)
+    radau = integrate(equations, [2.0, 0.0], 600.0, method=dr.methods.Radau(rtol=1e-9, atol=1e-11))
+    assert "in turn" in auto.status.message
+    assert_allclose([s.time for s in auto.switches], [s.time for s in radau.switches], rtol=1e-7)
+    assert_allclose(auto.final_state, radau.final_state, rtol=1e-6)
+
+
+@pytest.mark.parametrize("drift", [dr.stabilization.Projection(), dr.stabilization.Baumgarte(), dr.stabilization.GGL()])
+def test_pulse_under_drift_control(drift: object) -> None:
+    run = dr.simulate(dr.gallery.bicycle(), 3, start={"speed": 5}, inputs=PULSE, drift=drift)
+    plain = dr.simulate(dr.gallery.bicycle(), 3, start={"speed": 5}, inputs=PULSE)
+    assert_allclose(run["lean"], plain["lean"], atol=1e-8)

@@ -34,10 +34,16 @@ def _ensembles() -> None:
     batch_code(side_by_side=True)
 
 
+def _switching() -> None:
+    stepping_loop(switching=True)
+    stepping_loop(implicit=True, switching=True)
+
+
 EXPLICIT = "explicit methods"
 LOOPS: dict[str, Callable[[], object]] = {
     "starts": solver_code,
     EXPLICIT: stepping_loop,
     "implicit methods": lambda: stepping_loop(implicit=True),
+    "switching": _switching,
     "ensembles": _ensembles,
 }

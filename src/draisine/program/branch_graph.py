@@ -64,7 +64,8 @@ class BranchGraph:
             self._new[node] = self._fixed(node)
         reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
         self.every = list(self._found.values())  # inner ones first
-        effects = Effects(graph, [self._new[node] for node in roots], [found.branch for found in self.every])
+        highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
+        effects = Effects(graph, [self._new[node] for node in roots], highest)
         self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
         self._parameters = parameters
         self._find_timely()

@@ -9,7 +9,7 @@ probability of rounding size.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -23,11 +23,12 @@ from draisine.program.graph import NUMBERS, RESULT, Graph
 _STEP = 1e-150
 _ROUNDING = 1e-13  # relative to the operands
 _NEGLIGIBLE = 1e-9  # relative to the difference of both branches beside the surface
-_DRAWS = 12
+_DRAWS = 32
 _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relative
 _COUNT = _DRAWS * _OFFSETS.size
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
-_TRIED = 8  # inputs for which the argument is solved
+_CONDITIONS = frozenset({op.LT, op.LE, op.EQ, op.NE})
+_TRIED = 4  # inputs for which the argument is solved
 _ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
 
@@ -42,10 +43,11 @@ class Effect(NamedTuple):
 
 
 class Effects:
-    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches."""
+    """Effects of switches with two branches on given roots; `branches` are the inputs of all branches, with the highest of
+    each."""
 
-    def __init__(self, graph: Graph, roots: Iterable[int], branches: Collection[int]) -> None:
-        self._roots, self._values = frozenset(roots), _RandomValues(graph, frozenset(branches))
+    def __init__(self, graph: Graph, roots: Iterable[int], branches: Mapping[int, int]) -> None:
+        self._roots, self._values = frozenset(roots), _RandomValues(graph, branches)
         self._users: dict[int, list[int]] = {}
         for node in graph.reached(self._roots):
             for operand in set(graph.nodes[node].operands):
@@ -60,12 +62,15 @@ class _RandomValues:
     """Values of nodes at random inputs, the same for all distances from a surface. Where a function is not defined there, its
     value is random."""
 
-    def __init__(self, graph: Graph, branches: frozenset[int]) -> None:
+    def __init__(self, graph: Graph, branches: Mapping[int, int]) -> None:
         self.graph, self._branches = graph, branches
         self._random = np.random.default_rng(0)
         self._known: dict[int, Any] = {}
 
     def of(self, node: int) -> Any:
+        """The values of a node."""
+        if node in self._known:
+            return self._known[node]
         for k in sorted(self.graph.reached([node], lambda n: n in self._known)):
             if k not in self._known:
                 self._known[k] = self._value(k)
@@ -78,7 +83,17 @@ class _RandomValues:
         if operation == op.CONST:
             return np.full(_COUNT, complex(float.fromhex(detail)))
         if node in self._branches:
+            return self._drawn(self._random.integers(0, self._branches[node] + 1, _DRAWS))
+        if operation in _CONDITIONS:  # of parameters: either way, since the numbers drawn may all lie on one side
             return self._drawn(self._random.integers(0, 2, _DRAWS))
+        if operation in (op.FMIN, op.FMAX):
+            either = self._drawn(self._random.integers(0, 2, _DRAWS)) == 1.0
+            return np.where(either, self._known[operands[0]], self._known[operands[1]])
+        if operation == op.LOW:
+            cells = self._known[operands[0]].size - 1
+            return self._drawn(self._random.integers(0, cells, _DRAWS))
+        if operation in (op.FLOOR, op.CEIL):
+            return self._drawn(self._random.integers(1, 4, _DRAWS))
         if operands and operation not in (op.CALL, RESULT):
             with np.errstate(all="ignore"):
                 found = applied(self.graph, node, [self._known[o] for o in operands])
@@ -93,7 +108,7 @@ class _RandomValues:
 def applied(graph: Graph, node: int, operands: list[Any]) -> Column:
     """The value of an operation, for all draws and offsets."""
     found = np.asarray(graph.value(node, operands, complex_operations()), dtype=complex)
-    return np.broadcast_to(found, (_COUNT,))
+    return found if found.size == _COUNT else np.broadcast_to(found, (_COUNT,))
 
 
 class _Surface:
@@ -135,7 +150,7 @@ class _Surface:
                 change = np.real(found) / (np.imag(found) / _STEP)
                 value = value - change
                 small = np.abs(change) <= 1e-12 * (1.0 + np.abs(value))
-                if small.all():
+                if (small | ~np.isfinite(value)).all():
                     break
             return np.where(small, value, np.nan)
 
@@ -165,6 +180,7 @@ class _Surface:
 
     def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
         sides = {self._branch: (np.zeros(_COUNT, complex), np.ones(_COUNT, complex))}
+        flags = {self._branch: (True, False)}
         graph, value, slope = self._graph, False, False
         heap = sorted(users.get(self._branch, ()))  # in the order of the graph: the operands of a node are done before it
         seen = set(heap)
@@ -185,12 +201,14 @@ class _Surface:
             steep = np.max([np.abs(np.imag(g)) / _STEP for pair in given for g in pair if g.dtype.kind == "c"], axis=0)
             with np.errstate(all="ignore"):
                 size = size + steep * (1.0 + np.abs(self._known[self._base]))  # of the rounding of the variable too
-            jump, kink = self._compared(results, size, steep)
+            inherited = self._inherited(operation, operands, flags)
+            jump, kink = inherited if inherited is not None else self._compared(results, size, steep)
             if not (jump or kink):
                 self._known[node] = results[0]
                 self._moved.add(node)
                 continue
             sides[node] = results[0], results[1]
+            flags[node] = jump, kink
             if node in roots:
                 value, slope = value or jump, True
                 if value:
@@ -201,6 +219,40 @@ class _Surface:
                     seen.add(user)
         return Effect(value, slope)
 
+    def _inherited(
+        self, operation: int, operands: tuple[int, ...], flags: Mapping[int, tuple[bool, bool]]
+    ) -> tuple[bool, bool] | None:
+        """What differs where nothing can hide a difference, however small beside the other operand; None if it must be
+        compared."""
+        different = [o for o in operands if o in flags]
+        if len(different) == 2 and operation == op.ADD and self._are_alternatives(operands[0], operands[1], flags):
+            return flags[operands[0]][0] or flags[operands[1]][0], flags[operands[0]][1] or flags[operands[1]][1]
+        if len(different) != 1:
+            return None
+        others = [o for o in operands if o not in flags]
+        if operation in (op.ADD, op.SUB, op.NEG, op.TWICE, op.NOT):
+            return flags[different[0]]
+        if operation in (op.AND, op.OR, op.IF_ELSE_ZERO) and operands[0] != different[0] and others[0] not in self._moved:
+            return flags[different[0]]  # a condition of other things: it may hold
+        if operation in (op.AND, op.OR) and others[0] not in self._moved:
+            return flags[different[0]]
+        scaled = operation == op.MUL or (operation == op.DIV and operands[0] == different[0])
+        if scaled and not any(o in self._moved for o in others):
+            factors = [np.real(self._random.of(o)) for o in others]
+            return flags[different[0]] if all(np.isfinite(f).all() and f.any() for f in factors) else None
+        return None
+
+    def _are_alternatives(self, first: int, second: int, flags: Mapping[int, object]) -> bool:
+        """Whether two terms are those of if_else(c, a, b), with a condition of other things."""
+        terms = [self._graph.nodes[n] for n in (first, second)]
+        if any(term.operation != op.IF_ELSE_ZERO for term in terms):
+            return False
+        c, d = (term.operands[0] for term in terms)
+        if any(n in self._moved or n in flags for n in (c, d)):
+            return False
+        opposite = [self._graph.nodes[n] for n in (c, d)]
+        return any(node.operation == op.NOT and node.operands[0] == n for node, n in zip(opposite, (d, c), strict=True))
+
     def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
         """Whether value and slope differ on the surface."""
         on = self._offsets == 0.0
@@ -208,8 +260,9 @@ class _Surface:
             apart = np.real(results[0]) - np.real(results[1])
             derivatives = (np.imag(results[0]) - np.imag(results[1])) / _STEP
         jump = _differ(np.real(results[0])[on], np.real(results[1])[on], self._noise(apart, size), 1e-10)
-        if not np.isfinite(apart[on]).any():  # not defined on the surface itself
-            jump = self._stays(apart, size, 0)
+        if jump and not np.isfinite(apart[on]).any():  # not defined on the surface itself
+            jump = False
+        jump = jump or self._stays(apart, size, 0)  # an operation that is zero on the surface alone
         steps = [np.imag(side)[on] / _STEP for side in results]
         kink = _differ(steps[0], steps[1], self._noise(derivatives, steep), 1e-8)
         return jump, kink or self._stays(apart, size, 1)

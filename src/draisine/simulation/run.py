@@ -152,6 +152,7 @@ class _Driver:
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
         self._restarts: dict[float, str] = {}  # restart times → names of the switching functions
+        self._all_restarts = True  # none is missing
         tables = self._switch_tables(span, x, inputs)
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables)
         stepper = self._memory.stepper
@@ -177,6 +178,7 @@ class _Driver:
             return None
         tables = switching.tables(span, x, inputs, self._parameters, getattr(self._method, "rtol", 0.0))
         self._restarts |= switching.names_of_restarts(tables)
+        self._all_restarts = self._all_restarts and tables.guaranteed
         return tables
 
     def _renew_restarts(self, now: float) -> None:
@@ -336,7 +338,7 @@ class _Driver:
         """Return to the explicit method if stability would not have limited it at several checks."""
         memory, stepper = self._memory, self._memory.stepper
         point = stepper.x[: stepper.unknowns].copy()
-        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, self._parameters)
+        rate = spectral_radius(self._compiled.form, float(stepper.t), point, memory.inputs, memory.with_branches)
         if not self._nonstiff.check(float(stepper.h), rate):
             return
         self._nonstiff.returned(stepper.accepted)
@@ -361,7 +363,7 @@ class _Driver:
         if not array.solvable:
             return
         stepper = self._memory.stepper
-        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
+        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
         self._memory.state[:] = x
         stepper.k[0, : len(x)] = rates
 
@@ -433,6 +435,11 @@ class _Driver:
             yield (
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
                 f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
+            )
+        if not self._all_restarts:
+            yield (
+                "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
+                "in simpler terms, or run shorter parts"
             )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,8 +14,9 @@ from draisine.program.branches import Evaluated, branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
-from draisine.program.switch_times import kinks_of_time, switch_times
+from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.stepper.memory import SwitchTables
 
@@ -24,6 +25,7 @@ Reals = NDArray[np.float64]
 # A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its
 # range; with error control the root of the tolerance if that is less.
 LARGEST_SHARE = 1e-2
+MOST_KNOWN = 64  # times of switches that are kept for other runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class CompiledSwitching:
     margins: Kernel | None
     dynamics: HoistedKernel | None  # of ẋ = f
     saltation: Kernel | None = None  # of variational equations
+    _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,18 +63,19 @@ class CompiledSwitching:
         begin, end = span
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
-        kinks = None
+        kinks, guaranteed = None, True
         if begin != end:
-            timed = switch_times(s, begin, end, u, p)
+            timed, kinks = self._known_times(begin, end, u, p)
             times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
             known[:, list(timed.numbers)] = timed.branches
-            kinks = kinks_of_time(s, timed, begin, end, u, p) if s.graph.kinks else None
+            guaranteed = timed.guaranteed
         share = min(LARGEST_SHARE, rtol**0.5) if rtol else LARGEST_SHARE
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             time_only=list(s.time_only),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
+            guaranteed=guaranteed,
             restart_time=times,
             restart_branch=known[1:],
             mark_time=np.zeros(0) if kinks is None else np.ascontiguousarray(kinks.times),
@@ -79,6 +83,31 @@ class CompiledSwitching:
             mark_value=np.zeros((0, 0)) if kinks is None else np.ascontiguousarray(kinks.values),
             mark_tolerance=np.zeros(0) if kinks is None or not kinks.times.size else share * np.ptp(kinks.values, axis=0),
         )
+
+    @cached_property
+    def _determining(self) -> tuple[list[int], list[int]]:
+        """The inputs and parameters on which switches and kinks of time depend."""
+        graph = self.switching.graph
+        nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
+        nodes += graph.functions_of_time() if graph.kinks else []
+        entries = [
+            graph.graph.nodes[node].detail for node in graph.graph.reached(nodes) if graph.graph.nodes[node].operation == INPUT
+        ]
+        u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
+        branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
+        return u, [entry for entry in p if entry < branches]
+
+    def _known_times(self, begin: float, end: float, u: Reals, p: Reals) -> tuple[SwitchTimes, Kinks | None]:
+        """Switches and kinks of time; many runs of an ensemble share them."""
+        inputs, parameters = self._determining
+        key = begin, end, u[inputs].tobytes(), p[parameters].tobytes()
+        if key not in self._times:
+            timed = switch_times(self.switching, begin, end, u, p)
+            kinks = kinks_of_time(self.switching, timed, begin, end, u, p) if self.switching.graph.kinks else None
+            if len(self._times) >= MOST_KNOWN:
+                self._times.clear()
+            self._times[key] = timed, kinks
+        return self._times[key]
 
     def names_of_restarts(self, tables: SwitchTables) -> dict[float, str]:
         """The switching functions that change at each restart time."""

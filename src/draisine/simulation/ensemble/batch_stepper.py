@@ -21,7 +21,7 @@ from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, detects_stiffness, projection_threshold
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import EXPLICIT, SOURCES, Memory
+from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, Memory
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -199,5 +199,5 @@ _SOURCES = (
 def batch_code(side_by_side: bool) -> Code:
     """The machine code for single samples, or for groups side by side."""
     if side_by_side:
-        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT).load()
-    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT).load()
+        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT | SMOOTH).load()
+    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT | SMOOTH).load()

@@ -68,8 +68,12 @@ class Shared:
     @property
     def in_batches(self) -> bool:
         """Whether runs are stepped in batches. With switching functions they are single runs, each with its restart times."""
-        compiled = self.choices.compiled(self.equations.independent)
-        return compiled.switching is None and steps_in_batches(self.equations, self.chosen)
+        return not self.steps_singly and steps_in_batches(self.equations, self.chosen)
+
+    @property
+    def steps_singly(self) -> bool:
+        """Whether the equations have switching functions."""
+        return self.choices.compiled(self.equations.independent).switching is not None
 
     def ready(self, first: BatchTargets) -> None:
         """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
@@ -152,7 +156,9 @@ class Worker:
             if s.stop[0]:
                 return None
             with s.lock:
-                self._run_single(requested, int(index), finished)
+                known = starts.solved[index] and s.steps_singly
+                start = (x[index], self._choices[choice_of[index]]) if known else None
+                self._run_single(requested, int(index), finished, start)
         return finished
 
     def _stepper(self, choice: Choice) -> BatchStepper:
@@ -260,18 +266,21 @@ class Worker:
 
     # ----------------------------------------------------------------------------------------------- single runs
 
-    def _run_single(self, requested: BatchTargets, index: int, into: Finished) -> None:
-        """One run by the driver of single runs, as in `simulate`."""
+    def _run_single(self, requested: BatchTargets, index: int, into: Finished, start: tuple[Reals, Choice] | None) -> None:
+        """One run by the driver of single runs, as in `simulate`; from a start in a choice of velocities if it is known."""
         s = self._shared
         e, u, p = s.equations, requested.inputs[index], requested.parameters[index]
         into.values[index] = np.nan
-        try:
-            begin = consistent_start(s.starts, requested.of(index), parameters=p, inputs=u)
-        except StartError:
-            into.status[index], into.ended[index] = NO_START, 0.0
-            return
-        extra = begin.x[len(begin.x) - len(e.extra_states) :]
-        fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
+        if start is not None:
+            x0, fitting = start[0], s.choices.equations(start[1])
+        else:
+            try:
+                begin = consistent_start(s.starts, requested.of(index), parameters=p, inputs=u)
+            except StartError:
+                into.status[index], into.ended[index] = NO_START, 0.0
+                return
+            extra = begin.x[len(begin.x) - len(e.extra_states) :]
+            fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
         choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.watch)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]

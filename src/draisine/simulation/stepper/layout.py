@@ -54,6 +54,8 @@ MOST_SLIDING = 4
 MOST_SWITCHES = 64
 # Number of equidistant points of a step, besides its start, at which event signs are evaluated.
 GRID = 4
+# The same for margins of switching functions that may end in the step.
+MARGIN_GRID = 16
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
@@ -249,7 +251,7 @@ class Stepper(Record):
     prologue: int  # (t, x, u, p) → hoisted values
     branch: Vector  # (b) the present branches: part of `parameters`
     hoisted: Vector  # hoisted values: part of `parameters`
-    margin: Matrix  # (GRID + 1, g) margins over the step
+    margin: Matrix  # (MARGIN_GRID + 1, g) margins over the step
     margin_value: Vector  # (g)
     switch_rate: Vector  # (b, and their derivatives in k directions)
     armed: Integers  # (g) 1 if the margin was positive since its branch was taken

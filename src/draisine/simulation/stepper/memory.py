@@ -54,6 +54,7 @@ class SwitchTables:
 
     branches: Reals  # (b) at the start
     time_only: list[int]  # branches of time alone
+    guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
@@ -209,6 +210,11 @@ class Memory:
     def parameters(self) -> Reals:
         """The parameters without their extension."""
         return self._parameters
+
+    @property
+    def with_branches(self) -> Reals:
+        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
+        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
 
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
@@ -368,7 +374,7 @@ def switching_shapes(
     }
     return {
         **(shapes if variations else {}),
-        "margin": (layout.GRID + 1, g),
+        "margin": (layout.MARGIN_GRID + 1, g),
         **{name: (g,) for name in ("margin_value", "armed")},
         "switch_rate": (rates,),
         "shorten": (terms, terms),

@@ -22,6 +22,7 @@ from draisine.simulation.stepper.layout import (
     FRESH,
     GRID,
     LEFT,
+    MARGIN_GRID,
     MOST_SLIDING,
     MOST_SWITCHES,
     SWITCHED,
@@ -79,19 +80,23 @@ def start_margins(s: Stepper) -> None:
 
 
 def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
-    """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does."""
+    """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does.
+
+    If all margins are, on a few points of the step, farther from zero than they vary, none ends. Else they are evaluated on more
+    points of the full interpolant, and near their minima.
+    """
     if s.margins == 0:
         return NEVER
     copy(s.new, s.point, s.states)
-    evaluate_margins(s, new_time, s.margin[GRID])
-    fill_margins(s, m, h)
-    if not any_end(s):
+    evaluate_margins(s, new_time, s.margin[MARGIN_GRID])
+    fill_margins(s, m, h, MARGIN_GRID // GRID)
+    if stay_away(s):
         return NEVER
     if s.dense_ready == 0:
         prepare_dense(s, m, h)
         if s.aborted != 0:
             return NEVER
-        fill_margins(s, m, h)
+    fill_margins(s, m, h, 1)
     first = NEVER
     for j in range(s.margins):
         theta = first_end(s, m, h, j)
@@ -100,27 +105,32 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     return first
 
 
-def fill_margins(s: Stepper, m: Tableau, h: float) -> None:
-    for i in range(1, GRID):
-        margins_at(s, m, h, i / GRID, s.margin[i])
+def fill_margins(s: Stepper, m: Tableau, h: float, stride: int) -> None:
+    """The margins at inner points of the step, every `stride`-th of the grid."""
+    for part in range(1, MARGIN_GRID // stride):
+        i = part * stride
+        margins_at(s, m, h, i / MARGIN_GRID, s.margin[i])
+
+
+def stay_away(s: Stepper) -> bool:
+    """Whether the margins on a few points are positive and farther from zero than they vary."""
+    for j in range(s.margins):
+        lowest = s.margin[0, j]
+        highest = lowest
+        for part in range(1, GRID + 1):
+            value = s.margin[part * (MARGIN_GRID // GRID), j]
+            lowest, highest = min(lowest, value), max(highest, value)
+        if not lowest > highest - lowest:
+            return False
+    return True
 
 
 def keep_margins(s: Stepper) -> None:
     """After an accepted step without a switch."""
     for j in range(s.margins):
-        for i in range(1, GRID + 1):
-            if s.margin[i, j] > 0.0:
-                s.armed[j] = 1
-        s.margin[0, j] = s.margin[GRID, j]
-
-
-def any_end(s: Stepper) -> bool:
-    """Whether a margin may end within the step."""
-    for j in range(s.margins):
-        for i in range(1, GRID + 1):
-            if s.margin[i, j] < 0.0 or (i < GRID and dips(s, j, i)):
-                return True
-    return False
+        s.margin[0, j] = s.margin[MARGIN_GRID, j]
+        if s.margin[0, j] > 0.0:
+            s.armed[j] = 1
 
 
 def dips(s: Stepper, j: int, i: int) -> bool:
@@ -138,14 +148,14 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
     inside = 0.0  # the last point at which it is known to be positive, or −1
     if s.armed[j] == 0 and not s.margin[0, j] > 0.0:
         inside = -1.0
-    for i in range(1, GRID + 1):
-        value, theta = s.margin[i, j], i / GRID
+    for i in range(1, MARGIN_GRID + 1):
+        value, theta = s.margin[i, j], i / MARGIN_GRID
         if value < 0.0:
             return located_end(s, m, h, j, inside, theta)
-        if i < GRID and inside >= 0.0 and dips(s, j, i):
+        if i < MARGIN_GRID and inside >= 0.0 and dips(s, j, i):
             low = lowest_point(s, m, h, j, i)
             if low < NEVER:
-                return bracketed_end(s, m, h, j, (i - 1) / GRID, low)
+                return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
         if value > 0.0:
             inside = theta
     return NEVER
@@ -169,7 +179,7 @@ def located_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outside
 
 def lowest_point(s: Stepper, m: Tableau, h: float, j: int, i: int) -> float:
     """A fraction next to grid point i at which the margin is negative; NEVER if its minimum there is positive."""
-    left, middle, right = (i - 1) / GRID, i / GRID, (i + 1) / GRID
+    left, middle, right = (i - 1) / MARGIN_GRID, i / MARGIN_GRID, (i + 1) / MARGIN_GRID
     a, b, c = s.margin[i - 1, j], s.margin[i, j], s.margin[i + 1, j]
     for _ in range(12):  # parabolic steps
         p, q = (middle - left) * (b - c), (middle - right) * (b - a)
