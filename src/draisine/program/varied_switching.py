@@ -24,10 +24,11 @@ def vary_switching(equations: Equations, directions: Sequence[Direction]) -> Swi
     if found is None:
         return None
     if isinstance(found.dynamics, DaeResidual):
-        return _residual_switching(equations, found.dynamics, directions)
+        return _residual_switching(equations, directions)
     if any(_depends(found, k, directions) for k in found.graph.kinks):
         found = find_switching(equations)
-        assert found is not None and not isinstance(found.dynamics, DaeResidual)
+        assert found is not None
+    assert not isinstance(found.dynamics, DaeResidual)
     more = len(equations.states) * len(directions)
     return replace(
         found,
@@ -51,7 +52,7 @@ def _wide(what: Functions, states: int) -> Functions:
     return widen(what, states) if isinstance(what, Program) else widen_solved(what, states)
 
 
-def _residual_switching(equations: Equations, dynamics: DaeResidual, directions: Sequence[Direction]) -> Switching | None:
+def _residual_switching(equations: Equations, directions: Sequence[Direction]) -> Switching | None:
     """The switching functions of the varied residual, where only derivatives jump."""
     found = find_switching(equations)
     jumps = [] if found is None else [switch.name for switch in found.switches if switch.jump]

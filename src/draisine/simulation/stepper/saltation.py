@@ -17,7 +17,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import COINCIDENT, TANGENTIAL, Stepper
+from draisine.simulation.stepper.layout import COINCIDENT, MARGIN_GRID, TANGENTIAL, Stepper
 from draisine.simulation.stepper.sliding import sliding_field
 
 CONTINUOUS = 1e-10  # relative difference up to which two fields are equal
@@ -74,9 +74,7 @@ def jump(s: Stepper, switch: int, least_rate: float, single: bool) -> None:
 
 def jump_at_margin(s: Stepper, row: int) -> None:
     """The jump at the end of a margin in the last step."""
-    largest = 0.0
-    for i in range(len(s.margin)):
-        largest = max(largest, abs(s.margin[i, row]))
+    largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
     least = GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0
     jump(s, int(s.margin_branch[row]), least, False)
 
