@@ -135,6 +135,12 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
     return _found(equations.dynamics, free_kinks)
 
 
+def jumps_of(equations: Equations) -> tuple[str, ...]:
+    """The names of the switching functions at which the state derivative jumps."""
+    found = find_switching(equations)
+    return () if found is None else tuple(switch.name for switch in found.switches if switch.jump)
+
+
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
     if not program.code.can_switch:
