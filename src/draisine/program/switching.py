@@ -136,9 +136,18 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
 
 
 def jumps_of(equations: Equations) -> tuple[str, ...]:
-    """The names of the switching functions at which the state derivative jumps."""
+    """The names of the switching functions at which the state derivative jumps.
+
+    Those of forces that depend on reactions solved for iteratively, such as a load that passes zero, are left out: only kinks are
+    usual there, and jumps are not told from them.
+    """
     found = find_switching(equations)
-    return () if found is None else tuple(switch.name for switch in found.switches if switch.jump)
+    if found is None:
+        return ()
+    iterated = isinstance(found.dynamics, LinearSolveProgram) and found.dynamics.start is not None
+    arguments = [found.graph.argument(i) for i in range(len(found.switches))]
+    left = [iterated and found.graph.depends_on_slot([node], "z") for node in arguments]
+    return tuple(switch.name for switch, out in zip(found.switches, left, strict=True) if switch.jump and not out)
 
 
 def switches_of(program: Program) -> tuple[Switch, ...]:

@@ -299,7 +299,8 @@ class Stepper(Record):
     surface_point: Vector  # (n (k + 2)) (x, S, ẋ)
     surface_change: Vector  # (b (k + 2)) its results
     shift: Vector  # (k) derivatives of the time of a switch …
-    last_shift: Vector  # (k) … and of the switch before
+    shift_time: float  # … that time …
+    last_shift: Vector  # (k) … and the derivatives of that of the last jump
     share_change: Vector  # (m) derivatives of the shares of sliding fields
     field_before: Vector  # (w) fields before a switch …
     field_after: Vector  # (w) … and after it

@@ -5,7 +5,7 @@ time that changes with θ, and where the field jumps from f⁻ to f⁺ there, de
 
     S_j⁺ = S_j⁻ + (f⁻ − f⁺) ∂τ/∂θ_j,        ∂τ/∂θ_j = −(∂z/∂x S_j⁻ + ∂z/∂θ_j) / ż⁻.
 
-f⁺ may be a sliding field. Where sliding ends, the field is continuous, and so are the derivatives. Where two switches coincide
+f⁺ may be a sliding field. Where sliding ends by itself, the field is continuous, and so are the derivatives. Where two switches coincide
 and their order matters, the jumps are those of the order in which they are made, which is the derivative of one side; this,
 tangential contact and a start on a surface are noted for the status.
 
@@ -53,23 +53,39 @@ def jump(s: Stepper, switch: int, least_rate: float, single: bool) -> None:
     least one. With `single`, the effect of the switch alone is known; if it is the same after others, their order does not
     matter."""
     present_field(s, s.field_after)
+    b, k = len(s.branch), s.variations
+    rate = s.surface_change[(1 + k) * b + switch]
+    crosses = abs(rate) > least_rate
+    for j in range(k):
+        s.shift[j] = -s.surface_change[(1 + j) * b + switch] / rate if crosses else 0.0
+    s.shift_time = s.t
     if not differs(s, s.field_before, s.field_after):
         return
-    n, b, k = s.plain_states, len(s.branch), s.variations
-    rate = s.surface_change[(1 + k) * b + switch]
-    if not abs(rate) > least_rate:
+    if not crosses:
         note_one_sided(s, TANGENTIAL, switch, switch)
         return
-    for j in range(k):
-        s.shift[j] = -s.surface_change[(1 + j) * b + switch] / rate
-        for l in range(n):
-            s.x[n * (1 + j) + l] += (s.field_before[l] - s.field_after[l]) * s.shift[j]
+    jump_by_shift(s)
     coincides = s.jumps > 0 and abs(s.t - s.jump_time) <= SAME_TIME * max(abs(s.t), abs(s.end))
     if coincides and not moves_together(s) and not (single and is_sum(s)):
         note_one_sided(s, COINCIDENT, switch, s.jump_switch)
     s.jumps += 1
     s.jump_time, s.jump_switch = s.t, switch
     copy(s.shift, s.last_shift, k)
+
+
+def jump_by_shift(s: Stepper) -> None:
+    """S_j⁺ = S_j⁻ + (f⁻ − f⁺) ∂τ/∂θ_j."""
+    n = s.plain_states
+    for j in range(s.variations):
+        for l in range(n):
+            s.x[n * (1 + j) + l] += (s.field_before[l] - s.field_after[l]) * s.shift[j]
+
+
+def jump_after_sliding(s: Stepper) -> None:
+    """The jump at the end of sliding: none where it ends by itself, where the field is continuous; another switch may end it."""
+    present_field(s, s.field_after)
+    if s.shift_time == s.t and differs(s, s.field_before, s.field_after):
+        jump_by_shift(s)
 
 
 def jump_at_margin(s: Stepper, row: int) -> None:

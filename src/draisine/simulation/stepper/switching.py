@@ -33,6 +33,7 @@ from draisine.simulation.stepper.saltation import (
     approach_surfaces,
     differs,
     jump,
+    jump_after_sliding,
     jump_at_margin,
     moves_off,
     note_one_sided,
@@ -365,8 +366,12 @@ def switch_branch(s: Stepper, row: int) -> int:
     if place >= 0:
         copy(s.x, s.point, s.width)
         s.time[0] = s.t
+        if s.variations > 0:
+            present_field(s, s.field_before)
         solve_shares(s)
         leave_surface(s, place)
+        if s.variations > 0:
+            jump_after_sliding(s)
         return CONTINUE
     if s.variations > 0:
         approach_surfaces(s)
