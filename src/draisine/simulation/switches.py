@@ -73,6 +73,7 @@ class CompiledSwitching:
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             time_only=list(s.time_only),
+            switch_jumps=np.array([switch.jump for switch in s.switches], dtype=np.int64),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             guaranteed=guaranteed,

@@ -300,7 +300,7 @@ class Stepper(Record):
     surface_change: Vector  # (b (k + 2)) its results
     shift: Vector  # (k) derivatives of the time of a switch …
     shift_time: float  # … that time …
-    last_shift: Vector  # (k) … and the derivatives of that of the last jump
+    last_shift: Vector  # (k) … and the derivatives of that of `last_switch`
     share_change: Vector  # (m) derivatives of the shares of sliding fields
     field_before: Vector  # (w) fields before a switch …
     field_after: Vector  # (w) … and after it
@@ -309,9 +309,11 @@ class Stepper(Record):
     branch_start: Vector  # (b) branches of these
     branch_now: Vector  # (b)
     step_length: float  # of the step in which a margin ended
-    jumps: int
-    jump_time: float  # of the last jump of derivatives …
-    jump_switch: int  # … and its switching function
+    switch_jumps: Integers  # (b) 1 if the field may jump
+    last_switch: int  # the switching function of the last switch that may jump …
+    last_switch_known: int
+    last_switch_time: float  # … its time …
+    last_switch_effect: int  # … and whether it did
     one_sided: int  # number of times at which derivatives are those of one side; the first one:
     one_sided_time: float
     one_sided_kind: int  # of COINCIDENT, TANGENTIAL, AT_START

@@ -54,6 +54,7 @@ class SwitchTables:
 
     branches: Reals  # (b) at the start
     time_only: list[int]  # branches of time alone
+    switch_jumps: NDArray[np.int64]  # (b) 1 where the state derivative may jump
     guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
@@ -174,7 +175,7 @@ class Memory:
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
         s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
-        for name in ("margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
+        for name in ("switch_jumps", "margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = (
             np.append(switches.restart_time, np.inf),

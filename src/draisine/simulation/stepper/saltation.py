@@ -5,9 +5,9 @@ time that changes with θ, and where the field jumps from f⁻ to f⁺ there, de
 
     S_j⁺ = S_j⁻ + (f⁻ − f⁺) ∂τ/∂θ_j,        ∂τ/∂θ_j = −(∂z/∂x S_j⁻ + ∂z/∂θ_j) / ż⁻.
 
-f⁺ may be a sliding field. Where sliding ends by itself, the field is continuous, and so are the derivatives. Where two switches coincide
-and their order matters, the jumps are those of the order in which they are made, which is the derivative of one side; this,
-tangential contact and a start on a surface are noted for the status.
+f⁺ may be a sliding field. Where sliding ends by itself, the field is continuous, and so are the derivatives. Where two switches
+coincide and their order matters, the jumps are those of the order in which they are made, which is the derivative of one side;
+this, tangential contact and a start on a surface are noted for the status.
 
 M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions, J. Appl. Math. Mech. 22 (1958) 1065–1078.
 """
@@ -21,6 +21,7 @@ from draisine.simulation.stepper.layout import COINCIDENT, MARGIN_GRID, TANGENTI
 from draisine.simulation.stepper.sliding import sliding_field
 
 CONTINUOUS = 1e-10  # relative difference up to which two fields are equal
+NOTEWORTHY = 1e-6  # relative jump of a field at a surface that the motion only touches; sliding ends tangentially
 SAME_TIME = 1e-13  # of the times of the run, relatively: two switches coincide
 SAME_SHIFT = 1e-8  # relative difference up to which two switches move together
 GRAZING = 1e-7  # rate of a switching function relative to its mean rate in the step before
@@ -59,18 +60,24 @@ def jump(s: Stepper, switch: int, least_rate: float, single: bool) -> None:
     for j in range(k):
         s.shift[j] = -s.surface_change[(1 + j) * b + switch] / rate if crosses else 0.0
     s.shift_time = s.t
-    if not differs(s, s.field_before, s.field_after):
-        return
-    if not crosses:
+    jumps = differs(s, s.field_before, s.field_after, CONTINUOUS)
+    if jumps and crosses:
+        jump_by_shift(s)
+    if jumps and not crosses and differs(s, s.field_before, s.field_after, NOTEWORTHY):
         note_one_sided(s, TANGENTIAL, switch, switch)
-        return
-    jump_by_shift(s)
-    coincides = s.jumps > 0 and abs(s.t - s.jump_time) <= SAME_TIME * max(abs(s.t), abs(s.end))
-    if coincides and not moves_together(s) and not (single and is_sum(s)):
-        note_one_sided(s, COINCIDENT, switch, s.jump_switch)
-    s.jumps += 1
-    s.jump_time, s.jump_switch = s.t, switch
-    copy(s.shift, s.last_shift, k)
+    if s.switch_jumps[switch] != 0 and crosses:
+        note_coincidence(s, switch, jumps, single)
+
+
+def note_coincidence(s: Stepper, switch: int, jumps: bool, single: bool) -> None:
+    """Note a switch at the time of the one before, if one of them made the field jump and their order matters."""
+    effect = 1 if jumps else 0
+    coincides = s.last_switch_known != 0 and abs(s.t - s.last_switch_time) <= SAME_TIME * max(abs(s.t), abs(s.end))
+    matters = switch != s.last_switch and effect + s.last_switch_effect > 0
+    if coincides and matters and not moves_together(s) and not (single and is_sum(s)):
+        note_one_sided(s, COINCIDENT, switch, s.last_switch)
+    s.last_switch_known, s.last_switch_time, s.last_switch, s.last_switch_effect = 1, s.t, switch, effect
+    copy(s.shift, s.last_shift, s.variations)
 
 
 def jump_by_shift(s: Stepper) -> None:
@@ -84,7 +91,7 @@ def jump_by_shift(s: Stepper) -> None:
 def jump_after_sliding(s: Stepper) -> None:
     """The jump at the end of sliding: none where it ends by itself, where the field is continuous; another switch may end it."""
     present_field(s, s.field_after)
-    if s.shift_time == s.t and differs(s, s.field_before, s.field_after):
+    if s.shift_time == s.t and differs(s, s.field_before, s.field_after, CONTINUOUS):
         jump_by_shift(s)
 
 
@@ -111,13 +118,13 @@ def moves_off(s: Stepper, switch: int) -> bool:
     return largest > OFF_SURFACE
 
 
-def differs(s: Stepper, one: Vector, other: Vector) -> bool:
-    """Whether two fields are different."""
+def differs(s: Stepper, one: Vector, other: Vector, tolerance: float) -> bool:
+    """Whether two fields differ by more than a relative tolerance."""
     size, difference = 0.0, 0.0
     for l in range(s.plain_states):
         size = max(size, max(abs(one[l]), abs(other[l])))
         difference = max(difference, abs(one[l] - other[l]))
-    return not difference <= CONTINUOUS * size
+    return not difference <= tolerance * size
 
 
 def is_sum(s: Stepper) -> bool:

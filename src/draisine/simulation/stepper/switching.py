@@ -30,6 +30,7 @@ from draisine.simulation.stepper.layout import (
     Tableau,
 )
 from draisine.simulation.stepper.saltation import (
+    NOTEWORTHY,
     approach_surfaces,
     differs,
     jump,
@@ -502,7 +503,7 @@ def check_start(s: Stepper) -> None:
             present_field(s, s.field_after)
             s.branch[index] = present
             update_hoisted(s)
-            if differs(s, s.field_before, s.field_after):
+            if differs(s, s.field_before, s.field_after, NOTEWORTHY):
                 note_one_sided(s, AT_START, index, index)
 
 
