@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -9,6 +11,9 @@ from numpy.testing import assert_allclose
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+from draisine.errors import ArgumentError
+from draisine.expr.expression import Name, Number
+from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
@@ -42,7 +47,7 @@ def varied(equations: Equations, start: list[float], until: float, method: objec
     return integrate_varied(equations, start, first, until, [*states, *given], method=method, samples=samples)
 
 
-def differences(equations: Equations, start: list[float], until: float, step: float = 1e-4) -> np.ndarray:
+def differences(equations: Equations, start: list[float], until: float, step: float = 1e-5) -> np.ndarray:
     """Fourth-order central differences of the final state by all start values, then by all parameters."""
     p = equations.default_parameters
     base = np.concatenate([start, p])
@@ -170,3 +175,117 @@ def test_random_oscillators(seed: int) -> None:
         assert len(run.run.switches) > 2
         expected = differences(equations, start, 6.0)
         assert_allclose(run.final[1], expected, atol=2e-6 * max(1.0, float(np.abs(expected).max())))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_friction(seed: int) -> None:
+    """Two driven blocks with friction, joined by a spring, that stick and slip, alone and together."""
+    rng = np.random.default_rng(seed)
+    f, g, k, d = (float(rng.uniform(*limits)) for limits in ((0.4, 1.2), (0.7, 2.0), (0.5, 2.0), (0.05, 0.3)))
+    rates = {
+        x: v,
+        v: k * (y - x) - d * v + f * sp.sin(g * t) - a * sp.sign(v - r),
+        y: w,
+        w: k * (x - y) - d * w - x * b - c * sp.sign(w),
+    }
+    equations = dr.first_order("blocks", rates, parameters={a: 0.3, b: 0.4, c: 0.25, r: 0.1})
+    start = rng.uniform(-1.0, 1.0, 4).tolist()
+    run = varied(equations, start, 8.0)
+    assert run.run.status.kind == Ending.FINISHED and not run.run.status.warnings
+    expected = differences(equations, start, 8.0)
+    assert_allclose(run.final[1], expected, atol=1e-6 * max(1.0, float(np.abs(expected).max())))
+
+
+# ---------------------------------------------------------------------------------------------------------- models and laws
+
+
+def _compared(model: dr.Model, until: float, names: list[str], by: dict[str, float], given: dict[str, Any]) -> None:
+    """All derivatives at the end against central differences."""
+    run = dr.simulate(model, until, **given, samples=[0.0, until], sensitivity=list(by))
+    assert run.status.kind == Ending.FINISHED and not run.status.warnings
+    for one, value in by.items():
+        step = 1e-4
+        ends = {}
+        for k in (-2, -1, 1, 2):
+            changed = {**given, "parameters": {**given.get("parameters", {}), one: value + k * step}}
+            ends[k] = dr.simulate(model, until, **changed, samples=[0.0, until]).final
+        for name in names:
+            expected = (8 * (ends[1][name] - ends[-1][name]) - (ends[2][name] - ends[-2][name])) / (12 * step)
+            assert run.sensitivity[name, one][-1] == pytest.approx(expected, abs=2e-6 * max(1.0, abs(expected))), (name, one)
+
+
+def _sleigh() -> dr.Model:
+    model = dr.Model("sleigh")
+    model.gravity(0)
+    model.input("turn", "N*m")
+    for name, value in {"push": 2.0, "begin": 0.5, "drag": 0.3, "wall": 0.7}.items():
+        model.parameter(name, value)
+    sleigh = model.body("sleigh", mass=2.0, center_of_mass=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
+    along = (Coordinate("x", "x_rate", "m"), Coordinate("y", "y_rate", "m"), Coordinate("heading", "turn_rate", "rad"))
+    chain = (Translate((Name("x"), Name("y"), Number(0.0))), Rotate("z", Name("heading")))
+    model.joint("motion", "ground", sleigh, chain, along)
+    model.knife_edge(sleigh, name="blade")
+    model.generalized_force("heading", "turn")
+    model.output("speed", "body_velocity_x(sleigh)", "m/s")
+    return model
+
+
+@pytest.mark.parametrize("formulation", [None, dr.formulations.Augmented()], ids=["reduced", "augmented"])
+def test_sleigh(formulation: object) -> None:
+    """Independent velocities change between switches; with multipliers a linear system is solved in every evaluation."""
+    law = {"turn": "where(t > begin, where(t < 0.9, push, 0), 0) - drag*sign(turn_rate - 0.5) + where(x > wall, 1, 0)"}
+    given = {"start": {"speed": 1.0, "turn_rate": 0.2}, "inputs": law, "method": TIGHT, "formulation": formulation}
+    by = {"begin": 0.5, "push": 2.0, "drag": 0.3, "wall": 0.7}
+    _compared(_sleigh(), 4.0, ["x", "y", "heading", "speed"], by, given)
+
+
+def test_a_delayed_table() -> None:
+    """Kinks of a table of time that move with a parameter: rates of derivatives jump, and no spike is missed."""
+    model = dr.Model("cart")
+    model.input("push", "N")
+    model.parameter("delay", 0.3, "s")
+    knots = np.arange(0.0, 5.001, 0.02)
+    model.table("logged", knots, np.where(np.arange(knots.size) == 100, 1.0, 0.0) + np.sin(knots), "linear")
+    cart = model.body("cart", mass=2.0)
+    model.prismatic("x", "ground", cart, rate="speed")
+    model.generalized_force("x", "push")
+    given = {"inputs": {"push": "logged(t - delay) + where(t > 2*delay, 1, 0)"}, "method": TIGHT}
+    _compared(model, 4.0, ["x", "speed"], {"delay": 0.3}, given)
+
+
+# ---------------------------------------------------------------------------------------------------------- one side
+
+
+@pytest.mark.parametrize(
+    ("rates", "start", "words"),
+    [
+        ({x: 2 - a * sp.sign(x)}, [0.0], "starts on the switching surface of sign(x)"),
+        ({x: 1, y: 1, v: sp.Piecewise((a, sp.And(x > 1, y > 1)), (0, True))}, [0.0, 0.0, 0.0], "x > 1 and y > 1 switch at the"),
+        ({x: sp.Piecewise((a, sp.And(t > b, t < c)), (0, True))}, [0.0], "and their order matters"),
+        ({x: 1, v: sp.Piecewise((a, sp.And(x > 1, t < c)), (0, True))}, [0.0, 0.0], "and their order matters"),
+        ({x: 1, y: 1, v: sp.Piecewise((a, sp.And(x > 1, y < 1)), (0, True))}, [0.0, 0.0, 0.0], "and their order matters"),
+    ],
+)
+def test_derivatives_of_one_side_are_reported(rates: dict[Any, Any], start: list[float], words: str) -> None:
+    run = varied(dr.first_order("one_side", rates, parameters={a: 1.0, b: 1.0, c: 1.0}), start, 2.0).run
+    assert run.status.kind == Ending.FINISHED and len(run.status.warnings) == 1
+    assert words in run.status.warnings[0]
+
+
+def test_coinciding_switches_whose_order_does_not_matter() -> None:
+    step = sp.Piecewise((a, t > b), (0, True)) + sp.Piecewise((1, t > c), (0, True))
+    run = varied(dr.first_order("two_steps", {x: step}, parameters={a: 1.5, b: 1.0, c: 1.0}), [0.0], 3.0)
+    assert not run.run.status.warnings
+    assert_allclose(run.final[1], [[1.0, 2.0, -1.5, -1.0]], atol=1e-12)
+
+
+def test_implicit_equations_are_refused() -> None:
+    p, q = dynamicsymbols("p q")
+    relay = dr.symbolic.implicit("relay", {"p": p.diff() - q, "q": q.diff() + sp.sign(p)}, [p, q])
+    with pytest.raises(ArgumentError, match=r"relay: derivatives of its motion jump at sign\(p\)"):
+        varied(relay, [1.0, 0.0], 1.0)
+    kink = dr.symbolic.implicit("kink", {"p": p.diff() - q, "q": q.diff() + p + sp.Abs(p)}, [p, q])
+    run = varied(kink, [1.0, 0.0], 3.0, dr.methods.Radau(rtol=1e-10, atol=1e-12))
+    angle, rate = np.cos(np.pi / 2), -np.sqrt(2.0)  # a harmonic half swing, then free flight
+    assert_allclose(run.run.final_state[:2], [rate * (3.0 - np.pi / np.sqrt(8.0)) + angle, rate], atol=1e-8)
+    assert_allclose(run.final[1][:, 0], run.run.final_state[:2], atol=1e-7)  # linear in the start

@@ -313,7 +313,9 @@ class Stepper(Record):
     last_switch: int  # the switching function of the last switch that may jump …
     last_switch_known: int
     last_switch_time: float  # … its time …
-    last_switch_effect: int  # … and whether it did
+    last_switch_effect: int  # … whether it did …
+    last_branch: float  # … and its branch before
+    old_branch: float  # that of the present switch
     one_sided: int  # number of times at which derivatives are those of one side; the first one:
     one_sided_time: float
     one_sided_kind: int  # of COINCIDENT, TANGENTIAL, AT_START

@@ -49,10 +49,9 @@ def approach_surfaces(s: Stepper) -> None:
     call_kernel(s.saltation_kernel, (s.time, s.surface_point, s.u, s.parameters), (s.surface_change,))
 
 
-def jump(s: Stepper, switch: int, least_rate: float, single: bool) -> None:
+def jump(s: Stepper, switch: int, least_rate: float, single: int) -> None:
     """After a switch: the jump of the derivatives. The motion is tangential if the rate of the switching function was not above a
-    least one. With `single`, the effect of the switch alone is known; if it is the same after others, their order does not
-    matter."""
+    least one. `single` tells whether `field_single` is known: 1, and 2 for switches of time alone."""
     present_field(s, s.field_after)
     b, k = len(s.branch), s.variations
     rate = s.surface_change[(1 + k) * b + switch]
@@ -69,15 +68,24 @@ def jump(s: Stepper, switch: int, least_rate: float, single: bool) -> None:
         note_coincidence(s, switch, jumps, single)
 
 
-def note_coincidence(s: Stepper, switch: int, jumps: bool, single: bool) -> None:
-    """Note a switch at the time of the one before, if one of them made the field jump and their order matters."""
+def note_coincidence(s: Stepper, switch: int, jumps: bool, single: int) -> None:
+    """Note a switch at the time of the one before, if one of them makes the field jump and their order matters."""
     effect = 1 if jumps else 0
-    coincides = s.last_switch_known != 0 and abs(s.t - s.last_switch_time) <= SAME_TIME * max(abs(s.t), abs(s.end))
-    matters = switch != s.last_switch and effect + s.last_switch_effect > 0
-    if coincides and matters and not moves_together(s) and not (single and is_sum(s)):
-        note_one_sided(s, COINCIDENT, switch, s.last_switch)
+    if coincides(s):
+        alone = single > 0 and differs(s, s.field_start, s.field_single, CONTINUOUS)
+        matters = alone or effect + s.last_switch_effect > 0
+        if switch != s.last_switch and matters and not moves_together(s) and not (single == 2 and is_sum(s)):
+            note_one_sided(s, COINCIDENT, switch, s.last_switch)
+    else:
+        copy(s.field_before, s.field_start, s.width)
     s.last_switch_known, s.last_switch_time, s.last_switch, s.last_switch_effect = 1, s.t, switch, effect
+    s.last_branch = s.old_branch
     copy(s.shift, s.last_shift, s.variations)
+
+
+def coincides(s: Stepper) -> bool:
+    """Whether a switch at t is at the time of the one before."""
+    return s.last_switch_known != 0 and abs(s.t - s.last_switch_time) <= SAME_TIME * max(abs(s.t), abs(s.end))
 
 
 def jump_by_shift(s: Stepper) -> None:
@@ -95,11 +103,11 @@ def jump_after_sliding(s: Stepper) -> None:
         jump_by_shift(s)
 
 
-def jump_at_margin(s: Stepper, row: int) -> None:
+def jump_at_margin(s: Stepper, row: int, single: int) -> None:
     """The jump at the end of a margin in the last step."""
     largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
     least = GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0
-    jump(s, int(s.margin_branch[row]), least, False)
+    jump(s, int(s.margin_branch[row]), least, single)
 
 
 def moves_together(s: Stepper) -> bool:

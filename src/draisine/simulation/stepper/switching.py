@@ -32,6 +32,7 @@ from draisine.simulation.stepper.layout import (
 from draisine.simulation.stepper.saltation import (
     NOTEWORTHY,
     approach_surfaces,
+    coincides,
     differs,
     jump,
     jump_after_sliding,
@@ -374,8 +375,10 @@ def switch_branch(s: Stepper, row: int) -> int:
         if s.variations > 0:
             jump_after_sliding(s)
         return CONTINUE
+    single = 0
     if s.variations > 0:
         approach_surfaces(s)
+        single = take_alone(s, row)
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
@@ -384,7 +387,7 @@ def switch_branch(s: Stepper, row: int) -> int:
     else:
         reason = enter_surface(s, row)
     if s.variations > 0 and reason == CONTINUE:
-        jump_at_margin(s, row)
+        jump_at_margin(s, row, single)
     return reason
 
 
@@ -507,10 +510,24 @@ def check_start(s: Stepper) -> None:
                 note_one_sided(s, AT_START, index, index)
 
 
+def take_alone(s: Stepper, row: int) -> int:
+    """Before a switch at the time of another one: its effect without that one; 1 if it is known."""
+    index, last = int(s.margin_branch[row]), s.last_switch
+    s.old_branch = s.branch[index]
+    if not coincides(s) or last == index or s.sliding > 0:
+        return 0
+    now = s.branch[last]
+    s.branch[index], s.branch[last] = other_branch(s, row), s.last_branch
+    update_hoisted(s)
+    present_field(s, s.field_single)
+    s.branch[index], s.branch[last] = s.old_branch, now
+    update_hoisted(s)
+    return 1
+
+
 def jump_at_restart(s: Stepper, begin: Vector) -> None:
     """Take the branches of time that begin at t one after the other, with the jumps of the derivatives."""
     approach_surfaces(s)
-    copy(s.field_before, s.field_start, s.width)
     copy(s.branch, s.branch_start, len(s.branch))
     changed = 0
     for b in range(len(s.branch)):
@@ -524,7 +541,8 @@ def jump_at_restart(s: Stepper, begin: Vector) -> None:
                 copy(s.branch_now, s.branch, len(s.branch))
             s.branch[b] = begin[b]
             use_branches(s)
-            jump(s, b, 0.0, changed > 0)
+            s.old_branch = s.branch_start[b]
+            jump(s, b, 0.0, 2 if changed > 0 else 0)
             copy(s.field_after, s.field_before, s.width)
             changed += 1
 
