@@ -198,7 +198,7 @@ def _by_pieces(begin: np.ndarray, end: np.ndarray, size: np.ndarray, until: floa
     return state
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [30, 200])
 def test_many_pulses(count: int) -> None:
     """Pulses of 0.1 ms to 1 s at random in 100 s: none is missed."""
     rng = np.random.default_rng(1)
@@ -398,3 +398,16 @@ def test_pulse_under_drift_control(drift: object) -> None:
     run = dr.simulate(dr.gallery.bicycle(), 3, start={"speed": 5}, inputs=PULSE, drift=drift)
     plain = dr.simulate(dr.gallery.bicycle(), 3, start={"speed": 5}, inputs=PULSE)
     assert_allclose(run["lean"], plain["lean"], atol=1e-8)
+
+
+@every_method
+def test_tents_between_steps(name: str) -> None:
+    """Short tents, whose kinks are known in time: none is stepped over, forwards or backwards."""
+    method, error = _method(name)
+    width = sp.Rational(1, 200)
+    tents = sum(sp.Max(0, 1 - sp.Abs(t - middle) / width) for middle in (sp.Rational(1, 3), 2, sp.Rational(9, 4)))
+    equations = dr.first_order("tents", {x: tents, v: -v})
+    run = integrate(equations, [0.0, 1.0], 3.0, method=method)
+    assert_allclose(run.final_state, [3 * float(width), np.exp(-3.0)], atol=error)
+    back = integrate(equations, run.final_state, 0.0, start=3.0, method=method)
+    assert_allclose(back.final_state, [0.0, 1.0], atol=30 * error)

@@ -18,6 +18,7 @@ from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
+from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.stepper.memory import SwitchTables
 
 Reals = NDArray[np.float64]
@@ -58,8 +59,8 @@ class CompiledSwitching:
         numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
         return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, rtol: float = 0.0) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs; `rtol` is 0 for fixed steps."""
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, share: float = LARGEST_SHARE) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs. `share`: see `LARGEST_SHARE`."""
         begin, end = span
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
@@ -69,7 +70,6 @@ class CompiledSwitching:
             times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
             known[:, list(timed.numbers)] = timed.branches
             guaranteed = timed.guaranteed
-        share = min(LARGEST_SHARE, rtol**0.5) if rtol else LARGEST_SHARE
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             time_only=list(s.time_only),
@@ -136,6 +136,13 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
     if isinstance(kernel, HoistedKernel):
         return lambda t, x, u, p: kernel.kernel([t], x, u, kernel.extended(p))[0]
     return lambda t, x, u, p: kernel([t], x, u, p)[0]
+
+
+def crossing_share(method: SteppingMethod) -> float:
+    """The share of the range of a function of time by which it may deviate where a step of a method crosses its kinks."""
+    if method.scheme.external:
+        return 5.0 * LARGEST_SHARE  # only the ends of a step are known
+    return min(LARGEST_SHARE, getattr(method, "rtol", 1.0) ** 0.5)
 
 
 def compile_switching(equations: Equations) -> CompiledSwitching | None:

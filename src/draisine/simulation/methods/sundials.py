@@ -23,10 +23,11 @@ from draisine.codegen.restricted.record import bound_kernel
 from draisine.errors import ArgumentError, DependencyError
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.implicit_systems import DIFFERENCE, sliding_jacobians
 from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.sliding import sliding_field
-from draisine.simulation.stepper.time_limits import horizon
+from draisine.simulation.stepper.time_limits import horizon, is_resolved, next_kink, pass_marks
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
@@ -211,17 +212,16 @@ class SundialsStepper:
     def _step(self) -> int:
         """Make one internal step and store it for the loop."""
         stepper, n = self._memory.stepper, self._memory.stepper.unknowns
-        for _ in range(3):
-            limit = horizon(stepper)
-            done = self._solver.step(limit, "onestep", limit)
-            if stepper.aborted:
-                return layout.ABORTED
-            if done.status < 0:
-                return self._failed(done.status)
-            if done.t != stepper.t:
-                break  # after interpolation the solver first returns to its last time
-        else:
-            return self._failed(ERROR_FAILURES)  # steps below the rounding error of time
+        done, reason = self._made(horizon(stepper))
+        if reason == layout.CONTINUE and stepper.marks:
+            pass_marks(stepper)
+            kink = next_kink(stepper)
+            passed = kink >= 0 and precedes(stepper, stepper.mark_time[kink], done.t)
+            if passed and not is_resolved(stepper, stepper.tableau, done.t - stepper.t):
+                self._restart()
+                done, reason = self._made(float(stepper.mark_time[kink]))
+        if reason != layout.CONTINUE:
+            return reason
         h = done.t - stepper.t
         stepper.new[:n] = done.y
         if isinstance(self._method, IDA):
@@ -235,6 +235,19 @@ class SundialsStepper:
         stepper.h, stepper.external_time = h, done.t
         self._last, self._pending = done.y, True
         return layout.CONTINUE
+
+    def _made(self, limit: float) -> tuple[Any, int]:
+        """One internal step that does not pass a time, and CONTINUE or why it failed."""
+        stepper = self._memory.stepper
+        for _ in range(3):
+            done = self._solver.step(limit, "onestep", limit)
+            if stepper.aborted:
+                return done, layout.ABORTED
+            if done.status < 0:
+                return done, self._failed(done.status)
+            if done.t != stepper.t:
+                return done, layout.CONTINUE  # after interpolation the solver first returns to its last time
+        return done, self._failed(ERROR_FAILURES)  # steps below the rounding error of time
 
     def _failed(self, status: int) -> int:
         stepper = self._memory.stepper

@@ -278,6 +278,7 @@ class Stepper(Record):
     mark_value: Matrix  # (c, functions of time)
     mark_tolerance: Vector  # (functions of time) deviation up to which a step may cross
     kink_crossing: int  # the last attempt crossed a kink
+    hits_kinks: int  # no kink is crossed
     kink_limited: int  # the attempt ends at a kink
     kink_hits: int  # attempts that end at the next kink before a crossing is tried again
     kink_patience: int

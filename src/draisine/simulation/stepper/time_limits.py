@@ -27,10 +27,9 @@ def horizon(s: Stepper) -> float:
 
 def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
     """The end of a step that would end at `new_time`: a kink, or an earlier time, where it must not cross what lies between."""
-    while s.mark_index < s.marks - 1 and not precedes(s, s.t, s.mark_time[s.mark_index]):
-        s.mark_index += 1
-    s.kink_limited = 0
+    pass_marks(s)
     kink = next_kink(s)
+    s.kink_limited = 1 if kink >= 0 and s.mark_time[kink] == new_time else 0
     reaches = kink >= 0 and precedes(s, s.mark_time[kink], new_time)
     if s.kink_crossing != 0:
         if s.last_rejected == 0:
@@ -41,7 +40,7 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
         s.kink_crossing = 0
     if not reaches:
         return new_time
-    if s.kink_hits > 0:
+    if s.kink_hits > 0 or s.hits_kinks != 0:
         s.kink_hits -= 1
         s.kink_limited = 1
         return s.mark_time[kink]
@@ -52,6 +51,12 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
             return s.mark_time[kink]
     s.kink_crossing = 1
     return new_time if h == new_time - s.t else s.t + h
+
+
+def pass_marks(s: Stepper) -> None:
+    """Go on to the first mark after t."""
+    while s.mark_index < s.marks - 1 and not precedes(s, s.t, s.mark_time[s.mark_index]):
+        s.mark_index += 1
 
 
 def next_kink(s: Stepper) -> int:
