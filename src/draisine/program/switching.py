@@ -139,7 +139,7 @@ def jumps_of(equations: Equations) -> tuple[str, ...]:
     """The names of the switching functions at which the state derivative jumps.
 
     Those of forces that depend on reactions solved for iteratively, such as a load that passes zero, are left out: only kinks are
-    usual there, and jumps are not told from them.
+    usual there, and jumps cannot be distinguished from them.
     """
     found = find_switching(equations)
     if found is None:
