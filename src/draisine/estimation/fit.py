@@ -18,9 +18,11 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.profiles import Profile, profile
+from draisine.estimation.single_shooting import Predictor, SingleShooting
 from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.progress import ProgressCallback
+from draisine.program.switching import jumps_of
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -208,6 +210,8 @@ class Fit(Result):
                 found.append(f"{name} lies at a bound of its range ({value:.6g}); its interval is not reliable")
         found += [f"the data do not identify {c}" for c in self.identifiability.unidentifiable]
         found += contact_warnings(self.problem, self.method, self.outcome)
+        if isinstance(self.method, SingleShooting) and jumps_of(self.problem.equations):
+            found += Predictor(self.problem, self.method).warnings(self.outcome.unknowns)
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])
             cure = "" if self.loss is not None else "; a robust loss (loss=Huber()) would give them less weight"

@@ -27,6 +27,7 @@ from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.switching import jumps_of
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
 
@@ -43,6 +44,12 @@ STILL = 1e-7  # relative change of parameters
 def window_settings(method: MultipleShooting | Collocation, equations: Equations) -> WindowSettings:
     """How a method divides experiments of these equations into windows."""
     if isinstance(method, Collocation):
+        jumps = jumps_of(equations)
+        if jumps:
+            raise ArgumentError(
+                f"{equations.name}: its rates jump at {', '.join(jumps)}, which polynomials of collocation do not follow; use "
+                "SingleShooting or MultipleShooting, whose runs switch there"
+            )
         return WindowSettings(lambda recording: mesh_of(recording, method.intervals), CollocationScheme.of(method))
     if method.steps is not None:
         raise ArgumentError("MultipleShooting: steps is a setting of optimal control; estimate(…) takes integration=RK4(step=…)")

@@ -119,6 +119,17 @@ class Predictor:
             control=recording.control,
         )
 
+    def warnings(self, unknowns: Reals) -> list[str]:
+        """Warnings of the runs about derivatives that are those of one side."""
+        problem = self.problem
+        (p, _), count, each = problem.parameters(unknowns), len(problem.unknowns), len(problem.starts)
+        found = []
+        for k, recording in enumerate(problem.recordings):
+            starts = dict(zip(problem.starts, unknowns[count + k * each : count + (k + 1) * each].tolist(), strict=True))
+            run = self._integrated(k, self._start(k, starts, p), starts, p).run
+            found += [f"{recording.name}: {warning}" for warning in run.status.warnings]
+        return found
+
     def motions(self, unknowns: Reals) -> list[list[tuple[Equations, Reals, Reals, Reals]]]:
         """The motion of each experiment: equations and t, x, u at the samples, by pieces with the same independent velocities."""
         problem = self.problem

@@ -25,6 +25,7 @@ from draisine.estimation.tangent_coordinates import TangentCoordinates
 from draisine.estimation.window_layout import WindowLayout
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.switching import jumps_of
 from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
 from draisine.simulation.methods.selection import Method
@@ -74,6 +75,11 @@ class Windows:
         return self.recording.with_recorded_inputs(self.tangent.equations)
 
     @cached_property
+    def _batchable(self) -> bool:
+        """Whether windows can be stepped side by side: not where derivatives jump at switches."""
+        return not isinstance(self.equations.dynamics, DaeResidual) and not jumps_of(self.equations)
+
+    @cached_property
     def directions(self) -> tuple[Direction, ...]:
         """Deviations of the start, parameters, then coefficients of noisy inputs, constants first."""
         made = [q.name for q in self.equations.inputs]
@@ -108,7 +114,7 @@ class Windows:
         initial_jacobian[:, :, :known] = spans[:, :, :known]
         if isinstance(self.stepping, CollocationScheme):
             runs = self._collocated(which, x.copy(), initial_jacobian, self.stepping, p)
-        elif len(which) > 1 and supports_batching(self.stepping) and not isinstance(self.equations.dynamics, DaeResidual):
+        elif len(which) > 1 and supports_batching(self.stepping) and self._batchable:
             runs = self._batched(which, x, initial_jacobian, p)
         else:
             runs = self._sequential(which, x, initial_jacobian, p)

@@ -304,8 +304,19 @@ class BranchGraph:
         for k in sorted(g.reached([node], lambda n: n in self._finals)):
             if k not in self._finals:
                 operation, operands, detail = g.nodes[k]
-                self._finals[k] = g.add(operation, tuple(self._finals[o] for o in operands), detail) if operands else k
+                branch = self._branch_at(operands) if operation in (op.EQ, op.NE) else None
+                if branch is not None:  # inside a branch the argument is not zero, unless it stays there
+                    stays = g.add(op.EQ, (branch, g.constant(0.5)))
+                    self._finals[k] = stays if operation == op.EQ else g.add(op.NOT, (stays,))
+                else:
+                    self._finals[k] = g.add(operation, tuple(self._finals[o] for o in operands), detail) if operands else k
         return self._finals[node]
+
+    def _branch_at(self, operands: tuple[int, ...]) -> int | None:
+        """The branch of the switch on whose surface two operands are equal."""
+        found = self._found.get(("sides", self._difference(*operands)[0]))
+        chosen = found is not None and any(found is self.every[k] for k in self.chosen)
+        return self._finals[found.branch] if found is not None and chosen else None
 
     def _switch_of(self, number: int, found: _Found, timely: bool) -> Switch:
         only_sign = set(found.operations) == {op.SIGN}

@@ -61,6 +61,11 @@ class Switching:
       solutions of linear systems, on derivatives of 0 = F, or on called functions).
     - `functions` (or None): → `margins`, one for each of `margins`; positive inside the branch. Switches of time alone have no
       margins: `switch_times` gives their times.
+
+    Those of variational equations (`varied_switching`) take (x, S) for x, with k directions; their `rates` are followed by their
+    derivatives in every direction, and
+
+    - `saltation` (t, (x, S, ẋ), u, p): → `values`, their derivatives in every direction, and their rates.
     """
 
     switches: tuple[Switch, ...]
@@ -70,6 +75,8 @@ class Switching:
     rates: Functions
     functions: Functions | None
     graph: BranchGraph
+    saltation: Functions | None = None
+    directions: int = 0  # k
 
     @property
     def time_only(self) -> tuple[int, ...]:
@@ -106,6 +113,13 @@ class Switching:
         return f"<Switching: {', '.join(switch.name for switch in self.switches)}>"
 
 
+@dataclass(frozen=True, eq=False)
+class SwitchingEquations(Equations):
+    """Equations whose switching functions are known beforehand, such as variational equations."""
+
+    switching: Switching | None = None
+
+
 def branch_name(number: int) -> str:
     """The name of a branch as a parameter."""
     return f"branch_{number + 1}"
@@ -117,7 +131,24 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
     With `free_kinks`, those of time alone at which only the first derivative jumps, such as the rows of a logged table, are
     neither fixed nor among the switches; `graph.kinks` are their numbers.
     """
+    if isinstance(equations, SwitchingEquations):
+        return equations.switching
     return _found(equations.dynamics, free_kinks)
+
+
+def jumps_of(equations: Equations) -> tuple[str, ...]:
+    """The names of the switching functions at which the state derivative jumps.
+
+    Those of forces that depend on reactions solved for iteratively, such as a load that passes zero, are left out: only kinks are
+    usual there, and jumps cannot be distinguished from them.
+    """
+    found = find_switching(equations)
+    if found is None:
+        return ()
+    iterated = isinstance(found.dynamics, LinearSolveProgram) and found.dynamics.start is not None
+    arguments = [found.graph.argument(i) for i in range(len(found.switches))]
+    left = [iterated and found.graph.depends_on_slot([node], "z") for node in arguments]
+    return tuple(switch.name for switch, out in zip(found.switches, left, strict=True) if switch.jump and not out)
 
 
 def switches_of(program: Program) -> tuple[Switch, ...]:

@@ -88,6 +88,12 @@ def widen(program: Program, states: int) -> Program:
     return Program.build(program.name, seeds.arguments, outs)
 
 
+def widen_solved(what: LinearSolveProgram, states: int) -> LinearSolveProgram:
+    """The same for a program that solves linear systems."""
+    further, start = (None if program is None else widen(program, states) for program in (what.further, what.start))
+    return replace(what, system=widen(what.system, states), after=widen(what.after, states), further=further, start=start)
+
+
 def vary_residual(what: DaeResidual, directions: Sequence[Direction]) -> DaeResidual:
     """0 = F(t, x, ẋ, u, p) together with 0 = ∂F/∂x S + ∂F/∂ẋ Ṡ + ∂F/∂θ."""
     seeds = _carried(what.inputs, directions)

@@ -164,6 +164,8 @@ class CompiledEquations:
             self.event_degrees,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
+            saltation=0 if self.switching is None else address(self.switching.saltation),
+            variations=0 if self.switching is None else self.switching.switching.directions,
         )
 
 

@@ -441,6 +441,9 @@ class _Driver:
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
                     "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it"
                 )
+        one_sided = self._one_sided()
+        if one_sided:
+            yield one_sided
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
@@ -466,6 +469,30 @@ class _Driver:
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
                 f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor"
             )
+
+    def _one_sided(self) -> str:
+        """Where derivatives of the state by parameters or start values are those of one side."""
+        stepper, switching = self._memory.stepper, self._compiled.switching
+        if switching is None or not stepper.one_sided:
+            return ""
+        names = [switch.name for switch in switching.switching.switches]
+        first, second = names[stepper.one_sided_switch], names[stepper.other_switch]
+        time, count = time_text(float(stepper.one_sided_time)), int(stepper.one_sided)
+        more = f" (the first of {count} such times)" if count > 1 else ""
+        if stepper.one_sided_kind == layout.AT_START:
+            return (
+                f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
+                f"sensitivities are those of one side; start beside it{more}"
+            )
+        if stepper.one_sided_kind == layout.TANGENTIAL:
+            return (
+                f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "
+                f"do not exist, and the numbers ignore this switch{more}"
+            )
+        return (
+            f"{second} and {first} switch at the same time, {time}, and their order matters: from there on sensitivities are "
+            f"those of one side{more}"
+        )
 
     def _store_last_state(self) -> None:
         """Append the final state to the samples of a run that ended early."""

@@ -3,7 +3,8 @@
 The variational equations (`program.variational`) are integrated together with the motion, by the same loop and under the same
 error control: the tolerance of a derivative times the size of the varied quantity is that of the state. States are projected
 onto their constraints together with their derivatives, by the derivative of the projection, so that the linearized constraints
-hold as well. Where a run changes its independent velocities, derivatives are transformed with them.
+hold as well. Where a run changes its independent velocities, derivatives are transformed with them. At switches they jump
+(`program.varied_switching`, `stepper.saltation`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen
+from draisine.program.switching import SwitchingEquations
+from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen, widen_solved
+from draisine.program.varied_switching import vary_switching
 from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
@@ -87,7 +90,7 @@ def _target(targets: Mapping[str, Any] | None, name: str) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class VariedEquations(Equations):
+class VariedEquations(SwitchingEquations):
     """Variational equations on states (x, S₁, …, S_k), with their base equations."""
 
     base: Equations | None = None
@@ -126,7 +129,7 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
         return None if program is None else widen(program, more)
 
     def wide_solved(program: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
-        return widen(program, more) if isinstance(program, Program) else _wide_solved(program, more)
+        return widen(program, more) if isinstance(program, Program) else widen_solved(program, more)
 
     again = e.with_independent
     known = {f.name: getattr(e, f.name) for f in fields(e)}
@@ -142,12 +145,7 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
         with_independent=None if again is None else lambda choice: varied(again(choice), directions),
         inverse_dynamics=None,
     )
-    return VariedEquations(**(known | changed), base=e, directions=directions)
-
-
-def _wide_solved(what: LinearSolveProgram, more: int) -> LinearSolveProgram:
-    further, start = (None if program is None else widen(program, more) for program in (what.further, what.start))
-    return replace(what, system=widen(what.system, more), after=widen(what.after, more), further=further, start=start)
+    return VariedEquations(**(known | changed), switching=vary_switching(e, directions), base=e, directions=directions)
 
 
 def _projection_with_errors(

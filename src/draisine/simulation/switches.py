@@ -38,6 +38,7 @@ class CompiledSwitching:
     rates: Kernel
     margins: Kernel | None
     dynamics: HoistedKernel | None  # of ẋ = f
+    saltation: Kernel | None = None  # of variational equations
     _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -72,6 +73,7 @@ class CompiledSwitching:
         return SwitchTables(
             branches=self.branches(begin, x, u, p, {i: v for i, v in enumerate(known[0]) if not np.isnan(v)}, end >= begin),
             time_only=list(s.time_only),
+            switch_jumps=np.array([switch.jump for switch in s.switches], dtype=np.int64),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             guaranteed=guaranteed,
@@ -123,7 +125,8 @@ class CompiledSwitching:
         if self.dynamics is None:  # switching functions of 0 = F are taken at zero rates
             programs = {"arguments": lambda t, x, u, p: self.arguments([t], x, np.zeros(len(x)), u, p)[0]}
         else:
-            programs = {"arguments": _evaluated(self.arguments), "rates": _evaluated(self.rates)}
+            rates, count = _evaluated(self.rates), len(self.switching.switches)
+            programs = {"arguments": _evaluated(self.arguments), "rates": lambda t, x, u, p: rates(t, x, u, p)[:count]}
             programs["dynamics"] = _evaluated(self.dynamics)
         return branches_at(self.switching, t, x, u, p, forward, known, programs=programs).values
 
@@ -144,12 +147,10 @@ def crossing_share(method: SteppingMethod) -> float:
 
 def compile_switching(equations: Equations) -> CompiledSwitching | None:
     """The switching functions of equations, compiled; None if there are none."""
-    dynamics = equations.dynamics
-    if isinstance(dynamics, LinearSolveProgram) and dynamics.further is not None:
-        return None  # variational equations
     found = find_switching(equations, free_kinks=True)
     if found is None:
         return None
     margins = None if found.functions is None else compile(found.functions)
     explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit)
+    saltation = None if found.saltation is None else compile(found.saltation)
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation)

@@ -25,6 +25,7 @@ from draisine.optimal.symbolic_model import SymbolicModel
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.switching import jumps_of, switches_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,19 @@ class Motion:
                 f"{e.name}: the adjoint method needs explicit equations, and these are implicit, 0 = F(t, x, ẋ); use "
                 "Collocation, or reduce_index"
             )
+        jumps = (*jumps_of(e), *self._jumps_of_cost)
+        if jumps:
+            raise ModelError(
+                f"{e.name}: its rates or the cost jump at {', '.join(jumps)}, and costates would jump there, which the adjoint "
+                "method does not do; smooth the jumps, for example with 0.5*(1 + tanh((t - 2)/0.05))"
+            )
+
+    @property
+    def _jumps_of_cost(self) -> list[str]:
+        if self.integrand is None:
+            return []
+        cost = Program.build("cost", {**self._slots, "z": self.symbols.z}, {"cost": self.integrand})
+        return [switch.name for switch in switches_of(cost) if switch.jump]
 
     @cached_property
     def rates(self) -> ca.SX:

@@ -53,6 +53,10 @@ OTHER_DEGREE = 8
 SWITCHED = 0  # the branch changed
 ENTERED = 1  # sliding began
 LEFT = 2  # sliding ended
+# Why derivatives are those of one side.
+COINCIDENT = 1  # two switches at one time, whose order matters
+TANGENTIAL = 2  # the motion touches a surface
+AT_START = 3  # the run starts on a surface
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
 # Switches without an advance of time.
@@ -278,7 +282,7 @@ class Stepper(Record):
     hoisted: Vector  # hoisted values: part of `parameters`
     margin: Matrix  # (MARGIN_GRID + 1, g) margins over the step
     margin_value: Vector  # (g)
-    switch_rate: Vector  # (b)
+    switch_rate: Vector  # (b, and their derivatives in k directions)
     armed: Integers  # (g) 1 if the margin was positive since its branch was taken
     margin_branch: Integers  # (g) the branch of a margin
     margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
@@ -312,12 +316,41 @@ class Stepper(Record):
     sliding_margin: Integers  # (m) their margins
     sliding_parameters: Matrix  # (m + 1, parameters) of the present branches, and with the branch of one surface switched
     sliding_field: Matrix  # (m + 1, w) the fields with these parameters
-    sliding_rate: Matrix  # (m + 1, b) rates of the switching functions along these fields
+    sliding_rate: Matrix  # (m + 1, b and their derivatives) rates of the switching functions along these fields
     sliding_motion: Vector  # (w) their combination …
     sliding_start: Vector  # (w) … and that at the start of a step
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)
+    # derivatives of the state in k directions, after the state itself (`saltation`)
+    variations: int  # k
+    plain_states: int  # n without them
+    saltation_kernel: int  # (t, (x, S, ẋ), u, p) → switching functions, their derivatives in all directions, and rates
+    surface_point: Vector  # (n (k + 2)) (x, S, ẋ)
+    surface_change: Vector  # (b (k + 2)) its results
+    shift: Vector  # (k) derivatives of the time of a switch …
+    shift_time: float  # … that time …
+    last_shift: Vector  # (k) … and the derivatives of that of `last_switch`
+    share_change: Vector  # (m) derivatives of the shares of sliding fields
+    field_before: Vector  # (w) fields before a switch …
+    field_after: Vector  # (w) … and after it
+    field_start: Vector  # (w) before all switches of a restart time …
+    field_single: Vector  # (w) … and with one of them alone
+    branch_start: Vector  # (b) branches of these
+    branch_now: Vector  # (b)
+    step_length: float  # of the step in which a margin ended
+    switch_jumps: Integers  # (b) 1 if the field may jump
+    last_switch: int  # the switching function of the last switch that may jump …
+    last_switch_known: int
+    last_switch_time: float  # … its time …
+    last_switch_effect: int  # … whether it did …
+    last_branch: float  # … and its branch before
+    old_branch: float  # that of the present switch
+    one_sided: int  # number of times at which derivatives are those of one side; the first one:
+    one_sided_time: float
+    one_sided_kind: int  # of COINCIDENT, TANGENTIAL, AT_START
+    one_sided_switch: int  # the switching function …
+    other_switch: int  # … and the one that switches with it
     # records of switches
     switch_time: Vector  # (switch_room)
     switch_margin: Integers  # (switch_room) the margin; −1 for a restart time

@@ -270,7 +270,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         if s.aborted != 0:
             return ABORTED
         if cut <= 1.0:
-            row = s.switch_row
+            row, s.step_length = s.switch_row, abs(h)
             if s.t + cut * h == s.t:
                 return switch_at_once(s, m, row)
             if cut < 1.0:

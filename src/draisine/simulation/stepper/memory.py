@@ -42,6 +42,8 @@ class Kernels:
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
+    saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
+    variations: int = 0  # … k
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
@@ -54,6 +56,7 @@ class SwitchTables:
 
     branches: Reals  # (b) at the start
     time_only: list[int]  # branches of time alone
+    switch_jumps: NDArray[np.int64]  # (b) 1 where the state derivative may jump
     guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
@@ -154,7 +157,8 @@ class Memory:
         if basis is not None:
             shapes |= isolation_shapes(len(basis.nodes), e)
         if self._switches is not None:
-            shapes |= switching_shapes(self._switches, width, parameters.size)
+            s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
+            shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         if self._switches is not None:
@@ -189,7 +193,7 @@ class Memory:
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
         s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
-        for name in ("margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
+        for name in ("switch_jumps", "margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = (
             np.append(switches.restart_time, np.inf),
@@ -245,7 +249,7 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
-        s.margin_kernel, s.switch_rate_kernel = kernels.margins, kernels.switch_rates
+        s.margin_kernel, s.switch_rate_kernel, s.saltation_kernel = kernels.margins, kernels.switch_rates, kernels.saltation
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
@@ -386,21 +390,33 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     }
 
 
-def switching_shapes(switches: SwitchTables, width: int, parameters: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the further arrays of equations with switching functions."""
+def switching_shapes(
+    switches: SwitchTables, width: int, parameters: int, states: int, variations: int
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of the further arrays of equations with switching functions; `states` without their derivatives."""
     g, b = len(switches.margin_branch), len(switches.branches)
     most, terms = layout.MOST_SLIDING, layout.TERMS
+    rates = b * (1 + variations)
+    shapes = {
+        "surface_point": (states * (2 + variations),),
+        "surface_change": (b * (2 + variations),),
+        **{name: (variations,) for name in ("shift", "last_shift")},
+        "share_change": (most,),
+        **{name: (width,) for name in ("field_before", "field_after", "field_start", "field_single")},
+        **{name: (b,) for name in ("branch_start", "branch_now")},
+    }
     return {
+        **(shapes if variations else {}),
         "margin": (layout.MARGIN_GRID + 1, g),
         **{name: (g,) for name in ("margin_value", "armed")},
-        "switch_rate": (b,),
+        "switch_rate": (rates,),
         "shorten": (terms, terms),
         "cut_work": (terms + 1,),
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),
         **{name: (width,) for name in ("sliding_motion", "sliding_start")},
-        "sliding_rate": (most + 1, b),
+        "sliding_rate": (most + 1, rates),
         "sliding_matrix": (most, most),
     }
 
@@ -414,6 +430,7 @@ _MODULES = (
     "time_limits",
     "switching",
     "sliding",
+    "saltation",
     "events_and_samples",
     "contact_monitor",
     "event_isolation",

@@ -5,7 +5,8 @@ With the fields f₀ of the present branches and f_i with the branch of surface 
     f = f₀ + Σ_i a_i (f_i − f₀),        ż_j(f) = 0 for the switching function z_j of every surface j,
 
 which determines the shares a_i. On one surface this is Filippov's definition. On several it is the only motion in the convex hull
-of all fields where the effects of the switches add up; `switching` checks that when a surface is added. Restricted Python.
+of all fields where the effects of the switches add up; `switching` checks that when a surface is added. Derivatives of the state
+(`saltation`) slide with it, and the shares have derivatives too. Restricted Python.
 
 A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988, section 4.
 """
@@ -35,6 +36,23 @@ def combine_fields(s: Stepper, target: Vector) -> None:
         a = s.share[i]
         for l in range(s.width):
             target[l] += a * (field[i + 1, l] - field[0, l])
+    for j in range(s.variations):
+        vary_shares(s, j, target)
+
+
+def vary_shares(s: Stepper, j: int, target: Vector) -> None:
+    """The part of direction j that comes from the change of the shares: Σ_i ∂a_i (f_i − f₀), where ∂ż = 0 on every surface."""
+    rate, change, first = s.sliding_rate, s.share_change, (1 + j) * len(s.branch)
+    for i in range(s.sliding):
+        entry = first + int(s.margin_branch[int(s.sliding_margin[i])])
+        change[i] = -rate[0, entry]
+        for k in range(s.sliding):
+            change[i] -= s.share[k] * (rate[k + 1, entry] - rate[0, entry])
+    lu_solve(s.sliding_matrix, s.sliding_pivot, s.sliding, change)
+    n, field = s.plain_states, s.sliding_field
+    for i in range(s.sliding):
+        for l in range(n):
+            target[n * (1 + j) + l] += change[i] * (field[i + 1, l] - field[0, l])
 
 
 def solve_shares(s: Stepper) -> None:

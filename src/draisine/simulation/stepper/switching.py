@@ -16,8 +16,10 @@ from draisine.simulation.stepper.events_and_samples import inverse_quadratic, si
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
+    AT_START,
     CONTINUE,
     ENTERED,
+    FRESH,
     GRID,
     LEFT,
     MARGIN_GRID,
@@ -27,10 +29,23 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
+from draisine.simulation.stepper.saltation import (
+    NOTEWORTHY,
+    approach_surfaces,
+    coincides,
+    differs,
+    jump,
+    jump_after_sliding,
+    jump_at_margin,
+    moves_off,
+    note_one_sided,
+    present_field,
+)
 from draisine.simulation.stepper.sliding import inward, solve_shares
 
 NEVER = 2.0  # a fraction beyond the step
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
+ON_SURFACE = 1e-13  # a margin of a start on its surface
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
 
@@ -353,15 +368,27 @@ def switch_branch(s: Stepper, row: int) -> int:
     if place >= 0:
         copy(s.x, s.point, s.width)
         s.time[0] = s.t
+        if s.variations > 0:
+            present_field(s, s.field_before)
         solve_shares(s)
         leave_surface(s, place)
+        if s.variations > 0:
+            jump_after_sliding(s)
         return CONTINUE
+    single = 0
+    if s.variations > 0:
+        approach_surfaces(s)
+        single = take_alone(s, row)
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
+    reason = CONTINUE
     if s.switch_rate_kernel == 0 or enters(s, row):
         record_switch(s, row, SWITCHED)
-        return CONTINUE
-    return enter_surface(s, row)
+    else:
+        reason = enter_surface(s, row)
+    if s.variations > 0 and reason == CONTINUE:
+        jump_at_margin(s, row, single)
+    return reason
 
 
 def enters(s: Stepper, row: int) -> bool:
@@ -422,7 +449,7 @@ def pair_adds_up(s: Stepper, i: int, k: int) -> bool:
     s.branch[a], s.branch[b] = old_a, old_b
     update_hoisted(s)
     difference, size = 0.0, 0.0
-    for l in range(s.states):
+    for l in range(s.plain_states):
         difference = max(difference, abs(both[l] - field[i + 1, l] - field[k + 1, l] + field[0, l]))
         size = max(size, max(abs(field[i + 1, l] - field[0, l]), abs(field[k + 1, l] - field[0, l])))
     return difference <= ADDITIVE * size
@@ -451,6 +478,8 @@ def begin_branches(s: Stepper) -> int:
     """The branches at a start, where every margin has its sign; those that are zero are decided by the field."""
     s.switches_here = 0
     use_branches(s)
+    if s.variations > 0 and s.margins > 0 and s.phase == FRESH:
+        check_start(s)
     for j in range(s.margins):
         if is_sliding_on(s, j) < 0:
             s.armed[j] = 1
@@ -464,11 +493,67 @@ def begin_branches(s: Stepper) -> int:
     return reason
 
 
+def check_start(s: Stepper) -> None:
+    """Note where derivatives take a start off a surface, to a side with another field."""
+    approach_surfaces(s)
+    call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
+    for j in range(s.margins):
+        index = int(s.margin_branch[j])
+        if abs(s.margin_value[j]) <= ON_SURFACE and moves_off(s, index):
+            present = s.branch[index]
+            s.branch[index] = other_branch(s, j)
+            update_hoisted(s)
+            present_field(s, s.field_after)
+            s.branch[index] = present
+            update_hoisted(s)
+            if differs(s, s.field_before, s.field_after, NOTEWORTHY):
+                note_one_sided(s, AT_START, index, index)
+
+
+def take_alone(s: Stepper, row: int) -> int:
+    """Before a switch at the time of another one: its effect without that one; 1 if it is known."""
+    index, last = int(s.margin_branch[row]), s.last_switch
+    s.old_branch = s.branch[index]
+    if not coincides(s) or last == index or s.sliding > 0:
+        return 0
+    now = s.branch[last]
+    s.branch[index], s.branch[last] = other_branch(s, row), s.last_branch
+    update_hoisted(s)
+    present_field(s, s.field_single)
+    s.branch[index], s.branch[last] = s.old_branch, now
+    update_hoisted(s)
+    return 1
+
+
+def jump_at_restart(s: Stepper, begin: Vector) -> None:
+    """Take the branches of time that begin at t one after the other, with the jumps of the derivatives."""
+    approach_surfaces(s)
+    copy(s.branch, s.branch_start, len(s.branch))
+    changed = 0
+    for b in range(len(s.branch)):
+        if not math.isnan(begin[b]) and begin[b] != s.branch[b]:
+            if changed > 0:  # its effect alone
+                copy(s.branch, s.branch_now, len(s.branch))
+                copy(s.branch_start, s.branch, len(s.branch))
+                s.branch[b] = begin[b]
+                use_branches(s)
+                present_field(s, s.field_single)
+                copy(s.branch_now, s.branch, len(s.branch))
+            s.branch[b] = begin[b]
+            use_branches(s)
+            s.old_branch = s.branch_start[b]
+            jump(s, b, 0.0, 2 if changed > 0 else 0)
+            copy(s.field_after, s.field_before, s.width)
+            changed += 1
+
+
 def change_branches(s: Stepper, row: int) -> int:
     """At the end of a step: the branches of time that begin here, and the branch beyond the margin `row` if it is not −1."""
     reason = CONTINUE
     while s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t:
         begin = s.restart_branch[s.restart_index]
+        if s.variations > 0:
+            jump_at_restart(s, begin)
         for b in range(len(s.branch)):
             if not math.isnan(begin[b]):
                 s.branch[b] = begin[b]

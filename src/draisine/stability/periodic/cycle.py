@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,16 @@ from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion, motion_at, motion_of
 from draisine.stability.periodic.floquet import Floquet, floquet
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
-from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, close_orbit, fixes_phase, shoot
+from draisine.stability.periodic.shooting import (
+    PERIOD,
+    Conditions,
+    Shot,
+    close_orbit,
+    fixes_phase,
+    off_surfaces,
+    shoot,
+    surface_of,
+)
 from draisine.stability.steady_problem import ignorable_at
 
 if TYPE_CHECKING:
@@ -61,6 +70,7 @@ class Cycle(Result):
     shot: Shot
     floquet: Floquet
     ignorable: tuple[str, ...]  # coordinates on which nothing depends; they need not be periodic
+    notes: tuple[str, ...] = ()  # on its start, and warnings of its runs
 
     @property
     def equations(self) -> Equations:
@@ -159,6 +169,7 @@ class Cycle(Result):
             "multipliers": [{"re": float(z.real), "im": float(z.imag)} for z in self.multipliers],
             "trivial": self.floquet.trivial,
             "start": self.values,
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -173,6 +184,7 @@ class Cycle(Result):
             lines.append(f"  the trivial multiplier is {self.floquet.trivial:.12g}: {self.floquet.digits:.0f} correct digits")
         if self.ignorable:
             lines.append(f"  not periodic: {', '.join(self.ignorable)}")
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 
@@ -239,7 +251,10 @@ def limit_cycle(
     indices = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
     begun = [flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, p), p) for i, k in enumerate(indices)]
     conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]))
-    return cycle_of(close_orbit(shoot(flow, conditions, begun, period, p), accuracy, rounds), ignorable)
+    first = shoot(flow, conditions, begun, period, p)
+    if conditions.autonomous and not conditions.phase_fixed:
+        first = replace(off_surfaces(first), begin=0.0)
+    return cycle_of(close_orbit(first, accuracy, rounds), ignorable)
 
 
 def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
@@ -248,7 +263,14 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
     rate = found.nodes[0].rates if found.conditions.autonomous else None
     if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
         raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
-    return Cycle(found, floquet(found.monodromy, found.period, rate, flow.scales), ignorable)
+    on_surface, regular = surface_of(found), found
+    notes: tuple[str, ...] = ()
+    if on_surface:  # the multipliers are those of any phase
+        regular = off_surfaces(found)
+        rate = None if rate is None else regular.nodes[0].rates
+        notes = (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
+    notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
+    return Cycle(found, floquet(regular.monodromy, found.period, rate, flow.scales), ignorable, notes)
 
 
 def _peak(values: Array) -> float:

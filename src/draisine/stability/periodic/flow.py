@@ -55,6 +55,7 @@ class Passage:
     end: Node
     matrix: Array  # (names, names)
     by_parameter: Array  # (names,)
+    warnings: tuple[str, ...] = ()  # of the run
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +143,7 @@ class Flow:
         if self.parameter is not None:
             _, by_names = _by_parameter(self.equations, self.preferred, self.parameter_index)([t + duration], end, self.u, p)
             by_parameter = propagated[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
-        return Passage(arrived, propagated[:, : len(self.names)], by_parameter)
+        return Passage(arrived, propagated[:, : len(self.names)], by_parameter, run.status.warnings)
 
     def moved(self, t: float, node: Node, change: Array, p: Array, by_parameter: float = 0.0) -> Node:
         """The node with changed ζ, projected onto the constraints."""

@@ -22,12 +22,14 @@ from draisine.errors import ModelError, SolverError
 from draisine.numerics.newton import Newton
 from draisine.numerics.rank import RTOL, decompose
 from draisine.stability.periodic.flow import Flow, Node, Passage
+from draisine.stability.periodic.surfaces import surface_near
 
 Array = NDArray[np.float64]
 
 PERIOD = "period"
 TRANSVERSAL = 1e-2  # relative rate of a fixed quantity from which it determines the phase
 SMALLEST = 1.0 / 64  # part of a Newton step
+PHASES = (0.382, 0.764, 0.146, 0.528, 0.91, 0.292)  # of nodes, tried one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +52,14 @@ class Shot:
     period: float
     p: Array
     passages: tuple[Passage, ...]
+    begin: float = 0.0  # time of the first node
 
     @property
     def count(self) -> int:
         return len(self.nodes)
 
     def time(self, node: int) -> float:
-        return self.period * node / self.count
+        return self.begin + self.period * node / self.count
 
     @cached_property
     def defects(self) -> Array:
@@ -162,11 +165,29 @@ class Shot:
         return shoot(flow, self.conditions, nodes, period, p)
 
 
-def shoot(flow: Flow, conditions: Conditions, nodes: list[Node], period: float, p: Array) -> Shot:
+def shoot(flow: Flow, conditions: Conditions, nodes: list[Node], period: float, p: Array, begin: float = 0.0) -> Shot:
     """Passages from all nodes."""
     m = len(nodes)
-    passages = tuple(flow.passage(period * i / m, node, period / m, p) for i, node in enumerate(nodes))
-    return Shot(flow, conditions, tuple(nodes), period, p, passages)
+    passages = tuple(flow.passage(begin + period * i / m, node, period / m, p) for i, node in enumerate(nodes))
+    return Shot(flow, conditions, tuple(nodes), period, p, passages, begin)
+
+
+def surface_of(shot: Shot) -> str:
+    """The name of a switching function on whose surface a node lies, or ""."""
+    flow, duration = shot.flow, shot.period / shot.count
+    near = (surface_near(flow.equations, shot.time(i), n.x, flow.u, shot.p, duration) for i, n in enumerate(shot.nodes))
+    return next(filter(None, near), "")
+
+
+def off_surfaces(shot: Shot) -> Shot:
+    """The same motion with its nodes moved along it until none lies on a switching surface."""
+    moved, duration = shot, shot.period / shot.count
+    for share in PHASES:
+        if not surface_of(moved):
+            break
+        nodes = [shot.flow.passage(shot.time(i), node, share * duration, shot.p).end for i, node in enumerate(shot.nodes)]
+        moved = shoot(shot.flow, shot.conditions, nodes, shot.period, shot.p, share * duration)
+    return moved
 
 
 def fixes_phase(flow: Flow, fixed: Mapping[str, float], first: Node) -> bool:
