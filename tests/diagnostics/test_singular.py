@@ -102,9 +102,9 @@ def test_constraint_that_branches():
 
 @pytest.mark.parametrize(("steep", "what"), [(0.7, SingularityKind.KINK), (1.0, SingularityKind.END)])
 def test_constraint_with_an_edge(steep, what):
-    """y = s |x| + x²: at the edge a way bends by twice the angle of s; one that would turn square ends."""
+    """y = s √x² + x²: at the edge a way bends by twice the angle of s; one that would turn square ends. (As |x| it is refused.)"""
     found = dr.diagnose(
-        sliders({"edge": f"y - {steep}*abs(x) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.5 * steep + 0.25)
+        sliders({"edge": f"y - {steep}*sqrt(x^2) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.5 * steep + 0.25)
     )
     (place,) = [s for s in found.singular if s.what == what]
     assert place.at["x"] == pytest.approx(0.0, abs=1e-5)
@@ -112,7 +112,7 @@ def test_constraint_with_an_edge(steep, what):
 
 
 def test_small_edge_is_a_dead_center():
-    found = dr.diagnose(sliders({"edge": "y - 0.3*abs(x) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.4))
+    found = dr.diagnose(sliders({"edge": "y - 0.3*sqrt(x^2) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.4))
     assert places(found, SingularityKind.DEAD_CENTER, "x", "y") == pytest.approx([0.0], abs=1e-8)
 
 

@@ -46,7 +46,7 @@ def test_other_grounds_that_jump(height, what):
         "where(x < 1, 0, 0.1*(x - 1)^2)",  # the second derivative jumps
         "0.1*max(x - 1, 0)^2",
         "where(abs(x) < 1, 0.02*(1 + cos(pi*x)), 0)",
-        "0.05*where(amplitude > 0.01, sin(x), abs(amplitude)*cos(x))",  # a switch of parameters alone
+        "0.05*where(amplitude > 0.01, amplitude*sin(x), abs(amplitude)*cos(x))",  # a switch of parameters alone
     ],
 )
 def test_smooth_grounds_are_taken(height):

@@ -44,16 +44,16 @@ _PLACES = 5
 def refuse_degenerate(level: Level, found: Solution) -> None:
     """Refuse a solution with a residual that counts as zero only because its derivative is nearly infinite."""
     count = len(level.constraints)
-    here, at = found.residual[:count].copy(), found.y.copy()
+    here, at, z, system = found.residual[:count].copy(), found.y.copy(), found.z.copy(), level.full_system
     residual = np.abs(here)
-    steepness = (np.abs(level.full_system.jacobian_at(at)[:count]) * level.scale).max(axis=1, initial=0.0)
+    steepness = (np.abs(system.memory.current.jacobian[:count]) * level.scale).max(axis=1, initial=0.0)
     suspects = np.flatnonzero(residual > VIOLATED * np.minimum(steepness, 1.0))
     if not len(suspects):
         return
     rng = np.random.default_rng(17)
     places = [at + _NEARBY * level.scale * rng.uniform(-1.0, 1.0, len(at)) for _ in range(_PLACES)]
-    changes = np.median([np.abs(level.full_system.at_unknowns(y).residual[:count] - here) for y in places], axis=0)
-    level.full_system.at_unknowns(at)  # its memory belongs to the solution
+    changes = np.median([np.abs(system.at_unknowns(y).residual[:count] - here) for y in places], axis=0)
+    system.at(z)  # its memory belongs to the solution
     usual = changes / _NEARBY
     for i in suspects:
         if residual[i] > VIOLATED * usual[i] and not steepness[i] <= STEEP * usual[i]:
