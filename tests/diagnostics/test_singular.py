@@ -102,7 +102,7 @@ def test_constraint_that_branches():
 
 @pytest.mark.parametrize(("steep", "what"), [(0.7, SingularityKind.KINK), (1.0, SingularityKind.END)])
 def test_constraint_with_an_edge(steep, what):
-    """y = s √x² + x²: at the edge a way bends by twice the angle of s; one that would turn square ends. (As |x| it is refused.)"""
+    """y = s √x² + x²: at the edge a way bends by twice the angle of s; one that would turn square ends. As |x| it is refused."""
     found = dr.diagnose(
         sliders({"edge": f"y - {steep}*sqrt(x^2) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.5 * steep + 0.25)
     )
