@@ -139,6 +139,18 @@ def test_leaving_a_surface() -> None:
     assert_allclose(run.final[1][:, [names.index("r"), names.index("c")]], expected, atol=1e-9)
 
 
+def test_a_start_at_rest() -> None:
+    """A block that sticks: a speed at the start is gone at once, and where the force grows it slides from 1 + r/c on."""
+    rates = {x: v, v: c * sp.Max(t - 1, 0) - r * sp.sign(v)}
+    run = varied(dr.first_order("block", rates, parameters={c: 0.5, r: 0.13}), [0.1, 0.0], 3.0)
+    s = sp.Symbol("s")
+    later = s - 1 - r / c
+    final = sp.Matrix([c * later**3 / 6, c * later**2 / 2])
+    expected = np.array(final.jacobian([c, r]).subs({c: 0.5, r: 0.13, s: 3.0}), dtype=float)
+    assert_allclose(run.final[1], np.hstack([[[1.0, 0.0], [0.0, 0.0]], expected]), atol=1e-9)
+    assert "starts on the switching surface of sign(v)" in run.run.status.warnings[0]
+
+
 # ---------------------------------------------------------------------------------------------------------- random members
 
 

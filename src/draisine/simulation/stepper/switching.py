@@ -494,7 +494,8 @@ def begin_branches(s: Stepper) -> int:
 
 
 def check_start(s: Stepper) -> None:
-    """Note where derivatives take a start off a surface, to a side with another field."""
+    """Note where derivatives take a start off a surface, to a side with another field. Where the motion stays on the surface,
+    they return to it."""
     approach_surfaces(s)
     call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
     for j in range(s.margins):
@@ -504,10 +505,16 @@ def check_start(s: Stepper) -> None:
             s.branch[index] = other_branch(s, j)
             update_hoisted(s)
             present_field(s, s.field_after)
-            s.branch[index] = present
-            update_hoisted(s)
             if differs(s, s.field_before, s.field_after, NOTEWORTHY):
                 note_one_sided(s, AT_START, index, index)
+                if present == HALF:
+                    approach_surfaces(s)
+                    s.branch[index] = present
+                    update_hoisted(s)
+                    jump(s, index, 0.0, 0)
+            s.branch[index] = present
+            update_hoisted(s)
+            approach_surfaces(s)
 
 
 def take_alone(s: Stepper, row: int) -> int:
