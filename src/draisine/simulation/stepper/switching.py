@@ -382,13 +382,22 @@ def switch_branch(s: Stepper, row: int) -> int:
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
-    if s.switch_rate_kernel == 0 or enters(s, row):
+    behind = margin_behind(s, row)
+    if s.switch_rate_kernel == 0 or enters(s, behind):
         record_switch(s, row, SWITCHED)
     else:
-        reason = enter_surface(s, row)
+        reason = enter_surface(s, behind)
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single)
     return reason
+
+
+def margin_behind(s: Stepper, row: int) -> int:
+    """The margin of the branch behind the end of a margin that is zero on the same surface."""
+    for j in range(s.margins):
+        if s.margin_branch[j] == s.margin_branch[row] and s.margin_step[j] == -s.margin_step[row]:
+            return j
+    return row
 
 
 def enters(s: Stepper, row: int) -> bool:
