@@ -375,10 +375,11 @@ def switch_branch(s: Stepper, row: int) -> int:
         if s.variations > 0:
             jump_after_sliding(s)
         return CONTINUE
-    single = 0
+    single, beyond = 0, 0.0
     if s.variations > 0:
         approach_surfaces(s)
-        single = take_alone(s, row)
+        call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
+        single, beyond = take_alone(s, row), abs(s.margin_value[row])
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
@@ -388,7 +389,7 @@ def switch_branch(s: Stepper, row: int) -> int:
     else:
         reason = enter_surface(s, behind)
     if s.variations > 0 and reason == CONTINUE:
-        jump_at_margin(s, row, single)
+        jump_at_margin(s, row, single, beyond)
     return reason
 
 
