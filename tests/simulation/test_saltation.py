@@ -301,3 +301,15 @@ def test_implicit_equations_are_refused() -> None:
     angle, rate = np.cos(np.pi / 2), -np.sqrt(2.0)  # a harmonic half swing, then free flight
     assert_allclose(run.run.final_state[:2], [rate * (3.0 - np.pi / np.sqrt(8.0)) + angle, rate], atol=1e-8)
     assert_allclose(run.final[1][:, 0], run.run.final_state[:2], atol=1e-7)  # linear in the start
+
+
+def test_a_switching_function_that_jumps() -> None:
+    """A condition that becomes true because another one does has its time; one that jumps by itself is reported."""
+    condition = x + sp.sign(x - c) > 1.3
+    push = sp.Piecewise((a, condition), (0, True))
+    both = dr.first_order("both", {x: 1, y: push + sp.Rational(3, 10) * sp.sign(x - c)}, parameters={a: 2.0, c: 1.0})
+    run = varied(both, [0.2, 0.0], 2.0)
+    assert not run.run.status.warnings
+    assert_allclose(run.final[1][1], [2.6, 1.0, 2.0 - 0.8, -2.6], atol=1e-10)
+    alone = varied(dr.first_order("alone", {x: 1, y: push}, parameters={a: 2.0, c: 1.0}), [0.2, 0.0], 2.0)
+    assert "itself jumps" in alone.run.status.warnings[0]
