@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.errors import ArgumentError, ModelError
+from draisine.errors import ArgumentError
 from draisine.estimation.single_shooting import Predictor, SingleShooting
 
 x, v, friction, stiffness, begin, height = sp.symbols("x v friction stiffness begin height")
@@ -65,12 +65,3 @@ def test_what_cannot_follow_is_refused(slider: dr.Equations, log: dict[str, np.n
     given = {"measured": {"x": ("x", 1e-3)}, "start": {"x": 0.5, "v": 0.0}}
     with pytest.raises(ArgumentError, match=r"sign\(v\)"):
         dr.estimate(slider, log, ["friction"], **given, method=dr.optimal.Collocation("radau", 3, 20))
-    force = sp.Symbol("force")
-    cart = dr.first_order("cart", {x: v, v: force - sp.sign(v)}, inputs=[force])
-    far = dr.maneuver(cart).start(x=0, v=0).minimize(final="-x")
-    with pytest.raises(ModelError, match=r"sign\(v\)"):
-        dr.optimal.gradient(far, {"force": [2.0, 2.0]}, duration=1.0)
-    smooth = dr.first_order("cart", {x: v, v: force}, inputs=[force])
-    late = dr.maneuver(smooth).start(x=0, v=0).minimize(integral="where(x > 0.5, 1, 0)")
-    with pytest.raises(ModelError, match="jump at"):
-        dr.optimal.gradient(late, {"force": [2.0, 2.0]}, duration=1.0)

@@ -139,6 +139,18 @@ def test_leaving_a_surface() -> None:
     assert_allclose(run.final[1][:, [names.index("r"), names.index("c")]], expected, atol=1e-9)
 
 
+def test_a_start_at_rest() -> None:
+    """A block that sticks: a speed at the start is gone at once, and where the force grows it slides from 1 + r/c on."""
+    rates = {x: v, v: c * sp.Max(t - 1, 0) - r * sp.sign(v)}
+    run = varied(dr.first_order("block", rates, parameters={c: 0.5, r: 0.13}), [0.1, 0.0], 3.0)
+    s = sp.Symbol("s")
+    later = s - 1 - r / c
+    final = sp.Matrix([c * later**3 / 6, c * later**2 / 2])
+    expected = np.array(final.jacobian([c, r]).subs({c: 0.5, r: 0.13, s: 3.0}), dtype=float)
+    assert_allclose(run.final[1], np.hstack([[[1.0, 0.0], [0.0, 0.0]], expected]), atol=1e-9)
+    assert "starts on the switching surface of sign(v)" in run.run.status.warnings[0]
+
+
 # ---------------------------------------------------------------------------------------------------------- random members
 
 
@@ -289,3 +301,15 @@ def test_implicit_equations_are_refused() -> None:
     angle, rate = np.cos(np.pi / 2), -np.sqrt(2.0)  # a harmonic half swing, then free flight
     assert_allclose(run.run.final_state[:2], [rate * (3.0 - np.pi / np.sqrt(8.0)) + angle, rate], atol=1e-8)
     assert_allclose(run.final[1][:, 0], run.run.final_state[:2], atol=1e-7)  # linear in the start
+
+
+def test_a_switching_function_that_jumps() -> None:
+    """A condition that becomes true because another one does has its time; one that jumps by itself is reported."""
+    condition = x + sp.sign(x - c) > 1.3
+    push = sp.Piecewise((a, condition), (0, True))
+    both = dr.first_order("both", {x: 1, y: push + sp.Rational(3, 10) * sp.sign(x - c)}, parameters={a: 2.0, c: 1.0})
+    run = varied(both, [0.2, 0.0], 2.0)
+    assert not run.run.status.warnings
+    assert_allclose(run.final[1][1], [2.6, 1.0, 2.0 - 0.8, -2.6], atol=1e-10)
+    alone = varied(dr.first_order("alone", {x: 1, y: push}, parameters={a: 2.0, c: 1.0}), [0.2, 0.0], 2.0)
+    assert "itself jumps" in alone.run.status.warnings[0]

@@ -26,7 +26,6 @@ from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.switching import jumps_of
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
@@ -365,14 +364,7 @@ class PhaseBuilder:
         left = [name for name in self.symbols.state_names if name not in kept]
         constant = [f"{q.name} = {self.inputs[i]:g}" for i, q in enumerate(self.equations.inputs) if q.name not in self._controls]
         notes = [f"states left out because cost and conditions do not depend on them: {', '.join(left)}"] if left else []
-        notes += [f"constant inputs: {', '.join(constant)}"] if constant else []
-        jumps = jumps_of(self.equations)
-        if jumps:
-            notes.append(
-                f"rates jump at {', '.join(jumps)} inside intervals of the grid: the solution is not optimal to more than their "
-                "length; smooth the jumps, or make a phase of each branch"
-            )
-        return notes
+        return notes + ([f"constant inputs: {', '.join(constant)}"] if constant else [])
 
 
 @lru_cache(maxsize=16)

@@ -26,6 +26,7 @@ from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
+from draisine.program.switching import jumps_of
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
@@ -177,7 +178,7 @@ class _Task:
         simulated = self.simulated(found)
         seconds["simulate"] = time.perf_counter() - started
         answer, transcribed = found.answer, found.transcribed
-        reported = [note for phase in self.phases for note in phase.notes]
+        reported = [note for phase in self.phases for note in (*phase.notes, *_switching_notes(phase))]
         reported += [note for p in found.phases for note in check_dropped(p, self._parameters(p.phase, found))] + notes
         parameters = dict(zip(self.phases[0].unknown_parameters, answer.w[transcribed.parameters].tolist(), strict=True))
         conditions = kkt(transcribed.nlp, answer)
@@ -243,6 +244,16 @@ class _Task:
         """All parameters, including the optimized ones."""
         theta = dict(zip(phase.unknown_parameters, found.answer.w[found.transcribed.parameters], strict=True))
         return np.array([theta.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
+
+
+def _switching_notes(phase: Phase) -> list[str]:
+    jumps = jumps_of(phase.equations)
+    if not jumps:
+        return []
+    return [
+        f"rates jump at {', '.join(jumps)}, which transcription does not follow inside an interval: the solution is exact to the "
+        "length of intervals only; use Adjoint, smooth the jumps, or make a phase of each branch"
+    ]
 
 
 def check_dropped(solution: PhaseSolution, p: Reals) -> list[str]:

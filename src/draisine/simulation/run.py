@@ -484,6 +484,11 @@ class _Driver:
                 f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
                 f"sensitivities are those of one side; start beside it{more}"
             )
+        if stepper.one_sided_kind == layout.LEAPING:
+            return (
+                f"at {time} the switching function of {first} itself jumps, and the derivative of that time is not known: from "
+                f"there on the numbers of sensitivities ignore this switch; write the conditions one by one{more}"
+            )
         if stepper.one_sided_kind == layout.TANGENTIAL:
             return (
                 f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "

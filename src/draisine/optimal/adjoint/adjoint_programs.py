@@ -43,12 +43,11 @@ class Motion:
                 f"{e.name}: the adjoint method needs explicit equations, and these are implicit, 0 = F(t, x, ẋ); use "
                 "Collocation, or reduce_index"
             )
-        jumps = (*jumps_of(e), *self._jumps_of_cost)
-        if jumps:
-            raise ModelError(
-                f"{e.name}: its rates or the cost jump at {', '.join(jumps)}, and costates would jump there, which the adjoint "
-                "method does not do; smooth the jumps, for example with 0.5*(1 + tanh((t - 2)/0.05))"
-            )
+
+    @cached_property
+    def switches(self) -> bool:
+        """Whether rates or cost jump, so that costates do."""
+        return bool(jumps_of(self.symbols.equations) or self._jumps_of_cost)
 
     @property
     def _jumps_of_cost(self) -> list[str]:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.progress import ProgressCallback
-from draisine.optimal.adjoint.functional import DiscreteGradient, DiscreteMotion, Functional
+from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
+from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
 from draisine.optimal.ipopt import Outcome, effective_progress, interruptible, iteration_progress
 

@@ -15,8 +15,10 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
 from draisine.optimal.adjoint.adjoint_programs import Motion
+from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
 from draisine.optimal.adjoint.sweep import Sweep
+from draisine.optimal.adjoint.switched_sweep import SwitchedRunner
 from draisine.optimal.phase import Phase
 from draisine.simulation.methods.tableau import Scheme
 
@@ -28,16 +30,6 @@ Indices = NDArray[np.int64]
 def compiled_sweep() -> Code:
     """Machine code of `sweep.sweep`, cached on disk."""
     return Entry("draisine.optimal.adjoint.sweep", "sweep", ()).load()
-
-
-@dataclass(frozen=True, eq=False)
-class DiscreteGradient:
-    """Gradient of a cost of the discrete motion."""
-
-    costates: Reals  # (steps + 1, states) by the state at each end of a step
-    inputs: Reals  # (pieces, inputs)
-    parameters: Reals
-    duration: float
 
 
 class Runner:
@@ -192,9 +184,11 @@ class Functional:
         return [names.index(name) for name in self.phase.controls]
 
     @cached_property
-    def _runner(self) -> Runner:
+    def _runner(self) -> Runner | SwitchedRunner:
         pieces = len(self.method.breaks) - 1
         fractions = self.method.fractions(self.steps)
+        if self.motion.switches:
+            return SwitchedRunner(self.motion, fractions, np.repeat(np.arange(pieces), self.steps))
         return Runner(*self.motion.kernels, self.method.scheme, fractions, np.repeat(np.arange(pieces), self.steps))
 
     def inputs(self, controls: Reals) -> Reals:
@@ -228,6 +222,11 @@ class Functional:
             found.parameters + at_end[n:-1],
             found.duration + float(at_end[-1]) + cost * self.phase.time_weight,
         )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the last motion about derivatives that are those of one side."""
+        return self._runner.warnings if isinstance(self._runner, SwitchedRunner) else ()
 
     def at_breaks(self, of_steps: Reals) -> Reals:
         """Values at the ends of pieces, from values at the ends of all steps."""

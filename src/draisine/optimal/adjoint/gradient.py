@@ -55,6 +55,7 @@ class CostGradient:
     times: Reals
     costates: Mapping[str, Reals]
     steps: int  # of integration in each piece
+    notes: tuple[str, ...] = ()  # where derivatives are those of one side
 
     def switching(self, name: str) -> Reals:
         """∂H/∂u of a control, averaged over each piece: its gradient divided by the length of the piece."""
@@ -106,6 +107,7 @@ def gradient(
         seconds * functional.method.breaks,
         dict(zip(states, costates.T, strict=True)),
         functional.steps,
+        functional.warnings,
     )
 
 

@@ -115,7 +115,7 @@ class _SolutionBuilder:
         simulated = simulate_phase(phase, solved.grid, 0.0, self._duration, self._poser.start, self._controls, self._p)
         seconds["simulate"] = time.perf_counter() - started
         seconds["total"] = time.perf_counter() - began
-        notes = (*phase.notes, *check_dropped(solved, self._p), *self._steps_note(solved))
+        notes = (*phase.notes, *check_dropped(solved, self._p), *self._steps_note(solved), *self._functional.warnings)
         bounds = -self._gradient
         answer = NlpSolution(
             found.w * self._unknowns.sizes,

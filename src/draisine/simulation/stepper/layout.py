@@ -57,6 +57,7 @@ LEFT = 2  # sliding ended
 COINCIDENT = 1  # two switches at one time, whose order matters
 TANGENTIAL = 2  # the motion touches a surface
 AT_START = 3  # the run starts on a surface
+LEAPING = 4  # the switching function itself jumps
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
 # Switches without an advance of time.
@@ -329,6 +330,7 @@ class Stepper(Record):
     surface_point: Vector  # (n (k + 2)) (x, S, ẋ)
     surface_change: Vector  # (b (k + 2)) its results
     shift: Vector  # (k) derivatives of the time of a switch …
+    shift_known: int  # … whether there was one …
     shift_time: float  # … that time …
     last_shift: Vector  # (k) … and the derivatives of that of `last_switch`
     share_change: Vector  # (m) derivatives of the shares of sliding fields
@@ -348,7 +350,7 @@ class Stepper(Record):
     old_branch: float  # that of the present switch
     one_sided: int  # number of times at which derivatives are those of one side; the first one:
     one_sided_time: float
-    one_sided_kind: int  # of COINCIDENT, TANGENTIAL, AT_START
+    one_sided_kind: int  # of COINCIDENT, TANGENTIAL, AT_START, LEAPING
     one_sided_switch: int  # the switching function …
     other_switch: int  # … and the one that switches with it
     # records of switches

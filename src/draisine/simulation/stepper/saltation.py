@@ -17,7 +17,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import COINCIDENT, MARGIN_GRID, TANGENTIAL, Stepper
+from draisine.simulation.stepper.layout import COINCIDENT, LEAPING, MARGIN_GRID, TANGENTIAL, Stepper
 from draisine.simulation.stepper.sliding import sliding_field
 
 CONTINUOUS = 1e-10  # relative difference up to which two fields are equal
@@ -25,6 +25,8 @@ NOTEWORTHY = 1e-6  # relative jump of a field at a surface that the motion only 
 SAME_TIME = 1e-13  # of the times of the run, relatively: two switches coincide
 SAME_SHIFT = 1e-8  # relative difference up to which two switches move together
 GRAZING = 1e-7  # rate of a switching function relative to its mean rate in the step before
+LEAP = 1e-6  # of a margin beyond zero, relative to its values in the step …
+LEAST_LEAP = 1e-10  # … and absolutely: the switching function jumps
 OFF_SURFACE = 1e-12  # derivatives of a switching function up to which the start stays on its surface
 
 
@@ -58,7 +60,7 @@ def jump(s: Stepper, switch: int, least_rate: float, single: int) -> None:
     crosses = abs(rate) > least_rate
     for j in range(k):
         s.shift[j] = -s.surface_change[(1 + j) * b + switch] / rate if crosses else 0.0
-    s.shift_time = s.t
+    s.shift_known, s.shift_time = 1, s.t
     jumps = differs(s, s.field_before, s.field_after, CONTINUOUS)
     if jumps and crosses:
         jump_by_shift(s)
@@ -103,9 +105,18 @@ def jump_after_sliding(s: Stepper) -> None:
         jump_by_shift(s)
 
 
-def jump_at_margin(s: Stepper, row: int, single: int) -> None:
-    """The jump at the end of a margin in the last step."""
+def jump_at_margin(s: Stepper, row: int, single: int, beyond: float) -> None:
+    """The jump at the end of a margin in the last step, where it was `beyond` zero. A switching function that jumps there does so
+    with another switch, or has no derivative."""
     largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
+    if beyond > LEAP * largest and beyond > LEAST_LEAP:
+        present_field(s, s.field_after)
+        if differs(s, s.field_before, s.field_after, CONTINUOUS):
+            if s.shift_known != 0 and s.shift_time == s.t:
+                jump_by_shift(s)
+            else:
+                note_one_sided(s, LEAPING, int(s.margin_branch[row]), int(s.margin_branch[row]))
+        return
     least = GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0
     jump(s, int(s.margin_branch[row]), least, single)
 

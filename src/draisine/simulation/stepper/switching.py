@@ -375,20 +375,30 @@ def switch_branch(s: Stepper, row: int) -> int:
         if s.variations > 0:
             jump_after_sliding(s)
         return CONTINUE
-    single = 0
+    single, beyond = 0, 0.0
     if s.variations > 0:
         approach_surfaces(s)
-        single = take_alone(s, row)
+        call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
+        single, beyond = take_alone(s, row), abs(s.margin_value[row])
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
-    if s.switch_rate_kernel == 0 or enters(s, row):
+    behind = margin_behind(s, row)
+    if s.switch_rate_kernel == 0 or enters(s, behind):
         record_switch(s, row, SWITCHED)
     else:
-        reason = enter_surface(s, row)
+        reason = enter_surface(s, behind)
     if s.variations > 0 and reason == CONTINUE:
-        jump_at_margin(s, row, single)
+        jump_at_margin(s, row, single, beyond)
     return reason
+
+
+def margin_behind(s: Stepper, row: int) -> int:
+    """The margin of the branch behind the end of a margin that is zero on the same surface."""
+    for j in range(s.margins):
+        if s.margin_branch[j] == s.margin_branch[row] and s.margin_step[j] == -s.margin_step[row]:
+            return j
+    return row
 
 
 def enters(s: Stepper, row: int) -> bool:
@@ -494,7 +504,8 @@ def begin_branches(s: Stepper) -> int:
 
 
 def check_start(s: Stepper) -> None:
-    """Note where derivatives take a start off a surface, to a side with another field."""
+    """Note where derivatives take a start off a surface, to a side with another field. Where the motion stays on the surface,
+    they return to it."""
     approach_surfaces(s)
     call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
     for j in range(s.margins):
@@ -504,10 +515,16 @@ def check_start(s: Stepper) -> None:
             s.branch[index] = other_branch(s, j)
             update_hoisted(s)
             present_field(s, s.field_after)
-            s.branch[index] = present
-            update_hoisted(s)
             if differs(s, s.field_before, s.field_after, NOTEWORTHY):
                 note_one_sided(s, AT_START, index, index)
+                if present == HALF:
+                    approach_surfaces(s)
+                    s.branch[index] = present
+                    update_hoisted(s)
+                    jump(s, index, 0.0, 0)
+            s.branch[index] = present
+            update_hoisted(s)
+            approach_surfaces(s)
 
 
 def take_alone(s: Stepper, row: int) -> int:
