@@ -358,10 +358,19 @@ def switch_branch(s: Stepper, row: int) -> int:
         return CONTINUE
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
+    row = opposite_margin(s, row)
     if s.switch_rate_kernel == 0 or enters(s, row):
         record_switch(s, row, SWITCHED)
         return CONTINUE
     return enter_surface(s, row)
+
+
+def opposite_margin(s: Stepper, row: int) -> int:
+    """The margin of the branch beyond a margin that ends on the same surface: of many branches the one to the other side."""
+    for j in range(s.margins):
+        if s.margin_branch[j] == s.margin_branch[row] and s.margin_step[j] == -s.margin_step[row]:
+            return j
+    return row
 
 
 def enters(s: Stepper, row: int) -> bool:
