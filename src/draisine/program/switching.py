@@ -120,13 +120,13 @@ def find_switching(equations: Equations, free_kinks: bool = False) -> Switching 
     return _found(equations.dynamics, free_kinks)
 
 
-def switching_functions(equations: Equations) -> Functions | None:
+def switching_functions(equations: Equations, free_kinks: bool = True) -> Functions | None:
     """The program → `switching` of functions that are zero where the state derivative or residual switches; None if it does not.
 
     It takes the arguments of the equations, without branches: for event location by other tools. `floor(z)` and `ceil(z)` have
-    sin(π z), and a table has one function for each knot. Kinks of functions of time alone are not among them.
+    sin(π z), and a table has one function for each knot. With `free_kinks`, kinks of functions of time alone are not among them.
     """
-    found, dynamics = find_switching(equations, free_kinks=True), equations.dynamics
+    found, dynamics = find_switching(equations, free_kinks), equations.dynamics
     if found is None or not found.switches:
         return None
     rows = found.graph.zeros()

@@ -1,7 +1,8 @@
 """Programs of a model in a page, exported as one classic script.
 
-They are those of runs in Python. The page integrates `dynamics` (`fixed`, with fixed branches, if they switch, with
-`switch_arguments` and `switch_rates`), projects onto the constraints by `project`, evaluates `poses` and `report`, ends by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
+They are those of runs in Python. The page integrates `dynamics`, or where they switch `fixed`, with fixed branches, that end by
+`switch_arguments` and slide by `switch_rates`. It projects onto the constraints by `project`, evaluates `poses` and `report`, ends
+by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
 """
 
 from __future__ import annotations
@@ -120,7 +121,11 @@ class Programs:
         }
         if self.switching is not None:
             assert not isinstance(self.switching.dynamics, DaeResidual)
-            found |= {"fixed": self.switching.dynamics, "switch_arguments": self.switching.arguments, "switch_rates": self.switching.rates}
+            found |= {
+                "fixed": self.switching.dynamics,
+                "switch_arguments": self.switching.arguments,
+                "switch_rates": self.switching.rates,
+            }
         return {name: _renamed(program, name) for name, program in found.items() if program is not None}
 
     def _report(self) -> Exported:

@@ -198,8 +198,8 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
     known |= {("generalized_forces", v.name): Quantity(v.name, _CONJUGATE_FORCES.get(v.unit, "")) for v in equations.velocities}
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
-    notes = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
-    notes += _switching_notes(equations, program)
+    choice = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
+    notes = (*choice, *_switching_notes(equations, program))
     return Guide(title, notes, known | whole, with_defaults=("p",) if "p" in slots and equations.parameters else ())
 
 
@@ -212,10 +212,10 @@ def _switching_notes(equations: Equations, program: Exported) -> tuple[str, ...]
     what = "residual" if isinstance(equations.dynamics, DaeResidual) else "state derivative"
     names = ", ".join(found.outputs[0].labels[:_MOST_NAMED]) + (", …" if found.outputs[0].size > _MOST_NAMED else "")
     return (
-        f"The {what} jumps, or has a kink, where one of these is zero: {names}. They are the results of {found.name}. Locate their "
-        "zeros as events and restart the integration method there: a step across one has an error of the order of the step.",
-        "Where both sides lead back to a zero (dry friction that sticks, a relay), the motion slides along it. Sliding is not part "
-        "of this code: steps alternate between the sides.",
+        f"The {what} jumps, or has a kink, where one of these is zero: {names}. They are the results of {found.name}. Locate "
+        "their zeros as events and restart the integration method there: a step across one has an error of the order of the step.",
+        "Where both sides lead back to a zero (dry friction that sticks, a relay), the motion slides along it. Sliding is not "
+        "part of this code: steps alternate between the sides.",
     )
 
 

@@ -150,7 +150,10 @@ class _Unit:
     def _indicators(self) -> list[Variable]:
         """Event indicators: the switching functions of the state derivative."""
         names = self.switching.outputs[0].labels if self.switching else ()
-        return [Variable(f"switching[{k + 1}]", "", f"zero where the state derivative switches: {n}", "local") for k, n in enumerate(names)]
+        return [
+            Variable(f"switching[{k + 1}]", "", f"zero where the state derivative switches: {n}", "local")
+            for k, n in enumerate(names)
+        ]
 
     def _header(self) -> str:
         """model.h: sizes, start values, and the functions with the signatures that fmi3.c calls."""

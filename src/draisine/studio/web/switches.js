@@ -50,7 +50,8 @@
           from.set(to);
           done += share * length;
         }
-        if (cuts < MOST_CUTS && this._cross(time + done, from)) continue;
+        if (cuts === MOST_CUTS) this._warn(this._z.findIndex((side) => side !== 0));
+        else if (this._cross(time + done, from)) continue;
         live._stages(programs.dynamics, time + done, from, h - done, to); // across, as the expressions are
         this.ready = false;
         return;
@@ -154,7 +155,7 @@
 
     // Change the branches that end here; false if the motion cannot be continued with fixed branches.
     _cross(t, x) {
-      const { live, table, branches } = this;
+      const { table, branches } = this;
       for (let k = 0; k < table.length; k++) {
         const side = this._found[k];
         if (!side) continue;
@@ -165,7 +166,7 @@
           continue;
         }
         const sides = beside(table[k], branches[k], side);
-        if (t - this._crossed[k] > AT_ONCE * live.h) {
+        if (t - this._crossed[k] > AT_ONCE * this.live.h) {
           this._crossed[k] = t;
           branches[k] = sides[side < 0 ? 0 : 1];
           continue;
@@ -178,11 +179,16 @@
           branches[k] = sides[below > 0 ? 1 : 0];
           this._ignored[k] = 1;
         } else {
-          live.warning = `The motion chatters at ${table[k].name}: steps of ${live.h} s cross it, with errors of the order of a step.`;
+          this._warn(k);
           return false;
         }
       }
       return true;
+    }
+
+    _warn(k) {
+      const { live, table } = this;
+      live.warning = `The motion switches back and forth at ${table[k].name}: steps of ${live.h} s go across, with errors of the order of a step.`;
     }
   }
 
