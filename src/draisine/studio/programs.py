@@ -1,8 +1,8 @@
 """Programs of a model in a page, exported as one classic script.
 
 They are those of runs in Python. The page integrates `dynamics`, or where they switch `fixed`, with fixed branches, that end by
-`switch_arguments` and slide by `switch_rates`. It projects onto the constraints by `project`, evaluates `poses` and `report`, ends
-by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
+`switch_arguments` and slide by `switch_rates`. It projects onto the constraints by `project`, evaluates `poses` and `report`,
+ends by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
 """
 
 from __future__ import annotations

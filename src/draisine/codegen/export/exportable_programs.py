@@ -213,7 +213,7 @@ def _switching_notes(equations: Equations, program: Exported) -> tuple[str, ...]
     names = ", ".join(found.outputs[0].labels[:_MOST_NAMED]) + (", …" if found.outputs[0].size > _MOST_NAMED else "")
     return (
         f"The {what} jumps, or has a kink, where one of these is zero: {names}. They are the results of {found.name}. Locate "
-        "their zeros as events and restart the integration method there: a step across one has an error of the order of the step.",
+        "their zeros as events and restart the integration method there: a step across one has an error of order one step.",
         "Where both sides lead back to a zero (dry friction that sticks, a relay), the motion slides along it. Sliding is not "
         "part of this code: steps alternate between the sides.",
     )
