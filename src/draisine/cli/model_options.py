@@ -12,7 +12,8 @@ VIEWS = "side, front, top, three-quarter"
 FORMATS = ("md", "latex", "html", "sympy", "pdf")
 LANGUAGES = "c, fortran, julia, octave, javascript, script, rust, python, casadi, fmu"
 WHAT = (
-    "dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor"
+    "dynamics, residual, switching, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, "
+    "events, monitor"
 )
 ADAPTIVE = ("auto", "dop853", "radau", "esdirk23", "cvode", "ida")
 FIXED_STEP = ("gauss", "rk4", "heun", "predictor-corrector")

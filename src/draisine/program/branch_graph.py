@@ -280,12 +280,12 @@ class BranchGraph:
             self._finals[self.every[k].branch] = g.input("p", self._parameters + number)
         for k, found in enumerate(self.every):
             if k not in self.chosen:
-                self._finals[found.branch] = self._live(found)
+                self._finals[found.branch] = self._live(found, self._finals)
         self.switches = tuple(self._switch_of(number, self.every[k], self._timely[k]) for number, k in enumerate(self.chosen))
 
-    def _live(self, found: _Found) -> int:
+    def _live(self, found: _Found, finals: dict[int, int]) -> int:
         """The branch as a function of the argument."""
-        g, z = self.graph, self._final(found.argument)
+        g, z = self.graph, self._final(found.argument, finals)
         zero = g.constant(0.0)
         if found.kind == SwitchKind.SIDES:
             if set(found.operations) == {op.SIGN}:  # ½ at zero
@@ -298,19 +298,35 @@ class BranchGraph:
         ends = np.array([-np.inf, *found.breaks, np.inf])
         return g.add(op.LOW, (g.vector(ends), z), Breaks((), False))
 
-    def _final(self, node: int) -> int:
-        """A node with the final form of all branches."""
-        g = self.graph
-        for k in sorted(g.reached([node], lambda n: n in self._finals)):
-            if k not in self._finals:
+    def _final(self, node: int, finals: dict[int, int] | None = None) -> int:
+        """A node with the final form of all branches; `finals` are those known already."""
+        g, finals = self.graph, self._finals if finals is None else finals
+        for k in sorted(g.reached([node], lambda n: n in finals)):
+            if k not in finals:
                 operation, operands, detail = g.nodes[k]
-                branch = self._branch_at(operands) if operation in (op.EQ, op.NE) else None
+                branch = self._branch_at(operands) if finals is self._finals and operation in (op.EQ, op.NE) else None
                 if branch is not None:  # inside a branch the argument is not zero, unless it stays there
                     stays = g.add(op.EQ, (branch, g.constant(0.5)))
-                    self._finals[k] = stays if operation == op.EQ else g.add(op.NOT, (stays,))
+                    finals[k] = stays if operation == op.EQ else g.add(op.NOT, (stays,))
                 else:
-                    self._finals[k] = g.add(operation, tuple(self._finals[o] for o in operands), detail) if operands else k
-        return self._finals[node]
+                    finals[k] = g.add(operation, tuple(finals[o] for o in operands), detail) if operands else k
+        return finals[node]
+
+    def zeros(self) -> list[tuple[str, int]]:
+        """Names and nodes of functions that are zero where a branch of one of the `switches` changes. No branch is fixed."""
+        g, live = self.graph, dict[int, int]()
+        for found in self.every:
+            live[found.branch] = self._live(found, live)
+        rows: list[tuple[str, int]] = []
+        for switch, k in zip(self.switches, self.chosen, strict=True):
+            z = self._final(self.every[k].argument, live)
+            if switch.kind == SwitchKind.SIDES:
+                rows.append((switch.name, z))
+            elif switch.kind == SwitchKind.TABLE:
+                rows += [(f"{switch.name} at {limit:g}", g.add(op.SUB, (z, g.constant(limit)))) for limit in switch.breaks]
+            else:
+                rows.append((switch.name, g.add(op.SIN, (g.add(op.MUL, (g.constant(math.pi), z)),))))
+        return rows
 
     def _branch_at(self, operands: tuple[int, ...]) -> int | None:
         """The branch of the switch on whose surface two operands are equal."""

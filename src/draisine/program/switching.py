@@ -151,6 +151,25 @@ def jumps_of(equations: Equations) -> tuple[str, ...]:
     return tuple(switch.name for switch, out in zip(found.switches, left, strict=True) if switch.jump and not out)
 
 
+def switching_functions(equations: Equations, free_kinks: bool = True) -> Functions | None:
+    """The program → `switching` of functions that are zero where the state derivative or residual switches; None if it does not.
+
+    It takes the arguments of the equations, without branches: for event location by other tools. `floor(z)` and `ceil(z)` have
+    sin(π z), and a table has one function for each knot. With `free_kinks`, kinks of functions of time alone are not among them.
+    """
+    found, dynamics = find_switching(equations, free_kinks), equations.dynamics
+    if found is None or not found.switches:
+        return None
+    rows = found.graph.zeros()
+    nodes = [node for _, node in rows]
+    slot = Slot("switching", (len(rows), 1), tuple(name for name, _ in rows))
+    solved = isinstance(dynamics, LinearSolveProgram) and found.graph.depends_on_slot(nodes, "z")
+    program = _straight(dynamics)[-1 if solved else 0]
+    name = f"{equations.name}_switching"
+    made = found.graph.graph.emit(name, [s for s in program.inputs if s.name != "z" or solved], [(slot, nodes)])
+    return replace(dynamics, name=name, after=made) if solved and isinstance(dynamics, LinearSolveProgram) else made
+
+
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
     if not program.code.can_switch:

@@ -29,6 +29,7 @@ RUNTIME = (
     "sense.js",
     "looks.js",
     "recording.js",
+    "switches.js",
     "runtime.js",
 )  # in order of execution
 _UNSAFE = ("</script", "<script", "<!--", "\u2028", "\u2029")  # not allowed in a script element

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from draisine import gallery
 from draisine.errors import ModelError
 from draisine.model.items import System
+from draisine.program.branches import branches_at
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -200,12 +202,14 @@ class Manifest:
 
     @cached_property
     def _fastest(self) -> float:
-        """Approximate spectral radius of the Jacobian at the start, 1/s, by finite differences."""
-        e, x = self.equations, self.start.x
-        rest = np.zeros(len(e.inputs)), e.default_parameters
+        """Approximate spectral radius of the Jacobian at the start, 1/s, by finite differences with fixed branches."""
+        e, x, switching = self.equations, self.start.x, self.programs.switching
+        u, p, dynamics = np.zeros(len(e.inputs)), np.asarray(e.default_parameters), e.explicit
+        if switching is not None and not isinstance(switching.dynamics, DaeResidual):
+            dynamics, p = switching.dynamics, np.concatenate([p, branches_at(switching, 0.0, x, u, p).values])
 
         def rate(state: Array) -> Array:
-            return e.explicit([0.0], state, *rest)[0]
+            return dynamics([0.0], state, u, p)[0]
 
         sizes = 1e-6 * np.maximum(np.abs(x), 1e-2)
         columns = [(rate(x + move) - rate(x - move)) / (2 * size) for size, move in zip(sizes, np.diag(sizes), strict=True)]
@@ -248,6 +252,7 @@ class Manifest:
             "events": [
                 {"name": v.name, "stop": v.action == "stop", "description": v.description or v.name} for v in e.event_list
             ],
+            "switches": self._switches(),
             "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._has_stop_event else None,
             "turned": [k for k, s in enumerate(e.states) if s.name == "steer"],
             "exact": linear.exact if linear is not None else None,
@@ -255,6 +260,13 @@ class Manifest:
             "starts": self._starts(),
             "amounts": self._amounts(),
         }
+
+    def _switches(self) -> list[dict[str, Any]]:
+        found = self.programs.switching
+        return [
+            {"name": s.name, "kind": str(s.kind), "breaks": list(s.breaks), "at_zero": s.at_zero}
+            for s in (found.switches if found is not None else ())
+        ]
 
     @property
     def _has_stop_event(self) -> bool:

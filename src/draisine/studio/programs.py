@@ -1,7 +1,8 @@
 """Programs of a model in a page, exported as one classic script.
 
-They are those of runs in Python. The page integrates `dynamics`, projects onto the constraints by `project`, evaluates `poses`
-and `report`, ends by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
+They are those of runs in Python. The page integrates `dynamics`, or where they switch `fixed`, with fixed branches, that end by
+`switch_arguments` and slide by `switch_rates`. It projects onto the constraints by `project`, evaluates `poses` and `report`,
+ends by `events` and `monitor`, and solves starts on `starts` by the translated Python solver.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
@@ -98,6 +100,11 @@ class Programs:
         return StartProblem(self.equations, compiled=False)
 
     @cached_property
+    def switching(self) -> Switching | None:
+        """The switches of the equations; steps of the page end there."""
+        return find_switching(self.equations)
+
+    @cached_property
     def table(self) -> Mapping[str, Exported]:
         """Programs by their name in the page."""
         e = self.equations
@@ -112,6 +119,13 @@ class Programs:
             "amounts": amounts_program(e, self.system) if self.system is not None else None,
             "straight": self.straight.program if self.straight is not None else None,
         }
+        if self.switching is not None:
+            assert not isinstance(self.switching.dynamics, DaeResidual)
+            found |= {
+                "fixed": self.switching.dynamics,
+                "switch_arguments": self.switching.arguments,
+                "switch_rates": self.switching.rates,
+            }
         return {name: _renamed(program, name) for name, program in found.items() if program is not None}
 
     def _report(self) -> Exported:

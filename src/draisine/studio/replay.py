@@ -2,7 +2,7 @@
 
 A whole run cannot be repeated from its start if the motion is unstable, since rounding grows; single steps can. The step is
 that of `web/runtime.js`: the classical Runge–Kutta method with constant inputs, then one projection onto the position
-constraints.
+constraints. Steps that the page cut at a switch, where stages of the method lie on both sides, are counted but not repeated.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.program.switching import switching_functions
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.rk4 import SCHEME
 
@@ -40,6 +41,7 @@ class Replay:
     error: float
     state: str  # in which it is
     time: float  # at which that step ends
+    switched: int = 0  # steps across a switch, which are not compared
 
     @property
     def reproduced(self) -> bool:
@@ -48,7 +50,8 @@ class Replay:
     def __str__(self) -> str:
         verdict = "reproduced" if self.reproduced else "NOT reproduced"
         worst = f"largest difference {self.error:.2g} in {self.state} at {self.time:g} s" if self.steps else "no step"
-        return f"{self.model}: {self.steps} recorded steps, {verdict} to {REPRODUCED:g} ({worst})"
+        besides = f"; {self.switched} more with a switch, not repeated" if self.switched else ""
+        return f"{self.model}: {self.steps} recorded steps, {verdict} to {REPRODUCED:g} ({worst}){besides}"
 
 
 def replay(ride: Trajectory, model: Model | System | Equations | None = None) -> Replay:
@@ -68,13 +71,17 @@ def replay(ride: Trajectory, model: Model | System | Equations | None = None) ->
     _check_times(ride, before, step)
     if not len(before):
         return Replay(ride.model, 0, 0.0, "", float(ride.time[0]))
-    repeated = _steps(equations, ride.time[before], x[before], u[before], p, step)
+    repeated, switched = _steps(equations, ride.time[before], x[before], u[before], p, step)
+    count = int(switched.sum())
+    before, repeated = before[~switched], repeated[~switched]
+    if not len(before):
+        return Replay(ride.model, 0, 0.0, "", float(ride.time[0]), count)
     recorded = x[before + 1]
     errors = np.abs(repeated - recorded) / np.maximum(1.0, np.abs(recorded))
     errors = np.where(np.isfinite(errors), errors, np.inf)
     row, column = np.unravel_index(int(np.argmax(errors)), errors.shape)
     name = equations.states[int(column)].name
-    return Replay(ride.model, len(before), float(errors[row, column]), name, float(ride.time[before[row] + 1]))
+    return Replay(ride.model, len(before), float(errors[row, column]), name, float(ride.time[before[row] + 1]), count)
 
 
 def _step_of(ride: Trajectory) -> float:
@@ -117,17 +124,26 @@ def _check_times(ride: Trajectory, before: NDArray[np.int_], step: float) -> Non
         )
 
 
-def _steps(equations: Equations, t: Array, x: Array, u: Array, p: Array, h: float) -> Array:
-    """One step from each state."""
+def _steps(equations: Equations, t: Array, x: Array, u: Array, p: Array, h: float) -> tuple[Array, NDArray[np.bool_]]:
+    """One step from each state, and whether its stages lie on both sides of a switch, or on it."""
     dynamics = compile_program(equations.explicit)
+    functions = switching_functions(equations, free_kinks=False)
+    sides = compile_program(functions) if functions is not None else None
     stage_derivatives: list[Array] = []
+    lowest, highest = np.full((len(x), 1), np.inf), np.full((len(x), 1), -np.inf)
     for nodes, weights in zip(SCHEME.nodes[:4], SCHEME.weights[:4], strict=True):
         stage = x + h * sum((w * k for w, k in zip(weights, stage_derivatives, strict=False)), np.zeros_like(x))
         stage_derivatives.append(_evaluate(dynamics, t + nodes * h, stage, u, p))
+        if sides is not None:
+            values = np.asarray(sides.map((t + nodes * h)[:, None], stage, u, p)[0]).reshape(len(x), -1)
+            lowest, highest = np.minimum(lowest, values), np.maximum(highest, values)
     made = x + h * sum((w * k for w, k in zip(SCHEME.weights[4], stage_derivatives, strict=False)), np.zeros_like(x))
-    if equations.project is None:
-        return np.asarray(made)
-    return _evaluate(compile_program(equations.project), t + h, made, u, p)
+    if equations.project is not None:
+        made = _evaluate(compile_program(equations.project), t + h, made, u, p)
+    if sides is not None:
+        values = np.asarray(sides.map((t + h)[:, None], made, u, p)[0]).reshape(len(x), -1)
+        lowest, highest = np.minimum(lowest, values), np.maximum(highest, values)
+    return np.asarray(made), np.any((lowest <= 0.0) & (highest >= 0.0), axis=1).reshape(len(x))
 
 
 def _evaluate(kernel: Kernel, t: Array, x: Array, u: Array, p: Array) -> Array:

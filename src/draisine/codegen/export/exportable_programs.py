@@ -13,6 +13,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
+from draisine.program.switching import switching_functions
 
 _MOST_UNKNOWNS = 100  # of a linearization that is solved for at run time, or of dense Jacobians
 
@@ -30,8 +31,10 @@ class Item:
 
 
 def items(equations: Equations, what: Iterable[str], description: str = "") -> list[Item]:
-    """The requested programs, in that order."""
+    """The requested programs, in that order; with equations that switch also their switching functions."""
     requested = list(dict.fromkeys(what))
+    if {"dynamics", "residual"} & set(requested) and _switching(equations):
+        requested = list(dict.fromkeys([*requested, "switching"]))
     unknown = [name for name in requested if name not in WHAT]
     if unknown:
         raise ExportError(f"there is no program {unknown[0]!r} to export; choose from {', '.join(WHAT)}")
@@ -109,6 +112,11 @@ def _mass_matrix(equations: Equations) -> list[Exported]:
     return [_built(f"{equations.name}_mass_matrix", [s for s, _ in kept], [e for _, e in kept], {"mass_matrix": matrix})]
 
 
+def _switching(equations: Equations) -> list[Exported]:
+    found = switching_functions(equations)
+    return [] if found is None else [found]
+
+
 def _multipliers(equations: Equations) -> list[Exported]:
     slot = equations.report.output("multipliers") if equations.multipliers else None
     return [picked(equations.report, f"{equations.name}_multipliers", {"multipliers": range(slot.size)})] if slot else []
@@ -124,6 +132,7 @@ def _contacts(equations: Equations) -> list[Exported]:
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
     "dynamics": ("state derivative", _dynamics),
     "residual": ("residual of the equations 0 = F(t, x, xdot, u, p)", _residual),
+    "switching": ("functions that are zero where the state derivative or residual switches", _switching),
     "linear": ("linearization about any state", _linear),
     "report": ("velocities, multipliers, outputs, energies, residuals and powers", _own("report")),
     "motion": ("constraint residuals and outputs that need no accelerations", _own("motion")),
@@ -189,9 +198,28 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
     known |= {("generalized_forces", v.name): Quantity(v.name, _CONJUGATE_FORCES.get(v.unit, "")) for v in equations.velocities}
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
-    notes = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
+    choice = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
+    notes = (*choice, *_switching_notes(equations, program))
     return Guide(title, notes, known | whole, with_defaults=("p",) if "p" in slots and equations.parameters else ())
 
+
+def _switching_notes(equations: Equations, program: Exported) -> tuple[str, ...]:
+    """How to integrate equations that switch, for the head of the state derivative or residual and of the switching functions."""
+    results = {slot.name for slot in program.outputs}
+    found = switching_functions(equations) if results & {"xdot", "residual", "switching"} else None
+    if found is None:
+        return ()
+    what = "residual" if isinstance(equations.dynamics, DaeResidual) else "state derivative"
+    names = ", ".join(found.outputs[0].labels[:_MOST_NAMED]) + (", …" if found.outputs[0].size > _MOST_NAMED else "")
+    return (
+        f"The {what} jumps, or has a kink, where one of these is zero: {names}. They are the results of {found.name}. Locate "
+        "their zeros as events and restart the integration method there: a step across one has an error of order one step.",
+        "Where both sides lead back to a zero (dry friction that sticks, a relay), the motion slides along it. Sliding is not "
+        "part of this code: steps alternate between the sides.",
+    )
+
+
+_MOST_NAMED = 8  # switching functions in the head of a file
 
 _CONJUGATE_FORCES = {"m/s": "N", "rad/s": "N*m"}  # force or moment that does work on a velocity
 
@@ -203,6 +231,7 @@ _WHOLE = {
     "u": "inputs",
     "p": "parameters",
     "xdot": "rate of the state",
+    "switching": "each changes its sign where the branch of a condition changes",
     "dxdot_dx": "row: entry of xdot, column: entry of x",
     "dxdot_du": "row: entry of xdot, column: entry of u",
     "residual": "one per equation; all vanish where xdot is the rate of x",

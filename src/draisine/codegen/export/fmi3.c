@@ -4,7 +4,9 @@
  * model.h gives the sizes NX, NU, NP, NR (states, inputs, parameters, reported numbers), the TOKEN, the values at the start, and
  *     static void model_slope(double t, const double *x, const double *u, const double *p, double *slope);
  *     static void model_report(double t, const double *x, const double *u, const double *p, double *report);
- * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers.
+ * and, if the derivatives switch, the number NE of event indicators, zero where they do, and
+ *     static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators);
+ * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers, event indicators.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -15,6 +17,13 @@
 
 #include "model.h"
 
+#ifndef NE
+#define NE 0
+static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators) {
+    (void)t, (void)x, (void)u, (void)p, (void)indicators;
+}
+#endif
+
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
 #else
@@ -24,7 +33,7 @@
 #define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
 
 enum { FIRST_STATE = 1, FIRST_SLOPE = FIRST_STATE + NX, FIRST_INPUT = FIRST_SLOPE + NX, FIRST_PARAMETER = FIRST_INPUT + NU,
-       FIRST_REPORTED = FIRST_PARAMETER + NP, END = FIRST_REPORTED + NR };
+       FIRST_REPORTED = FIRST_PARAMETER + NP, FIRST_INDICATOR = FIRST_REPORTED + NR, END = FIRST_INDICATOR + NE };
 
 typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;
 typedef uint32_t Reference;
@@ -37,8 +46,8 @@ typedef struct {
 
 typedef struct {
     Values values;
-    double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)];
-    bool slope_known, report_known;
+    double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)], indicators[AT_LEAST_ONE(NE)];
+    bool slope_known, report_known, indicators_known;
     void *environment;
     LogMessage log;
 } Instance;
@@ -48,7 +57,7 @@ static Status complain(const Instance *m, Status status, const char *message) {
     return status;
 }
 
-static void changed(Instance *m) { m->slope_known = m->report_known = false; }
+static void changed(Instance *m) { m->slope_known = m->report_known = m->indicators_known = false; }
 
 static void start(Instance *m) {
     memset(&m->values, 0, sizeof m->values);
@@ -67,6 +76,12 @@ static const double *report(Instance *m) {
     if (!m->report_known) model_report(m->values.t, m->values.x, m->values.u, m->values.p, m->report);
     m->report_known = true;
     return m->report;
+}
+
+static const double *indicators(Instance *m) {
+    if (!m->indicators_known) model_indicators(m->values.t, m->values.x, m->values.u, m->values.p, m->indicators);
+    m->indicators_known = true;
+    return m->indicators;
 }
 
 /* ---------------------------------------------------------------- creation */
@@ -154,7 +169,8 @@ EXPORTED Status fmi3GetFloat64(void *instance, const Reference references[], siz
     for (size_t k = 0; k < n; k++) {
         const Reference r = references[k];
         if (r >= END) return complain(m, ERROR, "a value reference does not exist");
-        if (r >= FIRST_REPORTED) values[k] = report(m)[r - FIRST_REPORTED];
+        if (r >= FIRST_INDICATOR) values[k] = indicators(m)[r - FIRST_INDICATOR];
+        else if (r >= FIRST_REPORTED) values[k] = report(m)[r - FIRST_REPORTED];
         else if (r >= FIRST_PARAMETER) values[k] = m->values.p[r - FIRST_PARAMETER];
         else if (r >= FIRST_INPUT) values[k] = m->values.u[r - FIRST_INPUT];
         else if (r >= FIRST_SLOPE) values[k] = slope(m)[r - FIRST_SLOPE];
@@ -223,13 +239,15 @@ EXPORTED Status fmi3GetNumberOfContinuousStates(void *instance, size_t *n) {
 
 EXPORTED Status fmi3GetNumberOfEventIndicators(void *instance, size_t *n) {
     (void)instance;
-    *n = 0;
+    *n = NE;
     return OK;
 }
 
-EXPORTED Status fmi3GetEventIndicators(void *instance, double indicators[], size_t n) {
-    (void)indicators;
-    return n == 0 ? OK : complain(instance, ERROR, "this FMU has no event indicators");
+EXPORTED Status fmi3GetEventIndicators(void *instance, double values[], size_t n) {
+    Instance *m = instance;
+    if (n != NE) return complain(m, ERROR, "the number of event indicators is wrong");
+    memcpy(values, indicators(m), NE * sizeof(double));
+    return OK;
 }
 
 /* ---------------------------------------------------------------- keeping and bringing back */

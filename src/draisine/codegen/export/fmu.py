@@ -33,6 +33,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.switching import switching_functions
 
 _FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
@@ -78,12 +79,14 @@ class _Unit:
     description: str
     identifier: str = field(init=False)
     token: str = field(init=False)
+    switching: Program | LinearSolveProgram | None = field(init=False)
 
     def __post_init__(self) -> None:
         stem = letters(self.equations.name)
         self.identifier = Names(C().taken_words()).give(stem, f"{stem}_model")
         digest = hashlib.sha256()
-        for program in (self.equations.explicit, self.equations.report):
+        self.switching = switching_functions(self.equations)
+        for program in (self.equations.explicit, self.equations.report, *([self.switching] if self.switching else [])):
             digest.update(program.digest.encode())
         digest.update(repr([(v.name, v.unit) for v in self.variables()]).encode())
         self.token = f"{{{digest.hexdigest()[:32]}}}"
@@ -95,7 +98,13 @@ class _Unit:
         sources["fmi3.c"] = files("draisine.codegen.export").joinpath("fmi3.c").read_text(encoding="utf-8")
         sources["model.h"] = self._header()
         described = model_description(
-            self.identifier, plain(self.equations.name), plain(self.description), self.token, self.variables(), len(self.start)
+            self.identifier,
+            plain(self.equations.name),
+            plain(self.description),
+            self.token,
+            self.variables(),
+            len(self.start),
+            len(self._indicators()),
         )
         compiled = [name for name in sources if name.endswith(".c")]
         return {
@@ -118,6 +127,7 @@ class _Unit:
         listed += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
         listed += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
         listed += self._reported()
+        listed += self._indicators()
         taken: set[str] = set()
         for variable in listed:
             variable.shown = plain(variable.name) not in taken  # a velocity that is a state is not reported again
@@ -137,17 +147,29 @@ class _Unit:
                 listed.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
         return listed
 
+    def _indicators(self) -> list[Variable]:
+        """Event indicators: the switching functions of the state derivative."""
+        names = self.switching.outputs[0].labels if self.switching else ()
+        return [
+            Variable(f"switching[{k + 1}]", "", f"zero where the state derivative switches: {n}", "local")
+            for k, n in enumerate(names)
+        ]
+
     def _header(self) -> str:
-        """model.h: sizes, start values, and the two functions with the signatures that fmi3.c calls."""
+        """model.h: sizes, start values, and the functions with the signatures that fmi3.c calls."""
         c, equations = C(), self.equations
         sizes = {"NX": len(self.start), "NU": len(equations.inputs), "NP": len(equations.parameters)}
         sizes["NR"] = sum(slot.size for slot in equations.report.outputs)
+        if self.switching:
+            sizes["NE"] = self.switching.outputs[0].size
         lines = [*(f"#define {name} {size}" for name, size in sizes.items()), f'#define TOKEN "{self.token}"', ""]
         values = {"start_states": self.start, "start_parameters": equations.default_parameters}
         for name, numbers in values.items():
             lines += c.table(name, [c.number(float(v)) for v in numbers] or ["0.0"])
-        for role, program, target in (("slope", equations.explicit, "slope"), ("report", equations.report, "report")):
-            lines += ["", *_bridge(role, program, target)]
+        for role, program in (("slope", equations.explicit), ("report", equations.report)):
+            lines += ["", *_bridge(role, program, role)]
+        if self.switching:
+            lines += ["", *_bridge("indicators", self.switching, "indicators")]
         return "\n".join([*lines, ""])
 
 
@@ -220,9 +242,16 @@ class Variable:
 
 
 def model_description(
-    identifier: str, name: str, description: str, token: str, variables: Sequence[Variable], states: int, until: float = 10.0
+    identifier: str,
+    name: str,
+    description: str,
+    token: str,
+    variables: Sequence[Variable],
+    states: int,
+    indicators: int = 0,
+    until: float = 10.0,
 ) -> str:
-    """modelDescription.xml."""
+    """modelDescription.xml. The last `indicators` variables are event indicators."""
     root = ET.Element(
         "fmiModelDescription",
         {
@@ -250,6 +279,7 @@ def model_description(
         ("Output", outputs),
         ("ContinuousStateDerivative", derivatives),
         ("InitialUnknown", [*outputs, *derivatives]),
+        ("EventIndicator", [str(len(variables) - indicators + k) for k in range(indicators)]),
     ):
         for place in references:
             ET.SubElement(structure, element, {"valueReference": place})

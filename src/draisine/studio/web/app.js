@@ -1,7 +1,7 @@
 // The studio: one or two live models, controls, panels, and time.
 (() => {
   "use strict";
-  const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Lifts, Charts, Gauge, hush, refuse, words, WINDOW } = DraisineStudio;
+  const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Lifts, Charts, Gauge, hush, notify, refuse, words, WINDOW } = DraisineStudio;
   const { Live } = Draisine;
   const $ = (id) => document.getElementById(id), root = document.documentElement;
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -14,7 +14,7 @@
 
   class Studio {
     constructor(manifest, programs) {
-      Object.assign(this, { manifest, programs, riding: false, pace: 1, camera: "orbit", outcome: "ok", rival: null, samples: [] });
+      Object.assign(this, { manifest, programs, riding: false, pace: 1, camera: "orbit", outcome: "ok", rival: null, samples: [], warned: "" });
       Object.assign(this, { step: NaN, frames: 60, awake: AWAKE, last: null, count: 0 }); // ms a step, frames a second, …
       this.start = { ...manifest.start };
       this.live = this.another();
@@ -129,6 +129,9 @@
         row.insertCell().textContent = meaning;
       }
       $("description").textContent = manifest.description || "";
+      const { step, switches } = manifest.runtime, names = switches.map((one) => one.name).join(", ");
+      $("steps").textContent = `Steps of ${Number((step * 1000).toPrecision(6))} ms; events and falls are noticed at the end of a step.`
+        + (names ? ` Steps are cut where the equations switch (${names}); there and back within one step is not seen.` : "");
       $("countersteering").hidden = !manifest.linear || !/steer/.test(across?.name ?? "");
     }
 
@@ -248,9 +251,16 @@
       const steps = Math.round((live.time - before) / live.h), each = (performance.now() - clock) / steps;
       if (steps > 0) this.step = Number.isFinite(this.step) ? 0.95 * this.step + 0.05 * each : each;
       rival?.advance(seconds, inputs);
+      this.warn(live.warning || rival?.warning || "");
       if (this.outcome !== "ok" || live.recorded.full) rides.end();
       if (this.outcome === "ok") return;
       if (!rival || rival.status !== "ok") this.ride(false); else this.tell();
+    }
+
+    /** Show once that a run is not integrated as it should be. */
+    warn(text) {
+      if (text && text !== this.warned) notify(text);
+      this.warned = text;
     }
 
     sample(one) {

@@ -139,7 +139,7 @@
     const entries = {
       draisine: 1,
       model: live.manifest.name,
-      status: { kind: fell ? "EVENT" : "FINISHED", message: fell ? live.why : "recorded in the studio", warnings: [] },
+      status: { kind: fell ? "EVENT" : "FINISHED", message: fell ? live.why : "recorded in the studio", warnings: live.warning ? [live.warning] : [] },
       events: [],
       segments,
       statistics: { evaluations: 4 * Math.max(rows - 1, 0), accepted: Math.max(rows - 1, 0), rejected: 0, steps: Math.max(rows - 1, 0) },

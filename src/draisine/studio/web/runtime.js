@@ -40,6 +40,8 @@
       this._matrices = new Float64Array(runtime.slots.poses ? runtime.slots.poses.poses : 0);
       this._poses = new Float64Array(7 * manifest.bodies.length);
       this._forces = manifest.forces.map((force) => ({ name: force.name, at: [0, 0, 0], force: [0, 0, 0] }));
+      this.warning = ""; // that a motion is not integrated as it should be
+      this._switches = runtime.switches.length ? new home.Switches(this) : null;
       this.sense = new home.Sense(this);
       this.starts = new home.Starts(this);
       this._recorder = new home.Recorder(this);
@@ -66,6 +68,7 @@
     _begin() {
       this.status = "ok";
       this.why = "";
+      this.warning = "";
       this._owed = 0;
       this._zero = this.time;
       this._count = 0;
@@ -116,17 +119,24 @@
       }
     }
 
+    // The classical Runge–Kutta method for a step of h; `to` is none of the arrays given.
+    _stages(field, time, from, h, to) {
+      const { inputs, parameters, _k1: k1, _k2: k2, _k3: k3, _k4: k4 } = this;
+      const n = from.length;
+      field(time, from, inputs, parameters, k1);
+      for (let i = 0; i < n; i++) to[i] = from[i] + 0.5 * h * k1[i];
+      field(time + 0.5 * h, to, inputs, parameters, k2);
+      for (let i = 0; i < n; i++) to[i] = from[i] + 0.5 * h * k2[i];
+      field(time + 0.5 * h, to, inputs, parameters, k3);
+      for (let i = 0; i < n; i++) to[i] = from[i] + h * k3[i];
+      field(time + h, to, inputs, parameters, k4);
+      for (let i = 0; i < n; i++) to[i] = from[i] + h * (k1[i] / 6 + k2[i] / 3 + k3[i] / 3 + k4[i] / 6);
+    }
+
     _step() {
-      const { state, inputs, parameters, h, time, programs, _x, _k1: k1, _k2: k2, _k3: k3, _k4: k4 } = this;
-      const n = state.length;
-      programs.dynamics(time, state, inputs, parameters, k1);
-      for (let i = 0; i < n; i++) _x[i] = state[i] + 0.5 * h * k1[i];
-      programs.dynamics(time + 0.5 * h, _x, inputs, parameters, k2);
-      for (let i = 0; i < n; i++) _x[i] = state[i] + 0.5 * h * k2[i];
-      programs.dynamics(time + 0.5 * h, _x, inputs, parameters, k3);
-      for (let i = 0; i < n; i++) _x[i] = state[i] + h * k3[i];
-      programs.dynamics(time + h, _x, inputs, parameters, k4);
-      for (let i = 0; i < n; i++) _x[i] = state[i] + h * (k1[i] / 6 + k2[i] / 3 + k3[i] / 3 + k4[i] / 6);
+      const { state, inputs, parameters, h, time, programs, _x } = this;
+      if (this._switches) this._switches.step(_x);
+      else this._stages(programs.dynamics, time, state, h, _x);
       let reached = _x;
       if (programs.project) {
         programs.project(time + h, _x, inputs, parameters, this._new, this._error);
@@ -143,6 +153,7 @@
       this.state.set(reached);
       this._count += 1;
       this.time = this._zero + this._count * h;
+      this._switches?.keep();
       this._watch();
     }
 
