@@ -114,3 +114,22 @@ def test_batches_refuse_the_same() -> None:
     np.testing.assert_array_equal(found.refused, [True, False, False, True])
     assert np.abs(found.v[~found.refused]).max() < 10.0
     assert "determines yaw_rate" in str(refusal(problem, requested, 0))
+
+
+def test_targets_that_nearly_contradict_each_other_are_told() -> None:
+    """With a pitch of 1e-7, a roll rate of 1e7 times the difference reconciles them; that is true, and told."""
+    m = dr.Model("stone")
+    stone = m.body("stone", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    m.free(stone)
+    m.output("pitch", "pitch(stone)", "rad")
+    m.output("yaw_rate", "rate(heading(stone))", "rad/s")
+    given = {"yaw_rate": -0.445, "stone_wz": -0.267}
+    run = dr.simulate(m, 1e-9, start={**given, "pitch": 1e-7})
+    start = dr.consistent_start(m, {**given, "pitch": 1e-7})
+    assert abs(start.velocities["stone_wx"]) == pytest.approx((0.445 - 0.267) / 1e-7, rel=1e-6)
+    assert "times what is given: the targets nearly contradict" in start.report.excess
+    assert start.report.excess in str(start.report)
+    assert start.report.excess in str(run.status)
+    assert not dr.consistent_start(m, {**given, "pitch": 0.5}).report.excess
+    for plain in ({"speed": 5.0}, {"speed": 5.0, "steer": 0.3, "lean": 0.2}, {"speed": 1e-9}, {"speed": 1e9}, {}):
+        assert not dr.consistent_start(dr.gallery.bicycle(), plain).report.excess

@@ -28,10 +28,11 @@ from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
-from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
+from draisine.simulation.initial.solver import Level, ResidualSystem, Solution, Way, position_level, velocity_level
 from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
+EXCESSIVE = 1e6  # velocity, in scales, relative to what is given
 KEPT = 1e-9  # relative residual up to which a computed state is kept as it is
 NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
@@ -270,13 +271,14 @@ class _Solver:
         targets += [Target(n, x, x, "state") for n, x in w.states.items()]
         moved: list[Moved] = []
         left: list[tuple[int, ConstraintResidual]] = []
-        ranks, sizes = list[int](), list[tuple[int, int]]()
+        ranks, sizes, excess = list[int](), list[tuple[int, int]](), ""
         for one in found:
             full_system = replace(one.level, evaluation=evaluation).full_system
             ranks.append(full_system.at_unknowns(one.point.y).rank)
             sizes.append((len(full_system.columns), len(one.point.residual)))
             moved += self._moved(one, full_system.least_size)
             left += _constraint_residuals(one)
+            excess = _excess(full_system, self._problem.unknowns[1], one.point.y) if one.level.name == "velocity" else ""
             full_system.release()
         self._problem.give_back(evaluation)
         names = [one.level.name for one in found]
@@ -288,6 +290,7 @@ class _Solver:
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
             self._rest(found[-1], v, values),
+            excess,
         )
 
     def _rest(self, one: _SolvedLevel, v: Reals, values: Reals) -> tuple[str, ...]:
@@ -320,6 +323,22 @@ def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Real
 def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
     """The references of the unknowns: their defaults, or the values they shall be near."""
     return np.array([near.get(name, x) for name, x in zip(names, defaults, strict=True)]) if near else defaults
+
+
+def _excess(system: ResidualSystem, names: Sequence[str], v: Reals) -> str:
+    """A sentence if a velocity is many orders above what the targets and moving constraints give, else nothing."""
+    missed = np.abs(system.at(np.zeros(len(system.columns))).residual)
+    lengths = np.linalg.norm(system.jacobian_at(v) * system.scale, axis=1)
+    given = float((missed[lengths > 0.0] / lengths[lengths > 0.0]).max(initial=0.0))
+    given = max(given, float((np.abs(system.reference) / system.scale).max(initial=0.0)))
+    sizes = np.where(system.free, np.abs(v) / system.scale, 0.0)
+    k = int(np.argmax(sizes)) if len(sizes) else 0
+    if not len(sizes) or not sizes[k] > EXCESSIVE * given > 0.0:
+        return ""
+    return (
+        f"{names[k]} = {v[k]:.3g} is {sizes[k] / given:.0e} times what is given: the targets nearly contradict each other at these "
+        "coordinates; leave one of them out, or start elsewhere"
+    )
 
 
 def _constraint_residuals(one: _SolvedLevel) -> list[tuple[int, ConstraintResidual]]:
