@@ -132,12 +132,12 @@ class _Solver:
                 return None
         return found
 
-    def velocities_at(self, q: Reals) -> Reals:
-        """The velocities at given coordinates."""
+    def velocities_at(self, q: Reals) -> tuple[Level, Reals]:
+        """The velocity level at given coordinates, and the velocities."""
         found = self._velocities(q)
         found.level.full_system.release()
         self._problem.give_back(self._evaluation)
-        return found.point.y
+        return found.level, found.point.y
 
     # ---------------------------------------------------------------- positions
 
@@ -315,8 +315,8 @@ class _Solver:
         ]
 
 
-def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> Reals:
-    """The velocities of a start at given coordinates."""
+def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> tuple[Level, Reals]:
+    """The velocity level of a start at given coordinates, and the velocities."""
     return _Solver(problem, targets, given).velocities_at(q)
 
 
@@ -336,8 +336,8 @@ def _excess(system: ResidualSystem, names: Sequence[str], v: Reals) -> str:
     if not len(sizes) or not sizes[k] > EXCESSIVE * given > 0.0:
         return ""
     return (
-        f"{names[k]} = {v[k]:.3g} is {sizes[k] / given:.0e} times what is given: the targets nearly contradict each other at these "
-        "coordinates; leave one of them out, or start elsewhere"
+        f"{names[k]} = {v[k]:.3g} is {sizes[k] / given:.0e} times what is given: the targets nearly contradict each other at "
+        "these coordinates; leave one of them out, or start elsewhere"
     )
 
 

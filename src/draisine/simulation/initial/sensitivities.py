@@ -5,7 +5,8 @@ D and the multipliers μ of the rows, they satisfy
 
     D⁻²(y − y₀) + (∂c/∂y)ᵀ μ = 0,        c(y, θ) = 0,
 
-and these equations are differentiated. The velocity level is a sequence of least squares, linear in nearly all models; it is
+and these equations are differentiated. The velocity level is a sequence of least squares and differentiated as such
+(`rest_sensitivities`). Where that is not possible, because velocities were bounded or rows come from the report alone, it is
 solved at nearby coordinates and parameters, and the derivative is a difference of order 4.
 """
 
@@ -25,8 +26,9 @@ from draisine.simulation.initial.consistent_start import reference_of, velocitie
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.rest_sensitivities import Change, RestSensitivity, ValuesAlong
 from draisine.simulation.initial.result import Start
-from draisine.simulation.initial.solver import position_level
+from draisine.simulation.initial.solver import Level, position_level
 
 NEAREST = 1e-5  # relative change outside the row space above which a state is not the nearest
 STEP = 1e-3  # relative, of differences of references and velocities
@@ -63,13 +65,34 @@ def start_jacobian(
         dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _frozen_unknowns(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
-    return dq, _velocity_columns(problem, sorted_, start, (dq, by_given), directions), _states(e, directions)
+    level, v = velocities_at(problem, sorted_, given, start.q)
+    sensitivity = RestSensitivity(level, _values_along(problem), given, start.q, v)
+    changes = [_change(level, direction, dq[:, j], by_given[:, j], longer[j]) for j, direction in enumerate(directions)]
+    dv = sensitivity.columns(changes)
+    if dv is None:
+        dv = velocity_differences(problem, sorted_, start, (dq, by_given), directions)
+    return dq, dv, _states(e, directions)
 
 
-def _velocity_columns(
+def _change(level: Level, direction: Direction, dq: Reals, by_given: Reals, longer: float) -> Change:
+    """The change of all that the velocity level depends on."""
+    name, inputs = direction.name if direction.slot == "x" else "", len(level.problem.equations.inputs)
+    reference = np.array([float(n == name and n in level.prescribed) for n in level.unknowns])
+    outputs = [float(n == name) for n in level.output_targets]
+    target = np.array([0.0] * len(level.constraints) + outputs)
+    scale = longer * level.problem.scales.speeds
+    return Change(dq, by_given[:inputs], by_given[inputs:], reference, target, scale, longer)
+
+
+@lru_cache(maxsize=16)
+def _values_along(problem: StartProblem) -> ValuesAlong:
+    return ValuesAlong(problem)
+
+
+def velocity_differences(
     problem: StartProblem, targets: Targets, start: Start, by: tuple[Reals, Reals], directions: Sequence[Direction]
 ) -> Reals:
-    """∂v/∂θ by differences of the velocity level; `by` are ∂q/∂θ and ∂(u, p)/∂θ."""
+    """∂v/∂θ by differences of the velocity level, of order 4; `by` are ∂q/∂θ and ∂(u, p)/∂θ."""
     (t, u, p), (dq, by_given) = start.given, by
     names, count = [d.name if d.slot == "x" else "" for d in directions], len(u)
 
@@ -79,7 +102,7 @@ def _velocity_columns(
             for kind in ("velocities", "outputs")
         }
         given = t, u + step * by_given[:count, j], p + step * by_given[count:, j]
-        return velocities_at(problem, replace(targets, **kinds), given, start.q + step * dq[:, j])
+        return velocities_at(problem, replace(targets, **kinds), given, start.q + step * dq[:, j])[1]
 
     q_size = np.maximum(np.abs(start.q), problem.scales.coordinates(start.q, 1.0))
     columns = np.zeros((len(start.v), len(directions)))

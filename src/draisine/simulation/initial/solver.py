@@ -110,7 +110,7 @@ class ResidualSystem:
         n, f, e = len(self.reference), len(columns), len(layout.source)
         linear = 0 if self.linear is None else len(self.linear[1])
         m = len(layout.take) + linear
-        rest = self._rest_rows()
+        rest = self.rest_rows()
         entries = layout.entries(rest.value)
         g = f if len(rest.group) else 0
         s = System()
@@ -138,7 +138,7 @@ class ResidualSystem:
         s.period[: len(layout.period)] = layout.period
         return s
 
-    def _rest_rows(self) -> RestRows:
+    def rest_rows(self) -> RestRows:
         """What is set to rest of free unknowns; nothing where there are too many of them."""
         if self.rest is None or len(self.columns) > MAX_RESTED:
             return NO_REST
