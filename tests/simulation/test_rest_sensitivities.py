@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from simulation.test_expected_starts import balancing_robot, car, castor_cart, skateboard
 
 import draisine as dr
 from draisine.program.variational import Direction
@@ -14,6 +14,7 @@ from draisine.simulation.initial import sensitivities
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.sensitivities import start_jacobian
+from simulation.test_expected_starts import balancing_robot, car, castor_cart, skateboard
 
 
 def pace() -> dr.Model:
@@ -33,7 +34,7 @@ def extrapolated(value: Callable[[float], np.ndarray], step: float) -> np.ndarra
             row.append(row[j] + (row[j] - before) / (4 ** (j + 1) - 1))
         table.append(row)
     ends = [row[-1] for row in table]
-    errors = [float(np.abs(b - a).max()) for a, b in zip(ends, ends[1:], strict=False)]
+    errors = [float(np.abs(b - a).max()) for a, b in pairwise(ends)]
     return ends[int(np.argmin(errors)) + 1]
 
 

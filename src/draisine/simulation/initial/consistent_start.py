@@ -28,7 +28,16 @@ from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
-from draisine.simulation.initial.solver import Level, ResidualSystem, Solution, Way, position_level, velocity_level
+from draisine.simulation.initial.solver import (
+    Level,
+    ResidualSystem,
+    Solution,
+    Way,
+    ordered_level,
+    ordered_system,
+    position_level,
+    velocity_level,
+)
 from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
@@ -185,18 +194,17 @@ class _Solver:
 
         None if that has no solution, because a target may depend on all of them.
         """
-        order_of = self._problem.orders(orders)
-        speeds = np.array([c.unit == "m/s" for c in self._problem.equations.coordinates])
-        level = replace(level, scale=np.where(orders == 1, np.where(speeds, self._length, 1.0), level.scale))
-        solved, ways = level, list[Way]()
+        level, ways = ordered_level(level, orders, self._length), list[Way]()
+        solved = level
         for order in range(int(orders.max(initial=0)) + 1):
-            others = [i for i in level.constraints if order_of[i] != order]
-            output_targets = [name for name in level.output_targets if order_of[self._problem.output_rows[name]] == order]
-            system = partial(solved.system, without=others, frozen=orders != order)
-            found = system([*solved.prescribed, *output_targets]).find(partial(system, ()))
+            system = partial(ordered_system, solved, orders, order)
+            full_system = system()
+            found = full_system.find(partial(system, False))
             if not found.fulfilled:
                 return None
             ways.append(found.way)
+            if order == 1:
+                found = full_system.rest_velocities()
             solved = replace(solved, reference=found.y)
         point = level.full_system.at_unknowns(solved.reference)
         return _SolvedLevel(level, ways[0], point) if point.fulfilled else None
@@ -289,16 +297,19 @@ class _Solver:
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
-            self._rest(found[-1], v, values),
+            self._rest(found[-1], values),
             excess,
         )
 
-    def _rest(self, one: _SolvedLevel, v: Reals, values: Reals) -> tuple[str, ...]:
+    def _rest(self, one: _SolvedLevel, values: Reals) -> tuple[str, ...]:
         """What rests at the start, in words."""
         if one.level.rest is None or self._problem.equations.structure == NO_STRUCTURE:
             return ()
         rows = one.level.rest.within(one.level.full_system.free)
-        return rest_in_words(rows, self._problem.unknowns[1], self._problem.names, v, values)
+        moving = np.zeros(len(one.point.y), dtype=bool)
+        moving[self._problem.moving] = True
+        velocities = np.where(moving, one.point.y, 0.0)
+        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values)
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
         """Free unknowns that differ from their references by more than rounding errors."""
