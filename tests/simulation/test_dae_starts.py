@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from simulation.test_expected_starts import balancing_robot, car, castor_cart, skateboard
 
 import draisine as dr
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
+from simulation.test_expected_starts import balancing_robot, car, castor_cart, skateboard
 
 MEMBERS: list[tuple[Callable[[], dr.Model], dict[str, tuple[float, float]]]] = [
     (dr.gallery.bicycle, {"speed": (1.0, 8.0), "steer": (-0.5, 0.5), "lean": (-0.4, 0.4), "heading": (-3.0, 3.0)}),

@@ -79,3 +79,22 @@ def test_velocities_of_starts_are_differentiated_exactly(model, ranges, monkeypa
             error = np.abs(dv[:, j] - expected).max() * size
             # of the reference: positions nearest to the defaults are iterated to 1e-10
             assert error <= 2e-10 * np.abs(start.v).max(), (targets, direction.name)
+
+
+@pytest.mark.parametrize(("model", "ranges"), [MEMBERS[4], MEMBERS[5], MEMBERS[7]])
+def test_starts_with_multipliers_as_unknowns_have_the_same_derivatives(model, ranges) -> None:
+    described, random = model(), np.random.default_rng(5)
+    problem, posed = StartProblem(dr.derive(described)), StartProblem(dr.dae.as_dae(described))
+    targets = {name: float(random.uniform(*within)) for name, within in ranges.items()}
+    lengths = [p.name for p in problem.equations.parameters if p.unit == "m" and p.default != 0.0][:2]
+    found = []
+    for one in (problem, posed):
+        places = [[p.name for p in one.equations.parameters].index(name) for name in lengths]
+        directions = [Direction(name, "p", place) for name, place in zip(lengths, places, strict=True)]
+        directions += [Direction(name, "x", 0) for name in targets]
+        found.append(start_jacobian(one, targets, consistent_start(one, targets), directions))
+    velocities, unknowns = problem.unknowns[1], posed.unknowns[0]
+    shared = [name for name in velocities if name in unknowns]
+    assert shared
+    expected = found[0][1][[velocities.index(name) for name in shared]]
+    np.testing.assert_allclose(found[1][0][[unknowns.index(name) for name in shared]], expected, rtol=1e-7, atol=1e-7)

@@ -21,19 +21,22 @@ import casadi as ca
 import numpy as np
 
 from draisine.numerics.rank import decompose
-from draisine.simulation.initial.evaluation import Reals
+from draisine.simulation.initial.evaluation import Reals, Variables
 from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.problem import Given, StartProblem
 from draisine.simulation.initial.rest_groups import Group
 from draisine.simulation.initial.rest_velocities import DECIDED
-from draisine.simulation.initial.solver import Level
+from draisine.simulation.initial.solver import ResidualSystem
 
 REPLAYED = 1e-9  # relative difference from the start's velocities above which the groups were not set to rest as here
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A direction: changes of coordinates, inputs and parameters, of prescribed velocities and targets, of scales and length."""
+    """A direction: changes of coordinates, inputs and parameters, of prescribed velocities and targets, of scales and length.
+
+    In 0 = F(t, x, ẋ), whose unknowns are all coordinates, those of velocities and forces are zero in `q`.
+    """
 
     q: Reals
     u: Reals
@@ -46,59 +49,72 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class ValuesAlong:
-    """Values of a start, their Jacobian by the velocities, and the derivatives of both along a direction."""
+    """Values of a start, their Jacobian by the unknowns, and the derivatives of both along a direction; zero where not needed."""
 
     problem: StartProblem
+    of: Variables  # the unknowns
+    needed: tuple[int, ...]  # values
 
     @cached_property
     def _program(self) -> tuple[ca.Function, bool]:
-        """(t, q, v, u, p, directions of q, v, u, p) → values, ∂/∂v, and their derivatives; whether ∂/∂v depends on v."""
+        """(t, q, v, u, p, directions of q, v, u, p) → values, ∂/∂y, and their derivatives; whether ∂/∂y depends on y."""
         motion = self.problem.values_program()
         symbols = dict(zip((slot.name for slot in motion.inputs), motion.symbols(), strict=True))
-        (values,) = motion.function.call(list(symbols.values()))
+        (every,) = motion.function.call(list(symbols.values()))
+        values = every[list(self.needed)] if self.needed else ca.SX(0, 1)
         moved = {name: ca.SX.sym(f"d{name}", symbols[name].numel()) for name in ("q", "v", "u", "p")}
         along = sum((ca.jtimes(values, symbols[name], change) for name, change in moved.items()), ca.SX(values.numel(), 1))
-        by_v = ca.jacobian(values, symbols["v"])
-        results = [values, by_v, along, ca.jacobian(along, symbols["v"])]
+        by_y = ca.jacobian(values, symbols[self.of])
+        results = [values, by_y, along, ca.jacobian(along, symbols[self.of])]
         found = ca.Function("values_along", [*symbols.values(), *moved.values()], ca.cse([ca.densify(r) for r in results]))
-        return found, bool(by_v.nnz()) and bool(ca.depends_on(by_v.nz[:], symbols["v"]))
+        return found, bool(by_y.nnz()) and bool(ca.depends_on(by_y.nz[:], symbols[self.of]))
 
     @property
     def curved(self) -> bool:
-        """Whether any value is not linear in the velocities."""
+        """Whether any value is not linear in the unknowns."""
         return self._program[1]
 
     def __call__(self, at: Sequence[Reals], moved: Sequence[Reals]) -> tuple[Reals, Reals, Reals, Reals]:
         """`at` are (t, q, v, u, p), `moved` changes of (q, v, u, p)."""
-        values, by_v, along, by_v_along = (np.array(part) for part in self._program[0](*at, *moved))
-        return values[:, 0], by_v, along[:, 0], by_v_along
+        found = []
+        for part in self._program[0](*at, *moved):
+            whole = np.zeros((len(self.problem.names), part.shape[1]))
+            whole[list(self.needed)] = np.array(part)
+            found.append(whole)
+        values, by_y, along, by_y_along = found
+        return values[:, 0], by_y, along[:, 0], by_y_along
 
 
 @dataclass(frozen=True, eq=False)
 class RestSensitivity:
-    """The velocity level at its solution v."""
+    """Velocities set to rest, at their solution: among the unknowns of `system`, its columns."""
 
-    level: Level
+    system: ResidualSystem
     along: ValuesAlong
     given: Given
     q: Reals
     v: Reals
 
+    @property
+    def _unknowns(self) -> Reals:
+        return self.q if self.system.of == "q" else self.v
+
     def columns(self, changes: Sequence[Change]) -> Reals | None:
-        """∂v in every direction; None where the start followed other rules (a bound on velocities, rows from the report)."""
-        if self.level.implied_rows is not None:
+        """∂y in every direction; None where the start followed other rules (a bound on velocities, rows from the report)."""
+        system, y = self.system, self._unknowns
+        if system.linear is not None:
             return None
-        system = self.level.full_system
-        z, scale = (self.v - system.reference)[system.columns] / system.scale[system.columns], system.scale[system.columns]
-        none = np.zeros(len(self.v))
+        scale = system.scale[system.columns]
+        z = (y - system.reference)[system.columns] / scale
+        none = np.zeros(len(y))
         found = [self._differentiated(z, change, none) for change in changes]
-        largest = float((np.abs(self.v) / system.scale).max(initial=0.0))
+        largest = float((np.abs(y) / system.scale)[system.columns].max(initial=0.0))
         if any(not np.abs(one - z).max(initial=0.0) <= REPLAYED * largest for one, _ in found):
             return None
         by_theta = np.array([dz for _, dz in found]).reshape(len(changes), len(z)).T
         if self.along.curved and len(z):
-            still = Change(*(np.zeros_like(x) for x in (self.q, *self.given[1:], self.v, system.target, system.scale)), 0.0)
-            units = np.zeros((len(z), len(self.v)))
+            still = Change(*(np.zeros_like(x) for x in (self.q, *self.given[1:], y, system.target, system.scale)), 0.0)
+            units = np.zeros((len(z), len(y)))
             units[np.arange(len(z)), system.columns] = scale
             by_z = np.array([self._differentiated(z, still, unit)[1] for unit in units]).T
             by_theta = np.linalg.solve(np.eye(len(z)) - by_z, by_theta)
@@ -107,16 +123,14 @@ class RestSensitivity:
         columns[system.columns] += np.array([change.scale[system.columns] * z for change in changes]).reshape(len(changes), -1).T
         return columns
 
-    def _differentiated(self, z: Reals, change: Change, dv: Reals) -> tuple[Reals, Reals]:
-        """z as the groups give it, and its derivative in a direction; `dv` changes where the rows are linearized."""
-        system = self.level.full_system
-        free, (t, u, p) = system.columns, self.given
-        values, by_v, along, by_v_along = self.along(
-            (np.array([t]), self.q, self.v, u, p), (change.q, np.zeros_like(dv), change.u, change.p)
-        )
-        if dv.any():
-            nothing = (np.zeros_like(self.q), dv, np.zeros_like(u), np.zeros_like(p))
-            by_v_along = self.along((np.array([t]), self.q, self.v, u, p), nothing)[3]
+    def _differentiated(self, z: Reals, change: Change, linearized: Reals) -> tuple[Reals, Reals]:
+        """z as the groups give it, and its derivative in a direction; `linearized` moves where the rows are linearized."""
+        system, (t, u, p) = self.system, self.given
+        free, at = system.columns, (np.array([t]), self.q, self.v, u, p)
+        values, by_v, along, by_v_along = self.along(at, (change.q, np.zeros_like(self.v), change.u, change.p))
+        if linearized.any():
+            q, v = (linearized, np.zeros_like(self.v)) if system.of == "q" else (np.zeros_like(self.q), linearized)
+            by_v_along = self.along(at, (q, v, np.zeros_like(u), np.zeros_like(p)))[3]
         scale, stretched = system.scale[free], change.scale[free]
         dy = np.where(system.free, 0.0, change.reference)  # at constant z
         dy[free] = stretched * z
@@ -135,7 +149,7 @@ class RestSensitivity:
         x, dx = inverse @ (a @ z - residual), d_inverse @ (a @ z - residual) + inverse @ (da @ z - moved)
         null, d_null = np.eye(len(z)) - inverse @ a, -(d_inverse @ a + inverse @ da)
 
-        rest, away = system.rest_rows(), self.v - system.default
+        rest, away = system.rest_rows(), self._unknowns - system.default
         places = np.searchsorted(free, rest.unknown)
         for group in np.unique(rest.group):
             own = np.flatnonzero(rest.group == group)

@@ -64,6 +64,7 @@ class ResidualSystem:
     """Residuals of one level: constraints, outputs minus their targets, and linear rows."""
 
     labels: tuple[str, ...]  # of the rows
+    names: tuple[str, ...]  # of the unknowns
     of: Variables
     evaluation: Evaluation
     layout: Layout
@@ -308,6 +309,7 @@ class Level:
         implied_rows = () if self.implied_rows is None else tuple(f"dependence of {name}" for name in self.unknowns)
         return ResidualSystem(
             labels=layout.labels + implied_rows,
+            names=self.unknowns,
             of="q" if self.name == "position" else "v",
             evaluation=self.evaluation,
             layout=layout,
