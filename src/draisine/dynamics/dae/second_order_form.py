@@ -45,8 +45,8 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
     described = derive(system)
     if not unsupported_by_energies(system):
         energies = Energies(system)
-        found, repeated = _independent(_by_energies(energies))
-        return _with_structure(found, described, in_euler_angles(described.structure, system), *own_state(energies)), repeated
+        found, left_out = _independent(_by_energies(energies))
+        return _with_structure(found, described, in_euler_angles(described.structure, system), *own_state(energies)), left_out
     # slip laws, contacts of surfaces, forces that depend on multipliers: Newton–Euler in the model's own coordinates
     mechanism = Mechanism(system)
     repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.redundant]

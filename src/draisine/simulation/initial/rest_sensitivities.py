@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.numerics.rank import decompose
-from draisine.simulation.initial.evaluation import Reals, Variables
+from draisine.simulation.initial.evaluation import Indices, Reals, Variables
 from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.problem import Given, StartProblem
 from draisine.simulation.initial.rest_groups import Group
@@ -113,7 +113,9 @@ class RestSensitivity:
             return None
         by_theta = np.array([dz for _, dz in found]).reshape(len(changes), len(z)).T
         if self.along.curved and len(z):
-            still = Change(*(np.zeros_like(x) for x in (self.q, *self.given[1:], y, system.target, system.scale)), 0.0)
+            _, u, p = self.given
+            q0, u0, p0, y0, target0 = (np.zeros_like(x) for x in (self.q, u, p, y, system.target))
+            still = Change(q0, u0, p0, y0, target0, y0, 0.0)
             units = np.zeros((len(z), len(y)))
             units[np.arange(len(z)), system.columns] = scale
             by_z = np.array([self._differentiated(z, still, unit)[1] for unit in units]).T
@@ -135,7 +137,7 @@ class RestSensitivity:
         dy = np.where(system.free, 0.0, change.reference)  # at constant z
         dy[free] = stretched * z
 
-        def rows_of(which: Reals) -> tuple[Reals, Reals]:
+        def rows_of(which: Indices) -> tuple[Reals, Reals]:
             """Rows by z, and their derivative."""
             return by_v[which][:, free] * scale, by_v_along[which][:, free] * scale + by_v[which][:, free] * stretched
 
