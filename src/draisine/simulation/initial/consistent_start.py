@@ -203,7 +203,7 @@ class _Solver:
             if not found.fulfilled:
                 return None
             ways.append(found.way)
-            if order == 1:
+            if order == 1 and self._problem.rests(self._targets.near):
                 found = full_system.rest_velocities()
             solved = replace(solved, reference=found.y)
         point = level.full_system.at_unknowns(solved.reference)

@@ -364,6 +364,10 @@ class StartProblem:
             return np.flatnonzero(np.array(e.dynamics.orders, dtype=np.intp) == 1)
         return np.arange(len(e.velocities))
 
+    def rests(self, near: Mapping[str, float]) -> bool:
+        """Whether velocities of 0 = F are set to rest: not if all of them shall be near given values."""
+        return not all(self.unknowns[0][i] in near for i in self.moving)
+
     @cached_property
     def rest_rows(self) -> Callable[[frozenset[str]], RestRows]:
         """What is set to rest, by the given velocities and outputs that depend on velocities; cached."""

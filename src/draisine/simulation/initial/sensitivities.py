@@ -254,7 +254,7 @@ class _LevelSensitivity:
         prescribed, named, dy = self._prescribed(directions)
         order_of = self.problem.orders(orders)
         for order in range(int(orders.max(initial=0)) + 1):
-            if order == 1:
+            if order == 1 and self.problem.rests(self.targets.near):
                 moving = self._at_rest(directions, np.where((orders == 0)[:, None], dy, 0.0), by_others, orders, length, longer)
                 dy = np.where((orders == 1)[:, None], moving, dy)
                 continue
