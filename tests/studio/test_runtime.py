@@ -147,9 +147,9 @@ def test_starts_are_those_of_python(live, equations):
 def test_random_starts_are_found_and_refused_as_in_python(live, equations):
     """Far from the defaults too, where restarts, continuation and descent are needed; sine and cosine may differ in rounding."""
     problem, random = StartProblem(equations), np.random.default_rng(11)
-    names = sorted(n for n in problem.kinds if n in ("lean", "heading", "speed", "body_yaw_rate", "front_wheel_contact_x")) + [
-        c for group in problem.unknowns for c in group if not c.startswith("frame_q")
-    ]
+    names = sorted(
+        n for n in problem.kinds if n in ("lean", "heading", "speed", "yaw_rate", "body_yaw_rate", "front_wheel_contact_x")
+    ) + [c for group in problem.unknowns for c in group if not c.startswith("frame_q")]
     drawn = [
         {str(n): float(random.uniform(-0.6, 0.6)) for n in random.choice(names, random.integers(1, 5), replace=False)}
         for _ in range(60)

@@ -22,6 +22,7 @@ from draisine.errors import ModelError
 from draisine.program.equations import Constraint, DependentQuantity, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
+from draisine.program.structure import NO_STRUCTURE, Structure
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 
@@ -61,6 +62,9 @@ class SecondOrder:
     load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
     dependent_parameters: tuple[DependentQuantity, ...] = ()
     accelerations: ca.SX | None = None  # symbols of v̇, where outputs depend on them
+    structure: Structure = NO_STRUCTURE  # of a described mechanism, for starts
+    twists: ca.SX | None = None  # of the bodies that it names, as in `Equations.twists`
+    twist_labels: Sequence[str] = ()
 
     @property
     def motion_outputs(self) -> list[tuple[Quantity, ca.SX]]:

@@ -247,6 +247,14 @@ class _DaeForm:
         value = (_stacked([e for _, e in s.events]), [event.name for event, _ in s.events])
         return Program.build(f"{s.name}_events", self._arguments(), {"value": value})
 
+    def _twists(self) -> Program | None:
+        s = self.system
+        if s.twists is None:
+            return None
+        slots = self._arguments("q")
+        arguments: Slots = {"q": slots["q"], "v": ca.SX.sym("v", 0), "p": slots["p"]}
+        return Program.build(f"{s.name}_twists", arguments, {"twists": (ca.densify(s.twists), s.twist_labels)})
+
     def equations(self) -> Equations:
         s = self.system
         form = "stabilized by corrections (GGL), index 2" if self.ggl else f"constraints at index {self.level}"
@@ -273,6 +281,8 @@ class _DaeForm:
             events=self._events(),
             event_list=tuple(event for event, _ in s.events),
             notes=tuple(notes),
+            twists=self._twists(),
+            structure=s.structure,
         )
 
 

@@ -10,16 +10,19 @@ import numpy as np
 from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.constraints.redundancy import project_samples, select_rows
+from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
+from draisine.dynamics.lagrangian.euler_angles import in_euler_angles, own_state
 from draisine.dynamics.mechanism import Mechanism
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.vocabulary import events_with_forces
-from draisine.program.equations import Equations, Kind
+from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.structure import Structure
 
 MULTIPLIER = "_multiplier"  # suffix of names of reactions
 CONFIGURATIONS = 12  # at which the rank of the constraints is computed
@@ -39,12 +42,43 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
             f"model {system.name!r}: event {refused[0]!r} depends on forces, which the masses and constraints alone do not give; "
             "leave the event out here, or run the model itself"
         )
+    described = derive(system)
     if not unsupported_by_energies(system):
-        return _independent(_by_energies(Energies(system)))
+        energies = Energies(system)
+        found, left_out = _independent(_by_energies(energies))
+        return _with_structure(found, described, in_euler_angles(described.structure, system), *own_state(energies)), left_out
     # slip laws, contacts of surfaces, forces that depend on multipliers: Newton–Euler in the model's own coordinates
     mechanism = Mechanism(system)
     repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.redundant]
-    return AugmentedFormulation(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
+    found = AugmentedFormulation(mechanism, Augmented(), {}, (), None).second_order()
+    found = replace(found, outputs=[*found.outputs, *_slips(found, described)])
+    return _with_structure(found, described, described.structure, found.q, found.v), tuple(repeated)
+
+
+def _slips(found: SecondOrder, described: Equations) -> list[tuple[Quantity, ca.SX]]:
+    """Slips of wheels that a start sets to zero, which are no outputs of the description."""
+    values = _reported(described.motion, [found.t, found.q, found.v, found.u, found.p])["outputs"]
+    labels, known = described.motion.output("outputs").labels, {quantity.name for quantity, _ in found.outputs}
+    return [
+        (Quantity(name, "m/s"), values[labels.index(name)])
+        for name, _ in described.structure.slips
+        if name in labels and name not in known
+    ]
+
+
+def _with_structure(found: SecondOrder, described: Equations, structure: Structure, q: ca.SX, v: ca.SX) -> SecondOrder:
+    """With what starts know of the mechanism; `q` and `v` are coordinates and velocities of the derived equations."""
+    twists = described.twists
+    if twists is None:
+        return found
+    known = {"q": (q, described.coordinates), "v": (v, described.velocities), "p": (found.p, found.parameters)}
+    parts = []
+    for slot in twists.inputs:
+        symbols, quantities = known[slot.name]
+        names = [quantity.name for quantity in quantities]
+        parts.append(symbols[[names.index(name) for name in slot.labels]] if slot.size else ca.SX(0, 1))
+    (rows,) = twists.function.call(parts)
+    return replace(found, structure=structure, twists=rows, twist_labels=twists.output("twists").labels)
 
 
 def _by_energies(found: Energies) -> SecondOrder:
@@ -122,7 +156,7 @@ def _recovered(equations: Equations) -> SecondOrder:
         )
     events = _reported(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
     outputs = {o.name: o for o in equations.outputs}
-    return SecondOrder(
+    found = SecondOrder(
         name=equations.name,
         t=t,
         q=q,
@@ -148,6 +182,7 @@ def _recovered(equations: Equations) -> SecondOrder:
         events=[(event, events[i]) for i, event in enumerate(equations.event_list)],
         constraint_units={c.name: c.unit for c in equations.constraints if c.unit and c.level == "position"},
     )
+    return _with_structure(found, equations, equations.structure, q, v)
 
 
 def _reported(program: Program | LinearSolveProgram, arguments: list[ca.SX]) -> dict[str, ca.SX]:

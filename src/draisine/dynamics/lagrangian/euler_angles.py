@@ -7,7 +7,8 @@ middle angle is ±90° (or, where first and last axis have the same name, 0° or
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.lagrangian.energies import Energies, angle_names
 from draisine.expr.expression import names
 from draisine.model.items import Ball, Float, Glide, Joint, Rotate, System
+from draisine.program.structure import Structure
 
 Reals = NDArray[np.float64]
 
@@ -66,22 +68,61 @@ class EulerAngleStates:
     def _translation(self) -> ca.Function:
         """(q, v, v̇, p) in angles → Newton–Euler velocities, their Jacobian by v, and their rates."""
         e = self._energies
-        parts: list[ca.SX] = []
-        for joint in self._system.joints:
-            for step in joint.chain:
-                if isinstance(step, Float | Glide):
-                    node = e.nodes[joint.child]
-                    linear = node.rotation.T @ e.rate(node.position)
-                    parts.append(linear if isinstance(step, Float) else linear[:2])
-                if isinstance(step, Float | Ball):
-                    parts.append(relative_rate(e, joint.parent, joint.child))
-            parts += [e.v[e.names.index(c.name)] for c in joint.coordinates if c.rate]
-        parts += [e.v[e.names.index(c.name)] for c in self._system.massless]
-        velocities = ca.vertcat(*parts)
+        _, velocities = own_state(e)
         change = ca.SX.sym("change", e.v.numel())
         by_v = ca.jacobian(velocities, e.v)
         rates = by_v @ change + ca.jtimes(velocities, e.q, e.v)
         return ca.Function("translate", [e.q, e.v, change, e.p], [velocities, ca.densify(by_v), rates])
+
+
+def own_state(e: Energies) -> tuple[ca.SX, ca.SX]:
+    """Coordinates and velocities of the description, with quaternions and body velocities, by angles and their rates."""
+    coordinates, velocities = dict[str, ca.SX](), list[ca.SX]()
+    for joint in e.system.joints:
+        for step in joint.chain:
+            if isinstance(step, Float | Glide):
+                node = e.nodes[joint.child]
+                linear = node.rotation.T @ e.rate(node.position)
+                velocities.append(linear if isinstance(step, Float) else linear[:2])
+            if isinstance(step, Float | Ball):
+                velocities.append(relative_rate(e, joint.parent, joint.child))
+                halves = [e.q[e.names.index(n)] / 2 for n in angle_names(joint)]
+                coordinates |= dict(zip(step.quaternion, _quaternion(*halves), strict=True))
+        velocities += [e.v[e.names.index(c.name)] for c in joint.coordinates if c.rate]
+    velocities += [e.v[e.names.index(c.name)] for c in e.system.massless]
+    coordinates |= {name: e.q[i] for i, name in enumerate(e.names)}
+    return ca.vertcat(*[coordinates[c.name] for c in e.system.coordinates]), ca.vertcat(*velocities)
+
+
+def _quaternion(heading: ca.SX, lean: ca.SX, pitch: ca.SX) -> tuple[ca.SX, ...]:
+    """Of turns about z, x and y by twice these angles, scalar first."""
+    (c1, s1), (c2, s2), (c3, s3) = ((ca.cos(angle), ca.sin(angle)) for angle in (heading, lean, pitch))
+    return (
+        c1 * c2 * c3 - s1 * s2 * s3,
+        c1 * s2 * c3 - s1 * c2 * s3,
+        c1 * c2 * s3 + s1 * s2 * c3,
+        s1 * c2 * c3 + c1 * s2 * s3,
+    )
+
+
+def in_euler_angles(structure: Structure, system: System) -> Structure:
+    """The structure with the angles, and their rates, for quaternions and angular velocities."""
+    turned, rates = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    for joint in system.joints:
+        for step in joint.chain:
+            if isinstance(step, Float | Ball):
+                angles = angle_names(joint)
+                turned |= dict.fromkeys(step.quaternion, angles)
+                rates |= dict.fromkeys(step.rates, tuple(f"{angle}_rate" for angle in angles))
+
+    def angles_of(given: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for one in given for name in known.get(one, (one,))))
+
+    poses = tuple(
+        replace(pose, coordinates=angles_of(pose.coordinates, turned), heading=angles_of(pose.heading, turned)[:1])
+        for pose in structure.poses
+    )
+    return replace(structure, poses=poses, driven=angles_of(structure.driven, rates))
 
 
 def relative_rate(e: Energies, parent: str, child: str) -> ca.SX:

@@ -14,6 +14,7 @@ import numpy as np
 from draisine.errors import StartError
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.memory import FULFILLED
+from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.result import Conflict
 from draisine.simulation.initial.solver import Level, ResidualSystem, Solution
 
@@ -164,12 +165,14 @@ def _value_at(level: Level, target: str, aim: ResidualSystem, at: Solution) -> t
 
 
 def _gradient(level: Level, target: str, at: Solution) -> Reals:
-    """The gradient of a target by the changes z at a solution."""
+    """The gradient of a target by the changes z at a solution; zero if it is rounding error beside the prescribed unknowns."""
     if target in level.prescribed:
         row = np.array([float(name == target) for name in level.unknowns])
     else:
         row = level.target_system(target, at.system).jacobian_at(at.y)[0]
-    return (row * level.scale)[at.system.columns]
+    whole = row * level.scale
+    free = whole[at.system.columns]
+    return free if np.linalg.norm(free) > RANK * np.linalg.norm(whole) else np.zeros_like(free)
 
 
 def _relaxed_system(level: Level, targets: Collection[str], target: str) -> ResidualSystem:

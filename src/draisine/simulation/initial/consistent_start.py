@@ -28,10 +28,20 @@ from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
-from draisine.simulation.initial.solver import Level, Solution, Way, position_level, velocity_level
+from draisine.simulation.initial.solver import (
+    Level,
+    ResidualSystem,
+    Solution,
+    Way,
+    ordered_level,
+    ordered_system,
+    position_level,
+    velocity_level,
+)
 from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
+EXCESSIVE = 1e6  # velocity, in scales, relative to what is given
 KEPT = 1e-9  # relative residual up to which a computed state is kept as it is
 NOTICEABLE = 1e-10  # relative changes of an unknown below this are errors of the iteration (`descent.CHANGE_TOLERANCE`)
 
@@ -131,12 +141,12 @@ class _Solver:
                 return None
         return found
 
-    def velocities_at(self, q: Reals) -> Reals:
-        """The velocities at given coordinates."""
+    def velocities_at(self, q: Reals) -> tuple[Level, Reals]:
+        """The velocity level at given coordinates, and the velocities."""
         found = self._velocities(q)
         found.level.full_system.release()
         self._problem.give_back(self._evaluation)
-        return found.point.y
+        return found.level, found.point.y
 
     # ---------------------------------------------------------------- positions
 
@@ -184,18 +194,17 @@ class _Solver:
 
         None if that has no solution, because a target may depend on all of them.
         """
-        order_of = self._problem.orders(orders)
-        speeds = np.array([c.unit == "m/s" for c in self._problem.equations.coordinates])
-        level = replace(level, scale=np.where(orders == 1, np.where(speeds, self._length, 1.0), level.scale))
-        solved, ways = level, list[Way]()
+        level, ways = ordered_level(level, orders, self._length), list[Way]()
+        solved = level
         for order in range(int(orders.max(initial=0)) + 1):
-            others = [i for i in level.constraints if order_of[i] != order]
-            output_targets = [name for name in level.output_targets if order_of[self._problem.output_rows[name]] == order]
-            system = partial(solved.system, without=others, frozen=orders != order)
-            found = system([*solved.prescribed, *output_targets]).find(partial(system, ()))
+            system = partial(ordered_system, solved, orders, order)
+            full_system = system()
+            found = full_system.find(partial(system, False))
             if not found.fulfilled:
                 return None
             ways.append(found.way)
+            if order == 1 and self._problem.rests(self._targets.near):
+                found = full_system.rest_velocities()
             solved = replace(solved, reference=found.y)
         point = level.full_system.at_unknowns(solved.reference)
         return _SolvedLevel(level, ways[0], point) if point.fulfilled else None
@@ -270,13 +279,14 @@ class _Solver:
         targets += [Target(n, x, x, "state") for n, x in w.states.items()]
         moved: list[Moved] = []
         left: list[tuple[int, ConstraintResidual]] = []
-        ranks, sizes = list[int](), list[tuple[int, int]]()
+        ranks, sizes, excess = list[int](), list[tuple[int, int]](), ""
         for one in found:
             full_system = replace(one.level, evaluation=evaluation).full_system
             ranks.append(full_system.at_unknowns(one.point.y).rank)
             sizes.append((len(full_system.columns), len(one.point.residual)))
             moved += self._moved(one, full_system.least_size)
             left += _constraint_residuals(one)
+            excess = _excess(full_system, self._problem.unknowns[1], one.point.y) if one.level.name == "velocity" else ""
             full_system.release()
         self._problem.give_back(evaluation)
         names = [one.level.name for one in found]
@@ -287,15 +297,19 @@ class _Solver:
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
-            self._rest(found[-1], v, values),
+            self._rest(found[-1], values),
+            excess,
         )
 
-    def _rest(self, one: _SolvedLevel, v: Reals, values: Reals) -> tuple[str, ...]:
+    def _rest(self, one: _SolvedLevel, values: Reals) -> tuple[str, ...]:
         """What rests at the start, in words."""
         if one.level.rest is None or self._problem.equations.structure == NO_STRUCTURE:
             return ()
         rows = one.level.rest.within(one.level.full_system.free)
-        return rest_in_words(rows, self._problem.unknowns[1], self._problem.names, v, values)
+        moving = np.zeros(len(one.point.y), dtype=bool)
+        moving[self._problem.moving] = True
+        velocities = np.where(moving, one.point.y, 0.0)
+        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values)
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
         """Free unknowns that differ from their references by more than rounding errors."""
@@ -312,14 +326,30 @@ class _Solver:
         ]
 
 
-def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> Reals:
-    """The velocities of a start at given coordinates."""
+def velocities_at(problem: StartProblem, targets: Targets, given: Given, q: Reals) -> tuple[Level, Reals]:
+    """The velocity level of a start at given coordinates, and the velocities."""
     return _Solver(problem, targets, given).velocities_at(q)
 
 
 def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
     """The references of the unknowns: their defaults, or the values they shall be near."""
     return np.array([near.get(name, x) for name, x in zip(names, defaults, strict=True)]) if near else defaults
+
+
+def _excess(system: ResidualSystem, names: Sequence[str], v: Reals) -> str:
+    """A sentence if a velocity is many orders above what the targets and moving constraints give, else nothing."""
+    missed = np.abs(system.at(np.zeros(len(system.columns))).residual)
+    lengths = np.linalg.norm(system.jacobian_at(v) * system.scale, axis=1)
+    given = float((missed[lengths > 0.0] / lengths[lengths > 0.0]).max(initial=0.0))
+    given = max(given, float((np.abs(system.reference) / system.scale).max(initial=0.0)))
+    sizes = np.where(system.free, np.abs(v) / system.scale, 0.0)
+    k = int(np.argmax(sizes)) if len(sizes) else 0
+    if not len(sizes) or not sizes[k] > EXCESSIVE * given > 0.0:
+        return ""
+    return (
+        f"{names[k]} = {v[k]:.3g} is {sizes[k] / given:.0e} times what is given: the targets nearly contradict each other at "
+        "these coordinates; leave one of them out, or start elsewhere"
+    )
 
 
 def _constraint_residuals(one: _SolvedLevel) -> list[tuple[int, ConstraintResidual]]:

@@ -68,6 +68,7 @@ class Factors(Record):
     valid: int  # whether they belong to the Jacobian at `current`
     rank: int  # independent rows
     lengths: Vector  # (m) of the rows
+    rounding: Integers  # (m) whether the derivatives of a row are rounding error
     remainder: Vector  # (m) norm of a row outside the basis
     order: Integers  # (m) the rows in the order of the basis
     basis: Matrix  # (m, f) Q; the k-th vector is row order[k]
@@ -208,7 +209,10 @@ class Task(Record):
 
 SHAPES: dict[str, dict[str, str]] = {
     "Point": {"z": "f", "y": "n", "residual": "m", "jacobian": "mn", "weight": "m"},
-    "Factors": {**dict.fromkeys(("lengths", "remainder", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
+    "Factors": {
+        **dict.fromkeys(("lengths", "rounding", "remainder", "order", "part"), "m"),
+        **{"basis": "mf", "lower": "mm", "upper": "mm"},
+    },
     "System": {
         **dict.fromkeys(("prescribed", "reference", "scale", "max_step", "least_size", "prescribed_weight"), "n"),
         **dict.fromkeys(("begin", "last_y", "last_reference", "default"), "n"),

@@ -5,7 +5,8 @@ step does not reduce the residual, it is damped (Levenberg–Marquardt), which t
 that of `numerics/` because it is compiled, and translated to JavaScript, together with the search around it.
 
 A is the Jacobian by z at `current`, its rows of lengths Λ. The rows are orthonormalized by Gram–Schmidt with pivoting, the row
-with the largest remainder first: Λ⁻¹A = L Q. A row of length one with a remainder below RANK is redundant. The pseudo-inverse
+with the largest remainder first: Λ⁻¹A = L Q. A row of length one with a remainder below RANK is redundant; so is a row that
+prescribed unknowns determine up to rounding, which would be solved by unknowns many orders above the targets. The pseudo-inverse
 is then A⁺ = Qᵀ L⁻¹ Λ⁻¹; where rows are redundant L has more rows than columns, and with L = U R, U of orthonormal columns, it
 is A⁺ = Qᵀ R⁻¹ Uᵀ Λ⁻¹: least squares in rows of length one.
 """
@@ -16,7 +17,17 @@ import math
 
 from draisine.codegen.restricted.types import Matrix, Vector
 from draisine.simulation.initial.memory import FULFILLED, Factors, System
-from draisine.simulation.initial.residual_system import EXACT, accept_point, dot, evaluate, maximum, norm, set_current, square
+from draisine.simulation.initial.residual_system import (
+    EXACT,
+    ROUNDING_ROW,
+    accept_point,
+    dot,
+    evaluate,
+    maximum,
+    norm,
+    set_current,
+    square,
+)
 
 RANK = 1e-10  # rows of length one with a smaller remainder are redundant
 REORTHOGONALIZE = 0.1  # a row with a smaller remainder is orthogonalized a second time
@@ -35,6 +46,11 @@ def factorize(s: System) -> None:
         for k in range(s.free):
             f.basis[i, k] = s.current.jacobian[i, s.columns[k]] * s.scale[s.columns[k]] if s.fixed[k] == 0 else 0.0
         length = norm(f.basis[i])
+        f.rounding[i] = 1 if is_rounding(s, i, length) else 0
+        if f.rounding[i] == 1:
+            length = 0.0
+            for k in range(s.free):
+                f.basis[i, k] = 0.0
         f.order[i] = i
         f.remainder[i] = 1.0 if length > 0.0 else 0.0
         f.lengths[i] = length if length > 0.0 else 1.0
@@ -48,6 +64,20 @@ def factorize(s: System) -> None:
     if f.rank < s.rows:
         factorize_lower(s, f)
     f.valid = 1
+
+
+def is_rounding(s: System, i: int, length: float) -> bool:
+    """Whether the derivatives of a row by free unknowns, of this length, are rounding error.
+
+    They are beside those by prescribed unknowns, or where all are below the floor and the target above what they can reach.
+    """
+    size, least = 0.0, 1.0
+    for j in range(s.unknowns):
+        size += square(s.current.jacobian[i, j] * s.scale[j])
+        least = s.scale[j] if s.scale[j] < least else least
+    if length <= RANK * math.sqrt(size):
+        return True
+    return s.homogeneous == 1 and length <= ROUNDING_ROW * least * least and length <= ROUNDING_ROW * abs(s.target[i])
 
 
 def extend_basis(s: System, f: Factors) -> bool:
@@ -251,14 +281,14 @@ def limit_step(s: System, step: Vector) -> None:
 
 def damped_step(s: System, lowest: int) -> int:
     """A Levenberg–Marquardt step; return the first damping to try next time, or −1 if none reduced the residual."""
-    h = s.current
+    h, f = s.current, s.factors
     trace = 0.0
     for i in range(s.rows):
         for j in range(i + 1):
             total = 0.0
             for k in range(s.free):
                 c = s.columns[k]
-                if s.fixed[k] == 0:
+                if s.fixed[k] == 0 and f.rounding[i] == 0 and f.rounding[j] == 0:
                     total += (h.jacobian[i, c] * s.scale[c]) * (h.jacobian[j, c] * s.scale[c])
             s.products[i, j] = total / (h.weight[i] * h.weight[j])
         trace += s.products[i, i]
@@ -282,7 +312,8 @@ def damped_step(s: System, lowest: int) -> int:
             total = 0.0
             if s.fixed[k] == 0:
                 for i in range(s.rows):
-                    total += h.jacobian[i, c] * s.scale[c] / h.weight[i] * s.rhs[i]
+                    if f.rounding[i] == 0:
+                        total += h.jacobian[i, c] * s.scale[c] / h.weight[i] * s.rhs[i]
             s.step[k] = -total
         limit_step(s, s.step)
         if step_if_better(s, s.step):

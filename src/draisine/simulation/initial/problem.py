@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence, periods
 from draisine.program.program import LazyProgram, Program, Slot
@@ -352,7 +353,20 @@ class StartProblem:
     def rest_table(self) -> RestTable:
         """What can be set to rest."""
         first = len(self.names) - self.twists.output("twists").size if self.twists is not None else -1
-        return RestTable.of(self.equations, self.unknowns[1], self.output_rows, first)
+        velocities = self.equations.velocities or tuple(self.equations.coordinates[i] for i in self.moving)
+        return RestTable.of(self.equations, velocities, self.output_rows, first)
+
+    @cached_property
+    def moving(self) -> Indices:
+        """Which unknowns are velocities: of all velocities, or of a mechanism's unknowns in 0 = F(t, x, ẋ)."""
+        e = self.equations
+        if isinstance(e.dynamics, DaeResidual):
+            return np.flatnonzero(np.array(e.dynamics.orders, dtype=np.intp) == 1)
+        return np.arange(len(e.velocities))
+
+    def rests(self, near: Mapping[str, float]) -> bool:
+        """Whether velocities of 0 = F are set to rest: not if all of them shall be near given values."""
+        return not all(self.unknowns[0][i] in near for i in self.moving)
 
     @cached_property
     def rest_rows(self) -> Callable[[frozenset[str]], RestRows]:
@@ -361,9 +375,11 @@ class StartProblem:
         @lru_cache(maxsize=256)
         def made(given: frozenset[str]) -> RestRows:
             rows = {self.output_rows[name] for name in given if name in self.output_rows}
-            used = {int(column) for row, column in zip(self.by_v.rows, self.by_v.columns, strict=True) if row in rows}
-            used |= {i for i, name in enumerate(self.unknowns[1]) if name in given}
-            return self.rest_table.rows(given, used)
+            pattern, names = (self.by_v, self.unknowns[1]) if self.equations.velocities else (self.by_q, self.unknowns[0])
+            used = {int(column) for row, column in zip(pattern.rows, pattern.columns, strict=True) if row in rows}
+            used |= {i for i, name in enumerate(names) if name in given}
+            found = self.rest_table.rows(given, {k for k, i in enumerate(self.moving) if int(i) in used})
+            return replace(found, unknown=np.where(found.unknown < 0, -1, self.moving[found.unknown]))
 
         return made
 

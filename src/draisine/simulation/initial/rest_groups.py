@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, Quantity
 from draisine.program.structure import NO_STRUCTURE
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
@@ -59,12 +59,13 @@ class RestTable:
     velocities: tuple[int, ...]  # the group of each
 
     @staticmethod
-    def of(e: Equations, names: Sequence[str], output_rows: Mapping[str, int], first: int) -> RestTable:
+    def of(e: Equations, velocities: Sequence[Quantity], output_rows: Mapping[str, int], first: int) -> RestTable:
         """The table of equations with these velocities; without twists `first` is −1."""
         parts = e.structure
         driven, ignorable = set(parts.driven), set(parts.ignorable)
         bodies = parts.bodies if first >= 0 else ()
-        units = {v.name: v.unit for v in e.velocities}
+        units = {v.name: v.unit for v in velocities}
+        names = list(units)
 
         def others(unit: str) -> Group:
             """Of typed equations, which name no bodies, rates of angles rest before velocities of points."""

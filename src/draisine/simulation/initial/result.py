@@ -71,6 +71,7 @@ class StartReport:
     freedom: tuple[tuple[str, int], ...] = ()  # level, remaining degrees of freedom with all targets kept
     redundant: tuple[tuple[str, int], ...] = ()  # level, number of redundant rows
     rest: tuple[str, ...] = ()  # what is not given and rests, in words
+    excess: str = ""  # a velocity many orders above what is given, in words
 
     @property
     def largest_residual(self) -> float:
@@ -84,7 +85,7 @@ class StartReport:
         lines = ["consistent start"]
         lines += [f"  target  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.targets]
         lines += [f"  solved  {m.name} = {m.value:.6g} (default {m.default:g}, moved by {m.change:+.3g})" for m in self.moved]
-        lines += [f"  {sentence}" for sentence in self.rest]
+        lines += [f"  {sentence}" for sentence in (*self.rest, self.excess) if sentence]
         lines += [f"  {level} by {way}" for level, way in self.ways if way != Way.NEWTON]
         lines += [f"  {count} redundant among the {level} rows" for level, count in self.redundant if count]
         if self.residuals:

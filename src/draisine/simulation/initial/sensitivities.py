@@ -5,7 +5,8 @@ D and the multipliers μ of the rows, they satisfy
 
     D⁻²(y − y₀) + (∂c/∂y)ᵀ μ = 0,        c(y, θ) = 0,
 
-and these equations are differentiated. The velocity level is a sequence of least squares, linear in nearly all models; it is
+and these equations are differentiated. The velocity level is a sequence of least squares and differentiated as such
+(`rest_sensitivities`). Where that is not possible, because velocities were bounded or rows come from the report alone, it is
 solved at nearby coordinates and parameters, and the derivative is a difference of order 4.
 """
 
@@ -18,15 +19,17 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of, velocities_at
-from draisine.simulation.initial.evaluation import Bools, Indices, Reals
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals, Variables
 from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.rest_sensitivities import Change, RestSensitivity, ValuesAlong
 from draisine.simulation.initial.result import Start
-from draisine.simulation.initial.solver import position_level
+from draisine.simulation.initial.solver import ResidualSystem, ordered_level, ordered_system, position_level
 
 NEAREST = 1e-5  # relative change outside the row space above which a state is not the nearest
 STEP = 1e-3  # relative, of differences of references and velocities
@@ -56,20 +59,50 @@ def start_jacobian(
     fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
     ordered = replace(places, scale=np.where(orders == 1, np.where(fast, length, 1.0), places.scale)) if orders.size else places
     if orders.size and ordered.in_order(orders):
-        dq = ordered.jacobian_in_order(
-            directions, by_given, np.outer(np.where(orders == 1, fast, problem.scales.straight), stretch), orders
-        )
+        stretched = np.outer(np.where(orders == 1, fast, problem.scales.straight), stretch)
+        dq = ordered.jacobian_in_order(directions, by_given, stretched, orders, length, longer)
     else:
         dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _frozen_unknowns(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
-    return dq, _velocity_columns(problem, sorted_, start, (dq, by_given), directions), _states(e, directions)
+    level, v = velocities_at(problem, sorted_, given, start.q)
+    changes = _changes(level.full_system, problem.scales.speeds, directions, dq, by_given, longer)
+    dv = RestSensitivity(level.full_system, _values_along(problem, "v", _needed(level.full_system)), given, start.q, v).columns(
+        changes
+    )
+    if dv is None:
+        dv = velocity_differences(problem, sorted_, start, (dq, by_given), directions)
+    return dq, dv, _states(e, directions)
 
 
-def _velocity_columns(
+def _changes(
+    system: ResidualSystem, speeds: Bools, directions: Sequence[Direction], dq: Reals, by_given: Reals, longer: Reals
+) -> list[Change]:
+    """The changes of all that velocities at rest depend on; `speeds` are unknowns in m/s."""
+    inputs, names, found = len(system.evaluation.arguments["u"]), system.names, []
+    for j, direction in enumerate(directions):
+        name = direction.name if direction.slot == "x" else ""
+        reference = np.array([float(n == name) for n in names]) * ~system.free
+        target = np.array([float(label == name) for label in system.layout.labels]) * system.layout.is_output
+        u, p = by_given[:inputs, j], by_given[inputs:, j]
+        found.append(Change(dq[:, j], u, p, reference, target, longer[j] * speeds, float(longer[j])))
+    return found
+
+
+@lru_cache(maxsize=16)
+def _values_along(problem: StartProblem, of: Variables, needed: tuple[int, ...]) -> ValuesAlong:
+    return ValuesAlong(problem, of, needed)
+
+
+def _needed(system: ResidualSystem) -> tuple[int, ...]:
+    """The values on which velocities at rest depend."""
+    return tuple(sorted({*system.layout.take.tolist(), *(k for k in system.rest_rows().value.tolist() if k >= 0)}))
+
+
+def velocity_differences(
     problem: StartProblem, targets: Targets, start: Start, by: tuple[Reals, Reals], directions: Sequence[Direction]
 ) -> Reals:
-    """∂v/∂θ by differences of the velocity level; `by` are ∂q/∂θ and ∂(u, p)/∂θ."""
+    """∂v/∂θ by differences of the velocity level, of order 4; `by` are ∂q/∂θ and ∂(u, p)/∂θ."""
     (t, u, p), (dq, by_given) = start.given, by
     names, count = [d.name if d.slot == "x" else "" for d in directions], len(u)
 
@@ -79,7 +112,7 @@ def _velocity_columns(
             for kind in ("velocities", "outputs")
         }
         given = t, u + step * by_given[:count, j], p + step * by_given[count:, j]
-        return velocities_at(problem, replace(targets, **kinds), given, start.q + step * dq[:, j])
+        return velocities_at(problem, replace(targets, **kinds), given, start.q + step * dq[:, j])[1]
 
     q_size = np.maximum(np.abs(start.q), problem.scales.coordinates(start.q, 1.0))
     columns = np.zeros((len(start.v), len(directions)))
@@ -208,14 +241,49 @@ class _LevelSensitivity:
         whole = np.array(program(t, self.start.q, self.start.v, u, p, np.zeros(program.size1_in(5)))[0])
         return np.asarray(whole[list(rows)])
 
-    def jacobian_in_order(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, orders: Indices) -> Reals:
-        """∂y/∂θ where positions, velocities and forces were solved one after the other."""
+    def jacobian_in_order(
+        self,
+        directions: Sequence[Direction],
+        by_others: Reals,
+        stretched: Reals,
+        orders: Indices,
+        length: float,
+        longer: Reals,
+    ) -> Reals:
+        """∂y/∂θ where positions, velocities and forces were solved one after the other; `longer` is that of the length."""
         prescribed, named, dy = self._prescribed(directions)
         order_of = self.problem.orders(orders)
         for order in range(int(orders.max(initial=0)) + 1):
+            if order == 1 and self.problem.rests(self.targets.near):
+                moving = self._at_rest(directions, np.where((orders == 0)[:, None], dy, 0.0), by_others, orders, length, longer)
+                dy = np.where((orders == 1)[:, None], moving, dy)
+                continue
             rows = {row: target for row, target in self._rows().items() if order_of[row] == order}
             dy, _ = self._solve(rows, prescribed | (orders != order), dy, by_others, stretched, named)
         return dy
+
+    def _at_rest(
+        self, directions: Sequence[Direction], dq: Reals, by_others: Reals, orders: Indices, length: float, longer: Reals
+    ) -> Reals:
+        """∂/∂θ of the velocities; `dq` are the derivatives of the positions."""
+        problem, start = self.problem, self.start
+        reference = np.where(orders == 1, self.reference, start.q)
+        evaluation = problem.take_evaluation(start.given)
+        level = position_level(problem, self.targets, evaluation, reference, start.v, self.scale, problem.scales.max_steps)
+        system = ordered_system(ordered_level(level, orders, length), orders, 1)
+        speeds = np.array([c.unit == "m/s" for c in problem.equations.coordinates], dtype=bool) & (orders == 1)
+        changes = _changes(system, speeds, directions, dq, by_others, longer)
+        for change in changes:
+            change.reference[orders != 1] = 0.0
+        found = RestSensitivity(system, _values_along(problem, "q", _needed(system)), start.given, start.q, start.v).columns(
+            changes
+        )
+        problem.give_back(evaluation)
+        if found is None:
+            raise ArgumentError(
+                f"{problem.equations.name}: the velocities of this start were bounded and have no derivatives; give more of them"
+            )
+        return found
 
     def _prescribed(self, directions: Sequence[Direction]) -> tuple[Bools, list[str], Reals]:
         """Which unknowns are prescribed, the varied targets, and the derivatives of the prescribed unknowns."""

@@ -64,6 +64,7 @@ class ResidualSystem:
     """Residuals of one level: constraints, outputs minus their targets, and linear rows."""
 
     labels: tuple[str, ...]  # of the rows
+    names: tuple[str, ...]  # of the unknowns
     of: Variables
     evaluation: Evaluation
     layout: Layout
@@ -110,7 +111,7 @@ class ResidualSystem:
         n, f, e = len(self.reference), len(columns), len(layout.source)
         linear = 0 if self.linear is None else len(self.linear[1])
         m = len(layout.take) + linear
-        rest = self._rest_rows()
+        rest = self.rest_rows()
         entries = layout.entries(rest.value)
         g = f if len(rest.group) else 0
         s = System()
@@ -138,7 +139,7 @@ class ResidualSystem:
         s.period[: len(layout.period)] = layout.period
         return s
 
-    def _rest_rows(self) -> RestRows:
+    def rest_rows(self) -> RestRows:
         """What is set to rest of free unknowns; nothing where there are too many of them."""
         if self.rest is None or len(self.columns) > MAX_RESTED:
             return NO_REST
@@ -308,6 +309,7 @@ class Level:
         implied_rows = () if self.implied_rows is None else tuple(f"dependence of {name}" for name in self.unknowns)
         return ResidualSystem(
             labels=layout.labels + implied_rows,
+            names=self.unknowns,
             of="q" if self.name == "position" else "v",
             evaluation=self.evaluation,
             layout=layout,
@@ -344,3 +346,23 @@ def velocity_level(
     max_step = np.full(len(names), np.inf)
     rest = problem.rest_rows(frozenset((*targets.velocities, *output_targets)))
     return Level("velocity", problem, evaluation, names, v, scale, max_step, rest, length, targets.velocities, output_targets)
+
+
+def ordered_level(level: Level, orders: Indices, length: float) -> Level:
+    """The level of a mechanism's unknowns of these orders in 0 = F(t, x, ẋ): velocities have their scale and come to rest."""
+    problem = level.problem
+    speeds = np.array([c.unit == "m/s" for c in problem.equations.coordinates], dtype=bool)
+    moving = {name for name, order in zip(level.unknowns, orders, strict=True) if order == 1 and name in level.prescribed}
+    order_of = problem.orders(orders)
+    moving |= {name for name in level.output_targets if order_of[problem.output_rows[name]] == 1}
+    scale = np.where(orders == 1, np.where(speeds, length, 1.0), level.scale)
+    return replace(level, scale=scale, length=length, rest=problem.rest_rows(frozenset(moving)))
+
+
+def ordered_system(level: Level, orders: Indices, order: int, targeted: bool = True) -> ResidualSystem:
+    """Positions (order 0), velocities (1) or forces (2) of such a level; all others stay at their references."""
+    order_of = level.problem.orders(orders)
+    others = [i for i in level.constraints if order_of[i] != order]
+    outputs = [name for name in level.output_targets if order_of[level.problem.output_rows[name]] == order]
+    own = replace(level, rest=level.rest if order == 1 else None)
+    return own.system([*level.prescribed, *outputs] if targeted else (), without=others, frozen=orders != order)
