@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -75,6 +76,7 @@ class Run:
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
+    residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property

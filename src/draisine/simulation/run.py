@@ -413,7 +413,15 @@ class _Driver:
             failure=self._failure,
             switches=self._switch_occurrences(),
             contact_least=stepper.contact_least.copy(),
+            residual_limit=self._residual_limit(),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
+        )
+
+    def _residual_limit(self) -> float:
+        """The residual at which a run with projections would end."""
+        limits, threshold = self._choices.root.limits, float(self._memory.stepper.threshold)
+        return broken_threshold(
+            replace(limits, monitored=True), threshold if np.isfinite(threshold) else projection_threshold(self._method)
         )
 
     def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:

@@ -3,6 +3,7 @@ integrates."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -258,7 +259,7 @@ def _stabilized(
         return _carried(stabilized_unreduced, _without_projection)
     unreduced = _unreduced(model, laws, events, work)
     if isinstance(drift, NoControl):
-        return _carried(unreduced, _without_projection)
+        return _carried(unreduced, _without_control)
     if isinstance(drift, Projection | VelocityProjection):
         return _carried(unreduced, lambda e: projected(e, drift))
     if isinstance(drift, InvariantStabilization):
@@ -271,6 +272,11 @@ def _stabilized(
 
 def _without_projection(equations: Equations) -> StabilizedEquations:
     return StabilizedEquations(replace(equations, project=None))
+
+
+def _without_control(equations: Equations) -> StabilizedEquations:
+    """Equations whose drift is not controlled, on request."""
+    return StabilizedEquations(replace(equations, project=None, limits=replace(equations.limits, residual=math.inf)))
 
 
 def _carried(equations: Equations, control: Callable[[Equations], StabilizedEquations]) -> StabilizedEquations:
