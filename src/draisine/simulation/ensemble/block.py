@@ -266,6 +266,8 @@ class Worker:
             status[state.reason == reason] = str(ending)
         if self._shared.equations.rows:  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
+        if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
+            status[(state.reason == layout.NOT_FINITE) & (state.accepted == 0)] = ""
         return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
 
     # ----------------------------------------------------------------------------------------------- single runs

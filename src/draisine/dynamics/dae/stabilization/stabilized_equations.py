@@ -126,7 +126,10 @@ def invariants_of(system: UnreducedSystem, names: tuple[str, ...]) -> ca.SX:
     for name in names:
         if name == ENERGY and ENERGY not in known:
             if system.energy is None:
-                raise ModelError(f"{e.name} has no energy; name an output that is invariant, or give an expression of the states")
+                raise ModelError(
+                    f"{e.name} has no energy, or does not count the work of its forces (work=True does); name an output that is "
+                    "invariant, or give an expression of the states"
+                )
             found.append(system.energy)
         else:
             found.append(ca.substitute(scope.value(parse(name), f"invariant {name!r}"), theirs, ours))
