@@ -77,6 +77,7 @@ class Run:
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
+    cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 

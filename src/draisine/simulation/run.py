@@ -56,6 +56,14 @@ FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
 
+# Warnings in short, without times and sizes, as ensembles count them.
+STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
+NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
+
+
+def fast_event(name: str) -> str:
+    return f"event {name!r} varies too fast for the steps, and some of its occurrences may be missing"
+
 
 def integrate(
     equations: Equations | VelocityChoices,
@@ -393,7 +401,8 @@ class _Driver:
             seconds["control"] = self._caller.seconds
         if status.kind != Ending.FINISHED:
             self._store_last_state()
-        for warning in self._warnings(elapsed):
+        warnings = dict(self._warnings(elapsed))
+        for warning in warnings.values():
             status = status.with_warning(warning)
         if self._report_choice or self._method_text != self._chosen.description:
             status = replace(status, message=f"{status.message}; {self._method_text}")
@@ -414,6 +423,7 @@ class _Driver:
             switches=self._switch_occurrences(),
             contact_least=stepper.contact_least.copy(),
             residual_limit=self._residual_limit(),
+            cautions=tuple(warnings),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
         )
 
@@ -436,43 +446,50 @@ class _Driver:
             for time, row, kind in zip(times, rows, kinds, strict=True)
         )
 
-    def _warnings(self, elapsed: float) -> Iterator[str]:
+    def _warnings(self, elapsed: float) -> Iterator[tuple[str, str]]:
+        """What to note about the integration: in short, and with times and cures."""
         if isinstance(self._control, EveryStage) and self._caller is not None:
             share = self._caller.seconds / max(elapsed, 1e-9)
             yield (
+                "the control was called in Python at every stage",
                 f"the control was called in Python at every stage: {self._caller.calls} calls, {share:.0%} of the run's time; an "
-                "expression is compiled, and Sampled calls the function less often"
+                "expression is compiled, and Sampled calls the function less often",
             )
             switching = self._compiled.switching
             if switching is not None and switching.depends_on_inputs:
                 yield (
+                    "the time of a switch depends on an input that is set in Python",
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
-                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it"
+                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it",
                 )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
+                STIFF_EQUATIONS,
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
-                f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
+                f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it",
             )
         stepper = self._memory.stepper
         if stepper.unresolved_event:
             name = self._choices.root.event_list[stepper.unresolved_event - 1].name
             cure = "max_step" if self._method.adaptive else "step"
             yield (
+                fast_event(name),
                 f"event {name!r} varies too fast for the step at {time_text(float(stepper.unresolved_time))}: some of its "
-                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)"
+                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)",
             )
         if not self._all_restarts:
             yield (
+                "switches of a function of time were found by sampling, and some may be missing",
                 "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
-                "in simpler terms, or run shorter parts"
+                "in simpler terms, or run shorter parts",
             )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition
             yield (
+                NEARLY_SINGULAR,
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
-                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor"
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
             )
 
     def _store_last_state(self) -> None:
