@@ -288,7 +288,7 @@ class Worker:
         if s.chosen.if_stiff is None and detects_stiffness(s.chosen.method):
             add_text(found, (state.counters[:, 1] == 0) & (state.accepted > 0), STIFF_EQUATIONS)
         for number, event in enumerate(s.equations.event_list, 1):
-            add_text(found, state.unresolved == number, fast_event(event.name))
+            add_text(found, np.asarray(state.unresolved == number), fast_event(event.name))
         add_text(found, state.nearly_singular, NEARLY_SINGULAR)
         return found
 
