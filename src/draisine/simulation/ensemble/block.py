@@ -288,7 +288,7 @@ class Worker:
         if s.chosen.if_stiff is None and detects_stiffness(s.chosen.method):
             add_text(found, (state.counters[:, 1] == 0) & (state.accepted > 0), STIFF_EQUATIONS)
         for number, event in enumerate(s.equations.event_list, 1):
-            add_text(found, np.asarray(state.unresolved == number), fast_event(event.name))
+            add_text(found, state.unresolved == number, fast_event(event.name))
         add_text(found, state.nearly_singular, NEARLY_SINGULAR)
         return found
 
@@ -299,7 +299,7 @@ class Worker:
         reached = np.column_stack([s.samples[None, :] <= finished.ended[:, None], np.ones(len(ran), dtype=bool)]) & ran[:, None]
         for i, name in enumerate(s.reporter.names):
             bad = (reached & ~np.isfinite(finished.values[:, :, i])).any(axis=1)
-            add_text(finished.warnings, bad, f"{name} is not finite")
+            add_text(finished.warnings, np.asarray(bad), f"{name} is not finite")
 
     # ----------------------------------------------------------------------------------------------- single runs
 
