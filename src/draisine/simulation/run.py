@@ -21,6 +21,7 @@ from draisine.codegen.restricted.record import KERNEL
 from draisine.errors import ArgumentError
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -251,6 +252,7 @@ class _Driver:
             started, before = time.perf_counter(), stepper.accepted + stepper.rejected
             if stepper.phase != layout.RUNNING:
                 self._solve_higher_index_start()
+                self._guess_reactions()
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
@@ -386,6 +388,23 @@ class _Driver:
         x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
         self._memory.state[:] = x
         stepper.k[0, : len(x)] = rates
+
+    def _guess_reactions(self) -> None:
+        """Before a start of an implicit method: accelerations and multipliers where forces depend on these, as initial guess.
+
+        With the branches of a loaded contact its friction has no value at a normal force of zero.
+        """
+        dynamics, stepper = self._compiled.equations.dynamics, self._memory.stepper
+        if not self._method.implicit or not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
+            return
+        algebraic = stepper.x[stepper.states : stepper.unknowns]
+        if algebraic.any():
+            return
+        try:
+            found = dynamics.solution([float(stepper.t)], self._memory.state, self._memory.inputs, self._parameters)
+        except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse, which the loop reports
+            return
+        algebraic[:] = np.nan_to_num(found.reshape(-1, order="F"), nan=0.0)
 
     # ------------------------------------------------------------------------------------------------------- result
 
