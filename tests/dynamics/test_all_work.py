@@ -151,3 +151,28 @@ def test_work_is_counted_under_stabilization(drift: object) -> None:
     total = sp.lambdify(list(values), kinetic + 10 * (y + support))(*values.values())
     assert run["work"] == pytest.approx(total - total[0], abs=1e-7)
     assert np.ptp(total) > 0.5
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("load", ["damper", "force", "time"])
+def test_no_balance_where_work_is_not_counted(formulation: object, load: str) -> None:
+    """Without the state of work the energy is no measure of accuracy: None with the reason, not a number. Conservative models
+    keep their balance."""
+    model = slider()
+    model.potential("spring", "a^2/2" if load != "time" else "(a - sin(t))^2/2")
+    if load != "time":
+        model.generalized_force("a", {"damper": "-0.7*a_rate", "force": 3.0}[load])
+    run = dr.simulate(dr.derive(model, work=False, formulation=formulation), 2.0, start={"a": 0.3})
+    assert run.energy_drift is None and run.energy_balance is None
+    assert "no balance" in run.summary() and "work=True" in run.summary()
+    counted = dr.simulate(dr.derive(model, work=True, formulation=formulation), 2.0, start={"a": 0.3})
+    assert counted.energy_drift is not None and counted.energy_drift < 1e-8
+    alone = slider()
+    alone.potential("spring", "a^2/2")
+    run = dr.simulate(dr.derive(alone, work=False, formulation=formulation), 2.0, start={"a": 0.3})
+    assert run.energy_drift is not None and run.energy_drift < 1e-8
+
+
+def test_no_balance_of_a_lagrangian_whose_work_is_not_counted() -> None:
+    e = dr.lagrangian("spring", [x], kinetic=x.diff() ** 2, potential=4 * x**2, forces={x: -x.diff()}, work=False)
+    assert dr.simulate(e, 1.0, start={"x": 0.2}).energy_drift is None

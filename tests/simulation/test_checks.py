@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -151,3 +152,29 @@ def test_masses_given_as_parameters_are_named() -> None:
     run = dr.simulate(two_pendulums(), 0.1, start={"a": 0.1}, parameters={"m": 1e-310, "n": 1e-310})
     assert "the mass of body 'upper' (1e-310 kg) is too small" in str(run.status)
     assert not dr.simulate(two_pendulums(), 0.1, start={"a": 0.1}, parameters={"m": 1e3, "n": 1e-3}).status.warnings
+
+
+def test_a_dependent_parameter_is_refused_everywhere_with_the_cure() -> None:
+    """It follows from others: single runs, ensembles, sensitivities, estimation and sweeps say so, and name the formula."""
+    model = dr.Model("slider")
+    model.parameter("half", 2.0, "kg")
+    model.parameter("whole", "2*half", "kg")
+    model.prismatic("a", "ground", model.body("A", mass="whole"), axis="x")
+    model.potential("spring", "a^2/2")
+    run = dr.simulate(model, 1.0, start={"a": 0.1}, samples=20)
+    data = {"time": run.time, "a": run["a"]}
+    calls: list[Callable[[], object]] = [
+        lambda: dr.simulate(model, 1.0, parameters={"whole": 1.0}),
+        lambda: dr.simulate(model, 1.0, sensitivity=["whole"]),
+        lambda: dr.ensemble(model, 1.0, {"whole": [1.0, 2.0]}),
+        lambda: dr.ensemble(model, 1.0, cases={"whole": [1.0, 2.0]}),
+        lambda: dr.ensemble(model, 1.0, {"half": [1.0, 2.0]}, parameters={"whole": 1.0}),
+        lambda: dr.estimate(model, data, ["whole"], ["a"]),
+        lambda: dr.estimate(model, data, ["half"], ["a"], parameters={"whole": 1.0}),
+        lambda: dr.estimate(model, data, ["half"], ["a"], relations={"whole": "half"}),
+        lambda: dr.linearize(model, parameters={"whole": 1.0}),
+        lambda: dr.modes(model, whole=np.linspace(1, 2, 3)),
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError, match=r"'whole' follows from others, whole = 2\*half; give values of these, or define"):
+            call()

@@ -139,3 +139,15 @@ def test_a_path_without_the_bound_is_followed() -> None:
     m.generalized_force("along", "push")
     ride = dr.control.follow(m, 1.0, {"ride": "along = t + 0.1*t^2"}, ["push"])
     np.testing.assert_allclose(ride["push"], MASS * 0.2 + 50.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [{"speed": 4.25}, {"speed": 6.0}, {"speed": 6.0, "roll_rate": 0.1}])
+def test_implicit_runs_start_at_loaded_tires_without_slip(start: dict[str, float]) -> None:
+    """The friction of a loaded tire has no value at a normal force of zero: Newton's method starts at the reactions."""
+    model = dr.gallery.sliding_bicycle()
+    exact = dr.simulate(model, 0.5, start=start, method=dr.methods.DOP853(rtol=1e-11, atol=1e-12), samples=20)
+    for method in (None, dr.methods.Radau()):
+        run = dr.simulate(model, 0.5, start=start, method=method, samples=20)
+        assert run.status.complete, run.status
+        for name in ("lean", "steer", "speed"):
+            assert run[name] == pytest.approx(exact[name], abs=1e-6)

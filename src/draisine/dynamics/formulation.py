@@ -134,9 +134,12 @@ class BaseFormulation(ABC):
     @cached_property
     def tracks_work(self) -> bool:
         """Whether work is a state: on request, or where the forces or constraints are not conservative."""
+        return self.does_work if self.work is None else self.work
+
+    @cached_property
+    def does_work(self) -> bool:
+        """Whether the energy may change while all inputs are zero."""
         m, scope = self.mechanism, self.mechanism.scope
-        if self.work is not None:
-            return self.work
         (driven,) = self.in_terms_of_state([m.forces.driven])
         changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
         return bool(self.laws or m.laws or m.rheonomic or changing or acts_without_inputs(driven, scope.u))

@@ -277,7 +277,8 @@ class ReportBuilder:
             [ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u]
         )
         outputs, energy, residuals, power, inputs = reported
-        work = f.x[-1] if f.tracks_work else ca.SX(0)
+        # zero is true only where nothing but inputs does any work
+        work = [f.x[-1]] if f.tracks_work else [] if f.does_work else [ca.SX(0)]
         multipliers = self.formulation.multipliers
         labels = [q.name for q in self.outputs]
         return f.reported(
@@ -286,7 +287,7 @@ class ReportBuilder:
                 "vdot": (ca.vertcat(*[f.all_accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
                 "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.formulation.row_names]),
                 "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
-                "energy": (ca.vertcat(energy, work), ["kinetic", "potential", "work"]),
+                "energy": (ca.vertcat(energy, *work), ["kinetic", "potential", "work"][: 2 + len(work)]),
                 "residuals": (residuals, [c.name for c in self.constraints]),
                 "power": (power, [f"{n}_power" for n in scope.input_names]),
                 "inputs": (inputs, scope.input_names),

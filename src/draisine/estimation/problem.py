@@ -24,7 +24,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.state_value import named_start
-from draisine.simulation.named_values import number_in
+from draisine.simulation.named_values import number_in, refuse_dependent
 from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]
@@ -181,11 +181,11 @@ def build_problem(
     names = [q.name for q in equations.parameters]
     fixed = equations.default_parameters
     for name, number in (parameters or {}).items():
-        place = _index_of(name, names, "parameters", equations.name)
+        place = _index_of(name, names, "parameters", equations)
         fixed[place] = _finite(number, f"parameters: {name!r}", equations.parameters[place].unit)
     related = {n: e if isinstance(e, Expr) else parse(str(e)) for n, e in (relations or {}).items()}
     for name in related:
-        _index_of(name, names, "relations", equations.name)
+        _index_of(name, names, "relations", equations)
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
     targets = [{**w, **reported} for w in _targets(start, experiments)]
     recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
@@ -203,9 +203,10 @@ def _finite(value: Any, what: str, unit: str | None = None) -> float:
     return number
 
 
-def _index_of(name: str, names: Sequence[str], where: str, model: str) -> int:
+def _index_of(name: str, names: Sequence[str], where: str, equations: Equations) -> int:
     if name not in names:
-        raise ArgumentError(f"{where}: {model} has no parameter {name!r}{did_you_mean(name, names)}")
+        refuse_dependent(name, equations.dependent_parameters, f"{where}: ")
+        raise ArgumentError(f"{where}: {equations.name} has no parameter {name!r}{did_you_mean(name, names)}")
     return list(names).index(name)
 
 
@@ -236,7 +237,7 @@ def _unknowns(
             starts[name.removeprefix(START)] = low, high
             _refuse_start(name, low, high, recordings)
             continue
-        _index_of(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations.name)
+        _index_of(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations)
         if name in related:
             raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}) and cannot be unknown")
         value = float(guess.get(name, fixed[names.index(name)]))

@@ -28,7 +28,7 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.named_values import numbers
+from draisine.simulation.named_values import numbers, refuse_dependent
 
 if TYPE_CHECKING:
     from draisine.model.items import System
@@ -124,6 +124,7 @@ class PhaseBuilder:
         known = {q.name for q in e.parameters}
         for name, _ in m.unknown_parameters:
             if name not in known:
+                refuse_dependent(name, e.dependent_parameters)
                 raise ArgumentError(f"{e.name} has no parameter {name!r} to optimize{did_you_mean(name, known)}")
         try:
             p = numbers("parameter", e.parameters, m.known_parameters, e.dependent_parameters)

@@ -106,7 +106,9 @@ class RunLimits:
     """Limits for simulations: when to change the independent velocities, when and how often to project."""
 
     condition: float = 100.0  # condition number above which a simulation changes its independent velocities
-    residual: float | None = None  # above it the state is projected; by default a tenth of the method's tolerance
+    residual: float | None = (
+        None  # above it the state is projected; default: a tenth of the tolerance; ∞: drift is not controlled
+    )
     projections: int = 4  # maximum per step; one is enough unless the drift is large
     monitored: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
     length: float = 1.0  # typical length, relative to which a residual is large

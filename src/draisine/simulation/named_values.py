@@ -46,6 +46,16 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
         return None
 
 
+def refuse_dependent(name: str, dependent: Sequence[DependentQuantity], where: str = "") -> None:
+    """Refuse to set, vary or estimate a parameter that follows from others."""
+    formula = next((item.expression for item in dependent if item.name == name), None)
+    if formula is not None:
+        raise ArgumentError(
+            f"{where}parameter {name!r} follows from others, {name} = {formula}; give values of these, or define it in the "
+            f"model by a number, parameter({name!r}, …)"
+        )
+
+
 def numbers(
     what: str,
     quantities: Sequence[Quantity],
@@ -63,12 +73,7 @@ def numbers(
         index = {q.name: i for i, q in enumerate(quantities)}
         for name, value in given.items():
             if name not in index:
-                formula = next((item.expression for item in dependent if item.name == name), None)
-                if formula is not None:
-                    raise ArgumentError(
-                        f"{what} {name!r} follows from others, {name} = {formula}; give values of these, or define it in the "
-                        f"model by a number, parameter({name!r}, …)"
-                    )
+                refuse_dependent(name, dependent)
                 raise unknown_name(what, name, index)
             number = number_in(value, quantities[index[name]].unit, f"{what} {name!r}")
             if number is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
 
@@ -75,6 +77,8 @@ class Run:
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
+    cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
+    residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
@@ -208,6 +212,14 @@ def _broken(s: FinalState) -> Status:
 
 def _not_finite(s: FinalState) -> Status:
     stepper = s.memory.stepper
+    point = (float(stepper.t), s.memory.state, s.memory.inputs, s.memory.parameters)
+    if stepper.failed_kind != 2 and (dependent := singular_position(s.equations, *point)):
+        return Status(
+            Ending.SINGULAR,
+            f"the position at {s.at_time} is singular: {' and '.join(dependent)} lose rank there and not nearby, so that the "
+            "motion may branch, and accelerations and forces are not determined; start a little beside it, or stop before it by "
+            "an event",
+        )
     what = {0: f"the derivative of {s.failed_name}", 1: s.failed_name, 2: _equation(s)}[int(stepper.failed_kind)]
     if stepper.accepted == 0:
         advice = "look for a division by zero or the root of a negative number at the start, or in the parameters"

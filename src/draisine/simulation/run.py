@@ -21,6 +21,7 @@ from draisine.codegen.restricted.record import KERNEL
 from draisine.errors import ArgumentError
 from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -55,6 +56,14 @@ CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
+
+# Warnings in short, without times and sizes, as ensembles count them.
+STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
+NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
+
+
+def fast_event(name: str) -> str:
+    return f"event {name!r} varies too fast for the steps, and some of its occurrences may be missing"
 
 
 def integrate(
@@ -243,6 +252,7 @@ class _Driver:
             started, before = time.perf_counter(), stepper.accepted + stepper.rejected
             if stepper.phase != layout.RUNNING:
                 self._solve_higher_index_start()
+                self._guess_reactions()
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
@@ -379,6 +389,23 @@ class _Driver:
         self._memory.state[:] = x
         stepper.k[0, : len(x)] = rates
 
+    def _guess_reactions(self) -> None:
+        """Before a start of an implicit method: accelerations and multipliers where forces depend on these, as initial guess.
+
+        With the branches of a loaded contact its friction has no value at a normal force of zero.
+        """
+        dynamics, stepper = self._compiled.equations.dynamics, self._memory.stepper
+        if not self._method.implicit or not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
+            return
+        algebraic = stepper.x[stepper.states : stepper.unknowns]
+        if algebraic.any():
+            return
+        try:
+            found = dynamics.solution([float(stepper.t)], self._memory.state, self._memory.inputs, self._parameters)
+        except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse, which the loop reports
+            return
+        algebraic[:] = np.nan_to_num(found.reshape(-1, order="F"), nan=0.0)
+
     # ------------------------------------------------------------------------------------------------------- result
 
     def _situation(self) -> FinalState:
@@ -393,7 +420,8 @@ class _Driver:
             seconds["control"] = self._caller.seconds
         if status.kind != Ending.FINISHED:
             self._store_last_state()
-        for warning in self._warnings(elapsed):
+        warnings = dict(self._warnings(elapsed))
+        for warning in warnings.values():
             status = status.with_warning(warning)
         if self._report_choice or self._method_text != self._chosen.description:
             status = replace(status, message=f"{status.message}; {self._method_text}")
@@ -413,7 +441,16 @@ class _Driver:
             failure=self._failure,
             switches=self._switch_occurrences(),
             contact_least=stepper.contact_least.copy(),
+            residual_limit=self._residual_limit(),
+            cautions=tuple(warnings),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
+        )
+
+    def _residual_limit(self) -> float:
+        """The residual at which a run with projections would end."""
+        limits, threshold = self._choices.root.limits, float(self._memory.stepper.threshold)
+        return broken_threshold(
+            replace(limits, monitored=True), threshold if np.isfinite(threshold) else projection_threshold(self._method)
         )
 
     def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:
@@ -428,46 +465,53 @@ class _Driver:
             for time, row, kind in zip(times, rows, kinds, strict=True)
         )
 
-    def _warnings(self, elapsed: float) -> Iterator[str]:
+    def _warnings(self, elapsed: float) -> Iterator[tuple[str, str]]:
+        """What to note about the integration: in short, and with times and cures."""
         if isinstance(self._control, EveryStage) and self._caller is not None:
             share = self._caller.seconds / max(elapsed, 1e-9)
             yield (
+                "the control was called in Python at every stage",
                 f"the control was called in Python at every stage: {self._caller.calls} calls, {share:.0%} of the run's time; an "
-                "expression is compiled, and Sampled calls the function less often"
+                "expression is compiled, and Sampled calls the function less often",
             )
             switching = self._compiled.switching
             if switching is not None and switching.depends_on_inputs:
                 yield (
+                    "the time of a switch depends on an input that is set in Python",
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
-                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it"
+                    "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it",
                 )
         one_sided = self._one_sided()
         if one_sided:
             yield one_sided
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
+                STIFF_EQUATIONS,
                 f"the equations are stiff from {time_text(self._stiff_since)} on: stability, not accuracy, limits the steps of "
-                f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it"
+                f"{method_title(self._method)}; Radau() makes longer ones, and Auto() switches to it",
             )
         stepper = self._memory.stepper
         if stepper.unresolved_event:
             name = self._choices.root.event_list[stepper.unresolved_event - 1].name
             cure = "max_step" if self._method.adaptive else "step"
             yield (
+                fast_event(name),
                 f"event {name!r} varies too fast for the step at {time_text(float(stepper.unresolved_time))}: some of its "
-                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)"
+                f"occurrences may be missing; make shorter steps, {type(self._method).__name__}({cure}=…)",
             )
         if not self._all_restarts:
             yield (
+                "switches of a function of time were found by sampling, and some may be missing",
                 "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
-                "in simpler terms, or run shorter parts"
+                "in simpler terms, or run shorter parts",
             )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition
             yield (
+                NEARLY_SINGULAR,
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
-                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor"
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
             )
 
     def _one_sided(self) -> str:

@@ -34,7 +34,7 @@ from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
 from draisine.simulation.methods.selection import Auto, Method
-from draisine.simulation.named_values import unknown_name
+from draisine.simulation.named_values import refuse_dependent, unknown_name
 from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import Control, Recorded
@@ -68,6 +68,7 @@ def directions_of(
         elif target in (targets or {}):
             found.append(Direction(target, "x"))
         else:
+            refuse_dependent(name, equations.dependent_parameters, "sensitivity: ")
             known = [*parameters, *inputs, *(f"{START}{w}" for w in targets or ())]
             raise unknown_name(f"parameter, input or start target of {equations.name}", name, known)
     if len(set(found)) < len(found):

@@ -13,6 +13,7 @@ from draisine.program.equations import Equations
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
+from draisine.simulation.residual_check import with_violation
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
@@ -70,6 +71,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     status = run.status
     for warning in equations.warnings:
         status = status.with_warning(warning)
+    status = with_violation(status, pieces, run, equations)
     clock.lap("report")
     trajectory = assemble(
         equations.name,

@@ -23,6 +23,7 @@ from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.results.base import Uncached
+from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
@@ -68,6 +69,7 @@ class Family(Uncached):
         known = [*self._parameters, *self._inputs, *(q.name for q in (*e.states, *e.velocities)), *outputs]
         for name in vary:
             if name not in known:
+                refuse_dependent(name, e.dependent_parameters)
                 raise ArgumentError(
                     f"{e.name} has no parameter, input, state or output of motion {name!r}{did_you_mean(name, known)}"
                 )

@@ -238,6 +238,7 @@ def _report(
     (driven,) = with_reactions(system, _parts(z, n)[1], [system.driven])
     power = ca.jacobian(ca.dot(driven, system.v), system.u).T * system.u if system.inputs else ca.SX(0, 1)
     velocities = [v.name for v in system.velocities]
+    work = [done] if done.numel() else [] if does_work(system) else [ca.SX(0)]  # zero only where nothing but inputs does any
     return Program.build(
         f"{system.name}_reported",
         {**arguments, "z": z},
@@ -246,7 +247,7 @@ def _report(
             "vdot": (z[:n], [f"d{name}/dt" for name in velocities]),
             "multipliers": (_parts(z, n)[1], [f"{name}_multiplier" for name in rows.names]),
             "outputs": (_with_accelerations(system, z[:n]), [q.name for q, _ in system.outputs]),
-            "energy": (ca.vertcat(system.kinetic, system.potential, ca.sum1(done)), ["kinetic", "potential", "work"]),
+            "energy": (ca.vertcat(system.kinetic, system.potential, *work), ["kinetic", "potential", "work"][: 2 + len(work)]),
             "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
             "power": (ca.densify(power), [f"{u.name}_power" for u in system.inputs]),
             "inputs": (system.u, [u.name for u in system.inputs]),

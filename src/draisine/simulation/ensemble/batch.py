@@ -60,6 +60,7 @@ class Batch(Record):
     counters: IntegerMatrix  # (batch, 4) phase, and counters of stiffness detection
     signs: IntegerMatrix  # (batch, e) of the events
     contact_least: Matrix  # (batch, c) least contact margins
+    unresolved: Integers  # (batch) 1 + an event that varies too fast for a step, or 0
 
 
 class SampleStepper(Record):
@@ -152,6 +153,8 @@ def store_result(p: SampleStepper, index: int, reason: int) -> None:
     batch.rejected[index] = s.rejected
     batch.evaluations[index] = s.evaluations
     batch.condition[index] = s.condition
+    if s.unresolved_event != 0:
+        batch.unresolved[index] = s.unresolved_event
     reals, counters = batch.reals[index], batch.counters[index]
     reals[0], reals[1], reals[2], reals[3] = s.t, s.h, s.limit, s.last_error
     counters[0] = CHANGED if s.phase == RUNNING else s.phase

@@ -60,6 +60,8 @@ class BatchState:
     counters: Integers  # (batch, 4)
     signs: Integers  # (batch, e)
     contact_least: Reals  # (batch, c)
+    unresolved: Integers  # 1 + an event that varies too fast for a step, or 0
+    nearly_singular: NDArray[np.bool_]
 
     @staticmethod
     def of(x: Reals, inputs: Reals, parameters: Reals, samples: int, events: int, contacts: int = 0) -> BatchState:
@@ -88,6 +90,8 @@ class BatchState:
             counters=whole(4),
             signs=whole(events),
             contact_least=np.full((size, contacts), np.nan),
+            unresolved=whole(),
+            nearly_singular=np.zeros(size, dtype=bool),
         )
 
 
@@ -150,7 +154,7 @@ class BatchStepper:
 # Results of a batch that are stored in `BatchState`.
 LEFT = (
     *("states", "sample_count", "reason", "stopping_event", "first", "count", "ended", "accepted", "rejected", "evaluations"),
-    *("condition", "reals", "counters", "signs", "contact_least"),
+    *("condition", "reals", "counters", "signs", "contact_least", "unresolved"),
 )
 
 

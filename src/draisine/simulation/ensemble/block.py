@@ -29,11 +29,12 @@ from draisine.simulation.ensemble.batch_stepper import (
 )
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
+from draisine.simulation.ensemble.statistics import SEPARATOR
 from draisine.simulation.initial.batch import BatchStart, BatchTargets, consistent_starts
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.methods.selection import Method, MethodChoice
-from draisine.simulation.run import SINGULAR_FACTOR, integrate
+from draisine.simulation.methods.selection import Method, MethodChoice, detects_stiffness
+from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
 from draisine.simulation.stepper import layout
 
 NO_START = "NO_START"  # the targets of a run contradict each other or the constraints
@@ -104,6 +105,13 @@ class Finished:
     steps: Integers
     evaluations: Integers
     contact_least: Reals  # (batch, c) least contact margins, NaN if not run
+    warnings: NDArray[np.object_]  # what single runs warn of, in short; "" if nothing
+
+
+def add_text(texts: NDArray[np.object_], where: Bools, text: str) -> None:
+    """Add a text to some of the texts."""
+    for index in np.flatnonzero(where):
+        texts[index] = f"{texts[index]}{SEPARATOR}{text}" if texts[index] else text
 
 
 class Worker:
@@ -151,6 +159,7 @@ class Worker:
             state.accepted + state.rejected,
             state.evaluations,
             state.contact_least,
+            self._cautions(state),
         )
         for index in np.flatnonzero(single):
             if s.stop[0]:
@@ -159,6 +168,7 @@ class Worker:
                 known = starts.solved[index] and s.steps_singly
                 start = (x[index], self._choices[choice_of[index]]) if known else None
                 self._run_single(requested, int(index), finished, start)
+        self._note_nonfinite(finished)
         return finished
 
     def _stepper(self, choice: Choice) -> BatchStepper:
@@ -212,6 +222,7 @@ class Worker:
             bearing = own[~better & (condition[own] <= SINGULAR_FACTOR * s.equations.limits.condition)]
             state.x[bearing] = state.states[bearing, -1]
             state.reals[bearing, 2] = 2.0 * condition[bearing]
+            state.nearly_singular[bearing] = True
             again[changing] = again[bearing] = RESUME
         return again
 
@@ -266,7 +277,29 @@ class Worker:
             status[state.reason == reason] = str(ending)
         if self._shared.equations.rows:  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
+        if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
+            status[(state.reason == layout.NOT_FINITE) & (state.accepted == 0)] = ""
         return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
+
+    def _cautions(self, state: BatchState) -> NDArray[np.object_]:
+        """What the samples of a batch are to be warned of, as single runs are."""
+        s = self._shared
+        found = np.full(len(state.reason), "", dtype=object)
+        if s.chosen.if_stiff is None and detects_stiffness(s.chosen.method):
+            add_text(found, (state.counters[:, 1] == 0) & (state.accepted > 0), STIFF_EQUATIONS)
+        for number, event in enumerate(s.equations.event_list, 1):
+            add_text(found, state.unresolved == number, fast_event(event.name))
+        add_text(found, state.nearly_singular, NEARLY_SINGULAR)
+        return found
+
+    def _note_nonfinite(self, finished: Finished) -> None:
+        """Outputs that are not finite at an output time that was reached."""
+        s = self._shared
+        ran = np.isin(finished.status, [str(Ending.FINISHED), str(Ending.EVENT)])
+        reached = np.column_stack([s.samples[None, :] <= finished.ended[:, None], np.ones(len(ran), dtype=bool)]) & ran[:, None]
+        for i, name in enumerate(s.reporter.names):
+            bad = (reached & ~np.isfinite(finished.values[:, :, i])).any(axis=1)
+            add_text(finished.warnings, np.asarray(bad), f"{name} is not finite")
 
     # ----------------------------------------------------------------------------------------------- single runs
 
@@ -298,6 +331,7 @@ class Worker:
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
         into.contact_least[index] = run.contact_least
+        into.warnings[index] = SEPARATOR.join(run.cautions)
         done = 0
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)

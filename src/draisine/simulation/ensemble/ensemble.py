@@ -158,7 +158,7 @@ class _EnsembleRun:
 
     def _stored(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}
-        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns))
+        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns), columns["warnings"].tolist())
         kept = columns if self._task.rows else {name: column[:0] for name, column in columns.items()}
         if self._folder is not None:
             self._folder.write(chunk, kept, tally)
@@ -194,4 +194,5 @@ class _EnsembleRun:
             folder=self._folder,
             _columns=columns if self._folder is None else {},
             names=names,
+            of_model=task.problem.equations.warnings,
         )

@@ -110,7 +110,7 @@ class Task:
         events = [event.name for event in self.problem.equations.event_list]
         found: dict[str, Column] = {"run": np.arange(begin, begin + len(finished.ended)), **values}
         found["status"], found["event"], found["reason"] = finished.status, finished.event, reasons
-        found["ended"], found["steps"] = finished.ended, finished.steps
+        found["ended"], found["steps"], found["warnings"] = finished.ended, finished.steps, finished.warnings
         margins = contact_margins(self.problem.equations)
         if margins is not None:
             found[LEAST_FORCE], found[MOST_FRICTION] = (
@@ -128,7 +128,7 @@ class Task:
         margins = contact_margins(self.problem.equations)
         contacts = np.zeros((0, 0 if margins is None else margins.size))
         empty = Finished(
-            values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none, contacts
+            values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none, contacts, no_text
         )
         return tuple(self.columns(0, dict.fromkeys(self.problem.varied.names, np.zeros(0)), no_text, empty))
 

@@ -23,7 +23,7 @@ from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.given_equations import equations_for_run
 from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, plain
-from draisine.simulation.named_values import numbers, unknown_name
+from draisine.simulation.named_values import numbers, refuse_dependent, unknown_name
 
 Reals = NDArray[np.float64]
 Texts = NDArray[np.object_]
@@ -198,6 +198,7 @@ def _kind(e: Equations, starts: StartProblem, name: str) -> tuple[str, str]:
         if name in names:
             _check_targets(e, starts, [name] if kind == "start" else [])
             return kind, name
+    refuse_dependent(name, e.dependent_parameters)
     raise unknown_name(f"parameter, input or start target of {e.name}", name, [n for names in known.values() for n in names])
 
 

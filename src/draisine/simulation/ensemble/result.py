@@ -23,9 +23,10 @@ SHOWN = 4  # columns drawn when none are named
 class Ensemble(Result):
     """An ensemble: one row per run, and statistics.
 
-    Columns: `run`, the varied names, `status`, `event` and `reason` as texts, `ended` (the time reached), `steps`, and what was
-    kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With ideal contacts also `least_normal_force` and
-    `most_friction_needed`, over all contacts and accepted steps of a run. With a folder, columns are read from disk when used.
+    Columns: `run`, the varied names, `status`, `event` and `reason` as texts, `ended` (the time reached), `steps`, `warnings`
+    (what a single run warns of, in short), and what was kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With
+    ideal contacts also `least_normal_force` and `most_friction_needed`, over all contacts and accepted steps of a run. With a
+    folder, columns are read from disk when used.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Ensemble(Result):
     folder: Folder | None = None
     _columns: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
     names: tuple[str, ...] = ()
+    of_model: tuple[str, ...] = ()  # warnings about the equations, the same in every run
 
     def __len__(self) -> int:
         """Number of completed runs."""
@@ -92,7 +94,7 @@ class Ensemble(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What contacts would have to do in some of the runs."""
+        """What single runs warn of, with the number of runs; the column `warnings` says which."""
         found = []
         if self.tally.pulled:
             least = self.statistics[LEAST_FORCE].least
@@ -100,6 +102,8 @@ class Ensemble(Result):
         if self.tally.slipped:
             most = self.statistics[MOST_FRICTION].greatest
             found.append(f"in {self.tally.slipped:,} runs a contact needs a friction coefficient above 1 (up to {most:.3g})")
+        found += [f"in {count:,} runs {text}" for text, count in self.tally.warned.items()]
+        found += self.of_model
         return tuple(found)
 
     def plot(self, *names: str, **options: Any) -> Any:

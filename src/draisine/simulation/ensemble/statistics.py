@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.simulation.contact_margins import LARGEST_FRICTION, LEAST_FORCE, MOST_FRICTION
+
+SEPARATOR = "; "  # between the warnings of a run
 
 
 @dataclass(frozen=True)
@@ -63,21 +66,27 @@ class Tally:
     complaint: str = ""  # about the first run with invalid values
     pulled: int = 0  # runs in which the ground would have to pull
     slipped: int = 0  # runs in which a contact needs more friction than a dry road gives
+    warned: Mapping[str, int] = field(default_factory=dict)  # other warnings, and the number of runs that have them
 
     @staticmethod
-    def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "") -> Tally:
+    def of(
+        columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "", warnings: Sequence[str] = ()
+    ) -> Tally:
         ends = {status: statuses.count(status) for status in sorted(set(statuses))}
         none = np.zeros(0)
         pulled = int(np.count_nonzero(columns.get(LEAST_FORCE, none) < 0.0))
         slipped = int(np.count_nonzero(columns.get(MOST_FRICTION, none) > LARGEST_FRICTION))
-        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends, complaint, pulled, slipped)
+        warned = Counter(text for texts in warnings if texts for text in texts.split(SEPARATOR))
+        moments = {name: Moments.of(column) for name, column in columns.items()}
+        return Tally(moments, ends, complaint, pulled, slipped, dict(sorted(warned.items())))
 
     def merged(self, other: Tally) -> Tally:
         ends = {k: self.statuses.get(k, 0) + other.statuses.get(k, 0) for k in sorted({*self.statuses, *other.statuses})}
         names = dict.fromkeys((*self.moments, *other.moments))
         moments = {n: self.moments.get(n, Moments()).merged(other.moments.get(n, Moments())) for n in names}
         complaint = self.complaint or other.complaint
-        return Tally(moments, ends, complaint, self.pulled + other.pulled, self.slipped + other.slipped)
+        warned = dict(sorted((Counter(self.warned) + Counter(other.warned)).items()))
+        return Tally(moments, ends, complaint, self.pulled + other.pulled, self.slipped + other.slipped, warned)
 
     def as_text(self) -> str:
         """Exact text form, with hexadecimal numbers."""
@@ -85,11 +94,11 @@ class Tally:
             name: [m.count, *(float(x).hex() for x in (m.mean, m.squares, m.least, m.greatest))]
             for name, m in self.moments.items()
         }
-        counts = {"pulled": self.pulled, "slipped": self.slipped}
+        counts = {"pulled": self.pulled, "slipped": self.slipped, "warned": dict(self.warned)}
         return json.dumps({"moments": moments, "statuses": dict(self.statuses), "complaint": self.complaint, **counts})
 
     @staticmethod
     def from_text(text: str) -> Tally:
         read = json.loads(text)
         moments = {name: Moments(int(n), *(float.fromhex(x) for x in rest)) for name, (n, *rest) in read["moments"].items()}
-        return Tally(moments, read["statuses"], read["complaint"], read["pulled"], read["slipped"])
+        return Tally(moments, read["statuses"], read["complaint"], read["pulled"], read["slipped"], read["warned"])

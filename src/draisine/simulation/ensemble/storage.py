@@ -168,7 +168,7 @@ def _tally(chunk: int) -> str:
     return f"tallies/part-{chunk:08d}"
 
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)

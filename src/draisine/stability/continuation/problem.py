@@ -15,6 +15,7 @@ from draisine.numerics.continuation import ImplicitCurve
 from draisine.numerics.rank import rank_of
 from draisine.program.equations import Equations
 from draisine.program.program import Program
+from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
@@ -48,6 +49,7 @@ class ContinuationProblem:
                     "it from the branch"
                 )
             if name not in known:
+                refuse_dependent(name, e.dependent_parameters)
                 raise ArgumentError(
                     f"{e.name} has no parameter, input, state or output of motion {name!r}{did_you_mean(name, known)}"
                 )

@@ -18,6 +18,7 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
 from draisine.results.base import Result, figure
+from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.periodic.cycle import Cycle, cycle_of
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
 
@@ -96,6 +97,7 @@ def follow_cycle(
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
+        refuse_dependent(parameter, cycle.equations.dependent_parameters)
         raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{did_you_mean(parameter, known)}")
     size = abs(to - cycle.parameters[parameter])
     if size == 0.0:

@@ -3,6 +3,7 @@ integrates."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -125,7 +126,10 @@ def invariants_of(system: UnreducedSystem, names: tuple[str, ...]) -> ca.SX:
     for name in names:
         if name == ENERGY and ENERGY not in known:
             if system.energy is None:
-                raise ModelError(f"{e.name} has no energy; name an output that is invariant, or give an expression of the states")
+                raise ModelError(
+                    f"{e.name} has no energy, or does not count the work of its forces (work=True does); name an output that is "
+                    "invariant, or give an expression of the states"
+                )
             found.append(system.energy)
         else:
             found.append(ca.substitute(scope.value(parse(name), f"invariant {name!r}"), theirs, ours))
@@ -258,7 +262,7 @@ def _stabilized(
         return _carried(stabilized_unreduced, _without_projection)
     unreduced = _unreduced(model, laws, events, work)
     if isinstance(drift, NoControl):
-        return _carried(unreduced, _without_projection)
+        return _carried(unreduced, _without_control)
     if isinstance(drift, Projection | VelocityProjection):
         return _carried(unreduced, lambda e: projected(e, drift))
     if isinstance(drift, InvariantStabilization):
@@ -271,6 +275,11 @@ def _stabilized(
 
 def _without_projection(equations: Equations) -> StabilizedEquations:
     return StabilizedEquations(replace(equations, project=None))
+
+
+def _without_control(equations: Equations) -> StabilizedEquations:
+    """Equations whose drift is not controlled, on request."""
+    return StabilizedEquations(replace(equations, project=None, limits=replace(equations.limits, residual=math.inf)))
 
 
 def _carried(equations: Equations, control: Callable[[Equations], StabilizedEquations]) -> StabilizedEquations:

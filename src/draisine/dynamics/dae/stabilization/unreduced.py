@@ -115,13 +115,13 @@ class UnreducedSystem:
 
     @cached_property
     def energy(self) -> ca.SX | None:
-        """Kinetic + potential energy − work done, or None where the equations report none."""
+        """Kinetic + potential energy − work done, or None where the equations report none, or do not count the work."""
         reported = called(self.equations.report, list(self.symbols))
         names = [slot.name for slot in self.equations.report.outputs]
         if "energy" not in names:
             return None
-        kinetic, potential, work = ca.vertsplit(reported[names.index("energy")])
-        return kinetic + potential - work
+        kinetic, potential, *work = ca.vertsplit(reported[names.index("energy")])
+        return kinetic + potential - work[0] if work else None
 
     @cached_property
     def energies(self) -> tuple[ca.SX, ca.SX]:
