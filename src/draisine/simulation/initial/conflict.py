@@ -47,14 +47,15 @@ def refuse_degenerate(level: Level, found: Solution) -> None:
     count = len(level.constraints)
     here, at = found.residual[:count].copy(), found.y.copy()
     residual = np.abs(here)
-    steepness = (np.abs(level.full_system.jacobian_at(at)[:count]) * level.scale).max(axis=1, initial=0.0)
+    jacobian = found.system.memory.current.jacobian  # the memory belongs to the solution, which stays as it is to the last bit
+    steepness = (np.abs(jacobian[:count]) * level.scale).max(axis=1, initial=0.0)
     suspects = np.flatnonzero(residual > VIOLATED * np.minimum(steepness, 1.0))
     if not len(suspects):
         return
     rng = np.random.default_rng(17)
     places = [at + _NEARBY * level.scale * rng.uniform(-1.0, 1.0, len(at)) for _ in range(_PLACES)]
-    changes = np.median([np.abs(level.full_system.at_unknowns(y).residual[:count] - here) for y in places], axis=0)
-    level.full_system.at_unknowns(at)  # its memory belongs to the solution
+    changes = np.median([np.abs(found.system.at_unknowns(y).residual[:count] - here) for y in places], axis=0)
+    found.system.at(found.z)
     usual = changes / _NEARBY
     for i in suspects:
         if residual[i] > VIOLATED * usual[i] and not steepness[i] <= STEEP * usual[i]:
