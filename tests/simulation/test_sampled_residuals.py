@@ -121,3 +121,14 @@ def test_a_pole_of_the_forces_is_no_singular_position() -> None:
     run = dr.simulate(model, 0.2, start={"phi0": 0.3})
     assert run.status.kind is Ending.NOT_FINITE
     assert math.isfinite(run["phi0"][-1])
+
+
+def test_a_joint_that_sticks_in_equations_without_sliding_ends_the_run() -> None:
+    """0 = F of index 2 is started again after every switch; a joint that sticks would switch for ever."""
+    cranks = ParallelCranks([1.0, 0.5, 2.0], math.pi / 2)  # hanging: gravity has no moment
+    model = cranks.model()
+    model.generalized_force("phi0", "-0.3*sign(phi0_rate)")
+    method = dr.methods.Radau(max_steps=2000)
+    run = dr.simulate(model, 0.5, start={"phi0": math.pi / 2 - 0.001}, drift=GGL(), method=method)
+    assert run.status.kind is Ending.SLIDING_AMBIGUOUS and "sign(phi0_rate)" in run.status.message, run.status
+    assert dr.simulate(model, 0.5, start={"phi0": math.pi / 2 - 0.001})["phi0_rate"] == pytest.approx(0.0, abs=1e-12)

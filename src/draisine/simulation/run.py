@@ -483,7 +483,16 @@ class _Driver:
                 )
         one_sided = self._one_sided()
         if one_sided:
-            yield one_sided
+            yield "sensitivities are those of one side", one_sided
+        slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
+        if slid:
+            names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
+            yield (
+                "forces and accelerations while the motion slides are those of the laws as written",
+                f"the motion slides on {names} from {time_text(slid[0].time)}: the states are those of the sliding motion, but "
+                "forces, accelerations and other channels that depend on this law are evaluated as written, on one side of it or "
+                "at sign(0) = 0, and are not those of the sliding motion",
+            )
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 STIFF_EQUATIONS,

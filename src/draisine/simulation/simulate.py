@@ -183,12 +183,13 @@ def compute(
     stabilized: StabilizedEquations | None = None
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
-        from draisine.simulation.stabilization import equations_under, refuse_sensitivity, scaled, symplectic, targets_under
+        from draisine.simulation.stabilization import equations_under, refuse_laws, refuse_sensitivity, scaled, symplectic, targets_under
 
         def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
             return compute(model, seconds, **given, drift=free).run.accepted  # type: ignore[arg-type]
 
+        refuse_laws(drift, laws)
         drift = scaled(drift, method, until, pilot)
         stabilized = equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
     equations, reduction = (

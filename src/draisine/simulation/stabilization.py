@@ -103,6 +103,16 @@ def symplectic(
     return symplectic_run(drift, equations, x0, until, inputs, options["parameters"], options["samples"], options["progress"])
 
 
+def refuse_laws(drift: Drift | None, laws: Mapping[str, Any]) -> None:
+    """Refuse inputs that vary in runs that are for conservative mechanisms."""
+    if laws and isinstance(drift, Rattle | Symplectic):
+        name = next(iter(laws))
+        raise ArgumentError(
+            f"{type(drift).__name__} is for conservative mechanisms, but the input {name!r} has a law; leave it out, or choose "
+            "another drift control"
+        )
+
+
 def refuse_sensitivity(drift: Drift | None, stabilized: StabilizedEquations) -> None:
     """Refuse drift controls whose runs cannot be differentiated exactly."""
     if stabilized.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL):

@@ -486,7 +486,8 @@ def settle_branches(s: Stepper) -> int:
 
 def begin_branches(s: Stepper) -> int:
     """The branches at a start, where every margin has its sign; those that are zero are decided by the field."""
-    s.switches_here = 0
+    if s.switch_count == 0 or s.switch_time[s.switch_count - 1] != s.t:  # the driver restarts some equations after a switch
+        s.switches_here = 0
     use_branches(s)
     if s.variations > 0 and s.margins > 0 and s.phase == FRESH:
         check_start(s)
