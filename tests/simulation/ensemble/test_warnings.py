@@ -53,7 +53,7 @@ def test_outputs_that_are_not_finite() -> None:
     assert any("not finite: r" in text for text in dr.simulate(model, 1.0, parameters={"w": 0.5}).status.warnings)
 
 
-def test_switches_found_by_sampling() -> None:
+def test_runs_with_switching_functions() -> None:
     """Runs with switching functions are single ones, and carry their warnings."""
     model = dr.first_order("noisy", {x: Abs(y), y: 1 + 0 * w}, parameters={w: 1.0}, start={x: 0.0, y: -0.5})
     assert dr.ensemble(model, 1.0, {"w": [1.0, 2.0]}).warnings == ()
