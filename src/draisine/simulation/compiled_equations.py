@@ -23,7 +23,7 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
-from draisine.simulation.contact_margins import contact_kernel
+from draisine.simulation.contact_margins import contact_is_timed, contact_kernel
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
 from draisine.simulation.switches import CompiledSwitching, compile_switching
@@ -161,6 +161,7 @@ class CompiledEquations:
             self.dynamics,
             address(margins),
             0 if margins is None else margins.outputs[0].size,
+            margins is not None and contact_is_timed(self.equations),
             self.event_degrees,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,

@@ -91,6 +91,21 @@ def contact_margins(equations: Equations) -> ContactMargins | None:
 
 
 @lru_cache(maxsize=64)
+def contact_is_timed(equations: Equations) -> bool:
+    """Whether the margins depend on time itself, as they do with inputs that are given as laws of time."""
+    margins = contact_margins(equations)
+    if margins is None:
+        return False
+    parts = [margins.program] if isinstance(margins.program, Program) else [margins.program.system, margins.program.after]
+    return any(_depends_on_time(part) for part in parts)
+
+
+def _depends_on_time(program: Program) -> bool:
+    at = [slot.name for slot in program.inputs].index("t")
+    return any(program.function.jac_sparsity(i, at).nnz() > 0 for i in range(len(program.outputs)))
+
+
+@lru_cache(maxsize=64)
 def contact_kernel(equations: Equations) -> Kernel | None:
     """The compiled margins."""
     margins = contact_margins(equations)

@@ -183,7 +183,14 @@ def compute(
     stabilized: StabilizedEquations | None = None
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
-        from draisine.simulation.stabilization import equations_under, refuse_laws, refuse_sensitivity, scaled, symplectic, targets_under
+        from draisine.simulation.stabilization import (
+            equations_under,
+            refuse_laws,
+            refuse_sensitivity,
+            scaled,
+            symplectic,
+            targets_under,
+        )
 
         def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}

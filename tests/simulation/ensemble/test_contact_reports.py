@@ -134,3 +134,21 @@ def test_the_steer_limit_ends_runs_and_costs_nothing_without() -> None:
     assert abs(run["steer"][-1]) == pytest.approx(math.radians(60), abs=1e-9)
     wider = dr.simulate(dr.gallery.bicycle(steer_limit=1.0), 5.0, start=start, parameters={"steer_limit": "70 deg"})
     assert abs(wider["steer"][-1]) == pytest.approx(math.radians(70), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "law", ["where(t > 0.3, where(t < 0.7, 20, 0), 0)", "9.9*sin(40*t)^2", "where(t > 0.503, where(t < 0.504, 20, 0), 0)"]
+)
+def test_loads_that_come_and_go_within_a_step_are_noticed(law: str) -> None:
+    """A wheel of 1 kg that is lifted by a known force: the ground would have to pull where it exceeds the weight."""
+    m = dr.Model("wheel")
+    m.gravity(9.81)
+    hub = m.body("hub", mass=1.0, inertia=(0.1, 0.2, 0.1))
+    m.free(hub)
+    m.wheel("w", hub, radius=0.3)
+    m.point("axle", hub, at=(0, 0, 0))
+    m.wrench("axle", force=(0, 0, m.input("u", "N")))
+    found = dr.ensemble(m, 1.0, {"hub_x": [0.0, 1.0]}, inputs={"u": law}, start={"hub_wy": 3.0})
+    most = 9.9 if "sin" in law else 20.0
+    assert found["least_normal_force"] == pytest.approx(9.81 - most, abs=0.4)  # the wheel leans a little
+    assert found.pulled().all() and not found.survived().any()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
 from draisine.codegen.simd import LANES
-from draisine.simulation.stepper.contact_monitor import keep_least
+from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
 from draisine.simulation.stepper.layout import (
     CHANGED,
@@ -186,6 +186,7 @@ class Group(Record):
     size: Vector  # (LANES) of the errors
     outcome: Integers  # (LANES) of the round
     accepted: Integers  # (LANES) whether the round's step was accepted
+    begin: Vector  # (LANES) of the round's step
 
 
 def advance_groups(g: Group) -> int:
@@ -289,7 +290,7 @@ def finish_round(g: Group) -> None:
             if g.outcome[k] == PENDING:
                 collect(g.rate, s.k[m.stages], s.states, k)
                 s.evaluations += 1
-                g.accepted[k] = s.accepted
+                g.accepted[k], g.begin[k] = s.accepted, s.t
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
                 g.accepted[k] = s.accepted - g.accepted[k]
     if g.contact_kernel != 0:
@@ -318,6 +319,8 @@ def monitor_round(g: Group) -> None:
             s = g.slots[k].stepper
             collect(g.margins, s.contact, s.contacts, k)
             keep_least(s)
+            if s.contact_spacing > 0.0:
+                monitor_inside(s, g.begin[k])
 
 
 def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> int:

@@ -189,7 +189,7 @@ def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[Samp
     made.contact_kernel = 0 if margins is None else margins.address
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
     sizes["margins"] = s.contacts
-    sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted"), 1)
+    sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted", "begin"), 1)
     made.allocate({name: (size * LANES,) for name, size in sizes.items()})
     return made
 

@@ -11,6 +11,7 @@ from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import Stepper
 
 NEVER = 1e300  # least margin before the first step
+MOST_PARTS = 10_000  # of a step
 
 
 def begin_contacts(s: Stepper) -> None:
@@ -18,6 +19,27 @@ def begin_contacts(s: Stepper) -> None:
     for i in range(s.contacts):
         s.contact_least[i] = NEVER
     monitor_contacts(s)
+
+
+def monitor_step(s: Stepper, begin: float) -> None:
+    """Keep the least margins of a step from `begin`: at its end and, where forces depend on time, inside."""
+    if s.contact_spacing > 0.0:
+        monitor_inside(s, begin)
+    monitor_contacts(s)
+
+
+def monitor_inside(s: Stepper, begin: float) -> None:
+    """The margins at equal distances inside the last step, at its middle at least: loads may come and go within it.
+
+    The state is that of the end, which satisfies the constraints; it changes little in a step, and loads may change much.
+    """
+    length = s.t - begin
+    parts = min(int(abs(length) / s.contact_spacing) + 2, MOST_PARTS)
+    for i in range(1, parts):
+        copy(s.x, s.point, s.width)
+        s.time[0] = begin + i / parts * length
+        call_kernel(s.contact_kernel, (s.time, s.point, s.u, s.parameters), (s.contact,))
+        keep_least(s)
 
 
 def monitor_contacts(s: Stepper) -> None:

@@ -167,6 +167,7 @@ class Stepper(Record):
     # contact margins (`contact_monitor`), c of them
     contact: Vector  # (c) values
     contact_least: Vector  # (c) least over the accepted steps
+    contact_spacing: float  # longest time between two evaluations where forces depend on time, else 0
     # records
     sample_time: Vector  # (samples + 1)
     sample_x: Matrix  # (samples + 1, n)

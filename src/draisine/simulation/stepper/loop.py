@@ -9,7 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
-from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_contacts
+from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -98,10 +98,10 @@ def advance(s: Stepper) -> int:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
-        before = s.accepted
+        before, begun = s.accepted, s.t
         reason = step(s)
         if s.contact_kernel != 0 and s.accepted != before:
-            monitor_contacts(s)
+            monitor_step(s, begun)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+CONTACT_SPACING = 0.01  # seconds between two evaluations of contact forces that depend on time, as samples have by default
+
 
 @dataclass(frozen=True)
 class Kernels:
@@ -39,6 +41,7 @@ class Kernels:
     hoisted: HoistedKernel | None = None
     contact: int = 0  # contact margins, where they are monitored …
     contacts: int = 0  # … and their number
+    contact_timed: bool = False  # whether they depend on time
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
@@ -131,6 +134,7 @@ class Memory:
         s.width = width = -(-s.unknowns // 8) * 8
         s.needs_start_solve, s.residual_form, s.sparse = 0, 0, 0
         s.contacts = kernels.contacts
+        s.contact_spacing = CONTACT_SPACING if kernels.contact_timed else 0.0
         m, e = s.inputs, s.events
         rows = max(method.scheme.rows, method.starter.rows)
         shapes: dict[str, tuple[int, ...]] = {
