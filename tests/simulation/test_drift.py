@@ -400,7 +400,7 @@ BIKE = {"speed": 4.6}
         ("cart_pole", dr.stabilization.Baumgarte(), "no constraints to stabilize"),
         ("cart_pole", dr.stabilization.Minimal(), "its coordinates are already minimal"),
         ("n_pendulum_by_angles", dr.stabilization.GGL(), "no constraints to stabilize"),
-        ("van_der_pol", dr.stabilization.InvariantStabilization(), "van_der_pol has no energy; name an output"),
+        ("van_der_pol", dr.stabilization.InvariantStabilization(), "van_der_pol has no energy"),
         ("van_der_pol", dr.stabilization.Rattle(0.1), "RATTLE is for mechanisms, but these are equations of first order"),
         ("simple_pendulum", dr.stabilization.Projection(invariants="x2"), "invariant 'x2': unknown name 'x2'"),
     ],

@@ -485,7 +485,8 @@ class _Driver:
         if one_sided:
             yield "sensitivities are those of one side", one_sided
         slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
-        if slid:
+        root = self._choices.root
+        if slid and (root.outputs or root.multipliers):  # else nothing but states is reported
             names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
             yield (
                 "forces and accelerations while the motion slides are those of the laws as written",

@@ -182,7 +182,22 @@ def does_work(system: SecondOrder, inputs: bool = False) -> bool:
     potentials and masses that depend on time."""
     driven = system.driven if inputs else ca.substitute(system.driven, system.u, ca.SX.zeros(system.u.numel()))
     parts = ca.densify(ca.veccat(driven, _Rows(system).driven_by(system), _power_of_time(system), system.surplus))
-    return any(not parts[i].is_zero() for i in range(parts.numel()))
+    if all(parts[i].is_zero() for i in range(parts.numel())):
+        return False
+    return not _vanishes(parts, ca.gradient(system.potential, system.q))
+
+
+def _vanishes(parts: ca.SX, scale: ca.SX) -> bool:
+    """Whether expressions are zero at random values of all symbols: loads and the potential that replaces them cancel, though
+    their formulas do not."""
+    symbols = ca.symvar(ca.veccat(parts, scale))
+    evaluate = ca.Function("parts", symbols, [parts, ca.veccat(scale, 1.0)])
+    rng = np.random.default_rng(1788)
+    for _ in range(_TRIED):
+        values, sizes = (result.full().ravel() for result in evaluate(*rng.uniform(0.3, 1.3, len(symbols))))
+        if not np.abs(values).max() <= _CANCELED * np.abs(sizes).max():
+            return False
+    return True
 
 
 def _power_of_time(system: SecondOrder) -> ca.SX:
@@ -306,6 +321,7 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
 
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero
+_TRIED, _CANCELED = 4, 1e-11  # random values, and what is left of forces that cancel
 _NEARBY, _MOST_EXAMINED = 3, 60  # configurations near the default, and constraints that are examined for a vanishing rate
 _INVOLVED = 1e-5  # entries of a null vector above this part of the largest take part in the dependence
 
