@@ -411,3 +411,22 @@ def test_tents_between_steps(name: str) -> None:
     assert_allclose(run.final_state, [3 * float(width), np.exp(-3.0)], atol=error)
     back = integrate(equations, run.final_state, 0.0, start=3.0, method=method)
     assert_allclose(back.final_state, [0.0, 1.0], atol=30 * error)
+
+
+# --------------------------------------------------------------------------------------------------- starts on a limit
+
+
+@pytest.mark.parametrize("law", ["where(lean > 0, 1, 0)", "where(lean < 0, -1, 0)", "where(roll_rate > 0, 1, 0)"])
+def test_a_motion_that_may_stay_on_a_limit_stays(law: str) -> None:
+    """The upright bicycle: as written the torque is zero there, and straight running is a motion."""
+    run = dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 5.0}, inputs={"steer_torque": law})
+    assert run.status.kind == "FINISHED" and not run.switches
+    assert np.abs(run["lean"]).max() == 0.0
+
+
+def test_a_motion_that_must_leave_a_limit_leaves() -> None:
+    """At x = 0 with v = ±1 the side is that of the motion; at rest with a load it is that of the acceleration."""
+    x, v = sp.symbols("x v")
+    for speed, load, end in ((1.0, 0.0, 1.0 + 0.5), (-1.0, 0.0, -1.0), (0.0, 1.0, 0.5 + 0.5), (0.0, -1.0, -0.5)):
+        e = dr.first_order("mass", {x: v, v: load + sp.Piecewise((1, x > 0), (0, True))}, start={v: speed})
+        assert dr.simulate(e, 1.0)["x"][-1] == pytest.approx(end, abs=1e-9)

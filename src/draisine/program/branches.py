@@ -71,6 +71,8 @@ def branches_at(
         return Branches(values, tuple(undecided), ambiguous=len(undecided) > MAX_ON_LIMIT)
     limits = {i: nearest_limit(switching.switches[i], arguments[i]) for i in undecided}
     neutral = {i: switching.switches[i].branch(limits[i]) for i in undecided}
+    as_written, _ = state.settled(neutral)
+    stays = not on_limit and bool((state.rates(as_written)[undecided] == 0.0).all())  # with the values as written
     consistent: list[Reals] = []
     still = True
     for sides in product((-1.0, 1.0), repeat=len(undecided)):
@@ -80,10 +82,9 @@ def branches_at(
         still &= bool((rates == 0.0).all())
         if (rates * np.array(sides) > 0.0).all():
             consistent.append(candidate)
-    if len(consistent) == 1:
+    if len(consistent) == 1 and not stays:
         return Branches(consistent[0], tuple(undecided))
-    values, _ = state.settled(neutral)
-    return Branches(values, tuple(undecided), sliding=not consistent and not still, ambiguous=len(consistent) > 1)
+    return Branches(as_written, tuple(undecided), sliding=not consistent and not still, ambiguous=len(consistent) > 1)
 
 
 def nearest_limit(switch: Switch, z: float) -> float:
