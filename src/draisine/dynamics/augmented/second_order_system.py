@@ -194,7 +194,8 @@ def _vanishes(parts: ca.SX, scale: ca.SX) -> bool:
     evaluate = ca.Function("parts", symbols, [parts, ca.veccat(scale, 1.0)])
     rng = np.random.default_rng(1788)
     for _ in range(_TRIED):
-        values, sizes = (result.full().ravel() for result in evaluate(*rng.uniform(0.3, 1.3, len(symbols))))
+        drawn = [ca.DM(value) for value in rng.uniform(0.3, 1.3, len(symbols)).tolist()]
+        values, sizes = (result.full().ravel() for result in evaluate.call(drawn))
         if not np.abs(values).max() <= _CANCELED * np.abs(sizes).max():
             return False
     return True
