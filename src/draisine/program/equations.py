@@ -179,6 +179,11 @@ class Equations:
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
 
     @property
+    def can_switch(self) -> bool:
+        """Whether the dynamics have operations of which value or slope can jump; `switching` finds where they do."""
+        return self.dynamics.can_switch
+
+    @property
     def choice(self) -> tuple[str, ...]:
         """What `alternates` replaces: the independent velocities, and the rows that are solved for where these are chosen."""
         return (*self.independent, *self.rows)

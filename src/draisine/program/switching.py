@@ -119,6 +119,10 @@ class SwitchingEquations(Equations):
 
     switching: Switching | None = None
 
+    @property
+    def can_switch(self) -> bool:
+        return self.switching is not None
+
 
 def branch_name(number: int) -> str:
     """The name of a branch as a parameter."""
@@ -172,7 +176,7 @@ def switching_functions(equations: Equations, free_kinks: bool = True) -> Functi
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
-    if not program.code.can_switch:
+    if not program.can_switch:
         return ()
     graph = Graph()
     results = graph.read(program)
@@ -182,7 +186,7 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 @lru_cache(maxsize=32)
 def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
     programs = _straight(dynamics)
-    if not any(program.code.can_switch for program in programs):
+    if not dynamics.can_switch:
         return None
     graph = Graph()
     results = [graph.read(program) for program in programs]

@@ -26,10 +26,10 @@ from draisine.program.program import Program
 from draisine.simulation.contact_margins import contact_is_timed, contact_kernel
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
-from draisine.simulation.switches import CompiledSwitching, compile_switching
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
+    from draisine.simulation.switches import CompiledSwitching
 
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
@@ -271,7 +271,7 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
 
 
 def _compiled(e: Equations) -> CompiledEquations:
-    switching = compile_switching(e)
+    switching = _switching(e)
     if switching is not None:
         explicit = switching.dynamics
     else:
@@ -281,6 +281,15 @@ def _compiled(e: Equations) -> CompiledEquations:
     if explicit is None:
         _ = made.form
     return made
+
+
+def _switching(e: Equations) -> CompiledSwitching | None:
+    """Their switching functions, compiled; None if there are none."""
+    if not e.can_switch:
+        return None
+    from draisine.simulation.switches import compile_switching  # a dozen modules that other equations do not need
+
+    return compile_switching(e)
 
 
 @lru_cache(maxsize=64)

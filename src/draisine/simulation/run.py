@@ -46,7 +46,6 @@ from draisine.simulation.result import FinalState, Occurrence, Run, Segment, Swi
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
-from draisine.simulation.switches import crossing_share
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -194,7 +193,7 @@ class _Driver:
         switching = self._compiled.switching
         if switching is None:
             return None
-        tables = switching.tables(span, x, inputs, self._parameters, crossing_share(self._method))
+        tables = switching.tables(span, x, inputs, self._parameters, self._method)
         self._restarts |= switching.names_of_restarts(tables)
         self._all_restarts = self._all_restarts and tables.guaranteed
         return tables

@@ -196,6 +196,15 @@ class VariedRun:
         """S of each segment."""
         return tuple(split(s.states, self._count, len(self.directions))[1] for s in self.run.segments)
 
+    def reported(self, p: Reals, channels: Sequence[Any]) -> Sensitivity:
+        """The derivatives of every channel of the trajectory."""
+        e = self.equations
+        units = {q.name: q.unit for q in (*e.outputs, *e.coordinates, *e.velocities, *e.extra_states, *e.inputs, *e.parameters)}
+        by = [units.get(d.name, "") for d in self.directions]
+        pieces = zip(self.plain().segments, self.derivatives(), strict=True)
+        parts = [_reported(segment, s, p, self.directions, by) for segment, s in pieces if len(segment.times)]
+        return concatenated(parts, channels)
+
     @property
     def final(self) -> tuple[Reals, Reals]:
         """x and S at the end."""
@@ -282,14 +291,6 @@ class _ReportJacobian:
 @lru_cache(maxsize=32)
 def _report_jacobian(equations: Equations, directions: tuple[Direction, ...]) -> _ReportJacobian:
     return _ReportJacobian(equations, directions)
-
-
-def reported_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
-    """The derivatives of every channel of the trajectory."""
-    directions = varied_run.directions
-    pieces = zip(varied_run.plain().segments, varied_run.derivatives(), strict=True)
-    parts = [_reported(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
-    return concatenated(parts, channels)
 
 
 def _plain(equations: Equations) -> Equations:

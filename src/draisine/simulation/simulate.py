@@ -113,12 +113,7 @@ def simulate(
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
-    from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
-
-    units = {q.name: q.unit for q in (*computed.equations.outputs, *computed.equations.states)}
-    units |= {q.name: q.unit for q in (*computed.equations.inputs, *computed.equations.parameters)}
-    by = [units.get(d.name, "") for d in computed.varied.directions]
-    return replace(trajectory, sensitivity=reported_sensitivity(computed.varied, computed.parameters, trajectory.channels, by))
+    return replace(trajectory, sensitivity=computed.varied.reported(computed.parameters, trajectory.channels))
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:

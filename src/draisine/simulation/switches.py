@@ -59,9 +59,9 @@ class CompiledSwitching:
         numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
         return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, share: float = LARGEST_SHARE) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs. `share`: see `LARGEST_SHARE`."""
-        begin, end = span
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, method: SteppingMethod) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs, by a method."""
+        (begin, end), share = span, _crossing_share(method)
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
         kinks, guaranteed = None, True
@@ -138,7 +138,7 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
     return lambda t, x, u, p: kernel([t], x, u, p)[0]
 
 
-def crossing_share(method: SteppingMethod) -> float:
+def _crossing_share(method: SteppingMethod) -> float:
     """The share of the range of a function of time by which it may deviate where a step of a method crosses its kinks."""
     if method.scheme.external:
         return 5.0 * LARGEST_SHARE  # only the ends of a step are known

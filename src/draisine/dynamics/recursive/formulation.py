@@ -96,6 +96,10 @@ class EliminatedTree:
         none = (~(np.abs(pivots) > _MASSLESS * np.nanmax(np.abs(pivots), initial=1e-300))).all(axis=0)
         return list(inertias)[int(np.argmax(none))] if none.any() else None
 
+    def formulation(self, laws: dict[str, Expr], events: tuple[Event, ...], work: bool | None) -> RecursiveFormulation:
+        """The equations with these laws and events."""
+        return RecursiveFormulation(self, laws, events, work)
+
     @cached_property
     def _points(self) -> NDArray[np.float64]:
         return sample_coordinates(self.mechanism.system, SAMPLES)
