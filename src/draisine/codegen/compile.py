@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.jit.kernel import Kernel, compiler, load
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.codegen.passes import ALL, Passes
 from draisine.errors import ArgumentError
+from draisine.numerics.parallel import map_in_threads
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import LazyProgram, Program
 from draisine.symbolic.sympy_bridge import to_sx
 
 if TYPE_CHECKING:
@@ -42,6 +43,16 @@ def compile(
     if arguments is None:
         raise ArgumentError("compile: the order of the arguments is missing, e.g. compile(matrix, [x, y])")
     return compile_symbolic(what, arguments, name=name, passes=passes)
+
+
+def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
+    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
+
+    Name first what takes longest to compile.
+    """
+    compilers = (compiler(program, vectorized) for program in programs)
+    codes = map_in_threads(lambda compile_code: compile_code(), compilers, threads=1, ahead=len(programs))
+    return tuple(load(program, code) for program, code in zip(programs, codes, strict=True))
 
 
 def compile_symbolic(

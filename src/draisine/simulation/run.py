@@ -186,7 +186,7 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit, self._choices.monitored)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.margins_of)
 
     def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
         """The switching functions of the present equations over a span of time from a state."""

@@ -7,7 +7,8 @@ are C-contiguous.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -146,3 +147,19 @@ def constraints(variable: TypeVar) -> tuple[Type, ...]:
     """The types that a type variable may be."""
     found = (_meaning(given, variable.__name__) for given in variable.__constraints__)
     return tuple(one for one in found if isinstance(one, Type))
+
+
+# ------------------------------------------------------------------------------------------------------- translation
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the translation.
+
+    `fixed` are fields of records with constant values: code that they exclude is left out, with all that only it calls. With
+    `contract` a product and a sum may be fused into one instruction; with `distinct` the arrays of a call do not overlap.
+    """
+
+    fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
+    contract: bool = False
+    distinct: bool = False
