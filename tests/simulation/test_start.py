@@ -16,8 +16,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.derive import derive
-from draisine.program.equations import Kind
-from draisine.program.structure import Structure
+from draisine.program.equations import Kind, Structure
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.evaluation import Evaluation, Variables
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem

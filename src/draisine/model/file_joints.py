@@ -8,9 +8,9 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, names
-from draisine.model.axes import AXES, Axis
 from draisine.model.file_entries import Amount, Entry
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
+from draisine.model.joints import AXES, Axis
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 

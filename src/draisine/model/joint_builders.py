@@ -8,8 +8,8 @@ from typing import Any
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model import joints
-from draisine.model.axes import AXES, Axis, about
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
+from draisine.model.joints import AXES, Axis, about
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.registry import ItemRegistry, name_of, number_of, span_of, vector_of, with_checked_texts
 

@@ -24,16 +24,15 @@ from draisine.results.state_value import HasState, named_start
 from draisine.results.status import Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
-from draisine.simulation.dense_output import DenseOutput
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
-from draisine.simulation.initial.start_notes import start_notes
+from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
-from draisine.simulation.trajectory_from_run import reporter, trajectory_of
+from draisine.simulation.trajectory_from_run import DenseOutput, reporter, trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations

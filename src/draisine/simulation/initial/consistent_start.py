@@ -19,8 +19,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked_argument
 from draisine.program.dae_residual import DaeResidual
-from draisine.program.equations import Equations
-from draisine.program.structure import NO_STRUCTURE
+from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.results.state_value import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals

@@ -12,8 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from draisine.program.equations import Equations, Quantity
-from draisine.program.structure import NO_STRUCTURE
+from draisine.program.equations import NO_STRUCTURE, Equations, Quantity
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 
