@@ -11,11 +11,20 @@ from overconstrained import Bennett, ParallelCranks, double_pendulum
 
 import draisine as dr
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulations import Augmented, Recursive, Reduced
-from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
+from draisine.dynamics.formulations import (
+    Augmented,
+    Baumgarte,
+    InvariantStabilization,
+    Minimal,
+    Projection,
+    Rattle,
+    Recursive,
+    Reduced,
+    VelocityProjection,
+)
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import best_rows
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)

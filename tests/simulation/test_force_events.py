@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.dynamics.formulations import Augmented, Projection, Reduced
 from draisine.errors import ModelError
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import prepared
 
 G = 9.81

@@ -24,8 +24,14 @@ from draisine.dynamics.constraints.redundancy import (
     within_spans,
 )
 from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
-from draisine.dynamics.constraints.row_sizes import model_length, without_rounding
-from draisine.dynamics.constraints.rows import ResidualSystem, Rows, position_constraints_of, residual_rows
+from draisine.dynamics.constraints.rows import (
+    ResidualSystem,
+    Rows,
+    model_length,
+    position_constraints_of,
+    residual_rows,
+    without_rounding,
+)
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
 from draisine.dynamics.contact.rolling import (
     EdgeContact,

@@ -22,8 +22,8 @@ from draisine.numerics.rank import independent_columns
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
+from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
 

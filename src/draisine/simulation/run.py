@@ -17,12 +17,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.restricted.record import KERNEL
+from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
@@ -41,7 +41,6 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout

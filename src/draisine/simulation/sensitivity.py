@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import ProgressCallback
+from draisine.program.arguments import refuse_dependent, unknown_name
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -28,13 +28,13 @@ from draisine.program.program import Program
 from draisine.program.switching import SwitchingEquations
 from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen, widen_solved
 from draisine.program.varied_switching import vary_switching
+from draisine.results.base import ProgressCallback
 from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
 from draisine.simulation.methods.selection import Auto, Method
-from draisine.simulation.named_values import refuse_dependent, unknown_name
 from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import Control, Recorded

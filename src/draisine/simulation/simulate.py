@@ -16,19 +16,17 @@ from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
-from draisine.numerics.progress import ProgressCallback
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
-from draisine.results.state_value import HasState, named_start
-from draisine.results.status import Status
+from draisine.results.base import ProgressCallback, Status
+from draisine.results.channel import HasState, named_start
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled

@@ -14,8 +14,7 @@ from typing import Any
 
 from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import Options, Type
+from draisine.codegen.restricted.types import Options, Record, Type
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from draisine.codegen.simd import LANES, compile_vector
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.program.arguments import unknown_name
 from draisine.results.base import Result, figure
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.ensemble.storage import Folder
-from draisine.simulation.named_values import unknown_name
 
 SHOWN = 4  # columns drawn when none are named
 

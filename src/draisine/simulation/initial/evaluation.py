@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.restricted.record import KERNEL
+from draisine.codegen.restricted.types import KERNEL
 from draisine.program.program import Program, Slot
 from draisine.simulation.initial.memory import Motion, System
 

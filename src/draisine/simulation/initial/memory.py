@@ -11,8 +11,7 @@ on the ground.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import Integers, Matrix, Vector
+from draisine.codegen.restricted.types import Integers, Matrix, Record, Vector
 
 FULFILLED = 1e-12  # the largest relative residual that counts as zero
 

@@ -18,7 +18,7 @@ from draisine.program.interpreter import dependence
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result
-from draisine.results.state_value import StateValue
+from draisine.results.channel import StateValue
 from draisine.simulation.compiled_equations import best_choice_for
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.given_digits import half_digit

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.restricted.record import bound_kernel
+from draisine.codegen.restricted.types import bound_kernel
 from draisine.errors import ArgumentError, DependencyError
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import (
