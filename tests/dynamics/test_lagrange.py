@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.formulations import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.symbolic.lagrangian import lagrangian
 

@@ -11,17 +11,8 @@ from overconstrained import Bennett, ParallelCranks, double_pendulum
 
 import draisine as dr
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulations import (
-    Augmented,
-    Baumgarte,
-    InvariantStabilization,
-    Minimal,
-    Projection,
-    Rattle,
-    Recursive,
-    Reduced,
-    VelocityProjection,
-)
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
+from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.base import Ending

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
-from draisine.dynamics.formulations import (
+from draisine.dynamics.formulations import Reduced
+from draisine.dynamics.input_laws import StateScope
+from draisine.dynamics.stabilization import (
     GGL,
     Baumgarte,
     Drift,
@@ -29,11 +31,9 @@ from draisine.dynamics.formulations import (
     NoControl,
     Projection,
     Rattle,
-    Reduced,
     Symplectic,
     VelocityProjection,
 )
-from draisine.dynamics.input_laws import StateScope
 from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import parse
 from draisine.model.items import System

@@ -34,7 +34,8 @@ from draisine.simulation.trajectory_from_run import DenseOutput, reporter, traje
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
-    from draisine.dynamics.formulations import Drift, FormulationChoice
+    from draisine.dynamics.formulations import FormulationChoice
+    from draisine.dynamics.stabilization import Drift
     from draisine.expr.expression import Expr
     from draisine.program.variational import Direction
     from draisine.simulation.sensitivity import VariedRun

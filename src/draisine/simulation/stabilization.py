@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations, stabilized_equations
-from draisine.dynamics.formulations import GGL, Baumgarte, Drift, FormulationChoice, NoControl, Rattle, Symplectic
+from draisine.dynamics.formulations import FormulationChoice
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.lagrangian.euler_angles import EulerAngleStates
+from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
 from draisine.model.items import System

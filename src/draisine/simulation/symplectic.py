@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.types import bound_kernel
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
-from draisine.dynamics.formulations import Rattle, Symplectic
+from draisine.dynamics.stabilization import Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.results.base import ProgressCallback

@@ -30,7 +30,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.formulations import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.symbolic.kane import Mechanics, State, second_order, states

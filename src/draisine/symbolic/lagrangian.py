@@ -24,7 +24,7 @@ from typing import Any
 import casadi as ca
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
-from draisine.dynamics.formulations import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations, Quantity

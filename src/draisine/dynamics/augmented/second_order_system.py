@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
-from draisine.dynamics.formulations import Baumgarte
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.program.equations import NO_STRUCTURE, Constraint, DependentQuantity, Equations, Event, Kind, Quantity, Structure
 from draisine.program.linear_solve import LinearSolveProgram, Solver

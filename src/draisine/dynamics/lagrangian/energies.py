@@ -19,9 +19,9 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.formulations import Baumgarte
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
 from draisine.dynamics.lowering import dependent_parameters
+from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS

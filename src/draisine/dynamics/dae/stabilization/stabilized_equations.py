@@ -20,9 +20,10 @@ from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.stabilization.minimal_coordinates import minimal
 from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state, program_at
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulations import (
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
+from draisine.dynamics.input_laws import StateScope, with_laws
+from draisine.dynamics.stabilization import (
     GGL,
-    Augmented,
     Baumgarte,
     Drift,
     InvariantStabilization,
@@ -30,12 +31,9 @@ from draisine.dynamics.formulations import (
     NoControl,
     Projection,
     Rattle,
-    Recursive,
-    Reduced,
     Symplectic,
     VelocityProjection,
 )
-from draisine.dynamics.input_laws import StateScope, with_laws
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, parse
 from draisine.model.items import System
