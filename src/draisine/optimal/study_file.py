@@ -36,9 +36,9 @@ from typing import Any
 from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
-from draisine.model.file_entries import Entry
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Entry
 from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
