@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
+from draisine.numerics.runge_kutta import ExplicitTableau
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.heun import Heun
 from draisine.simulation.methods.rk4 import RK4
@@ -71,8 +72,15 @@ class BatchedRungeKutta:
                 worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
         return x, worst
 
+    @property
+    def _tableau(self) -> ExplicitTableau:
+        """The Butcher tableau of the method, for steps outside the compiled loop."""
+        scheme = self.method.scheme
+        s, error = scheme.stages, None if scheme.error is None else scheme.error[:, : scheme.stages]
+        return ExplicitTableau(scheme.order, scheme.weights[:s, :s], scheme.weights[s, :s], scheme.nodes[:s], error)
+
     def _step(self, t: Reals, x: Reals, h: Reals, u: Reals) -> tuple[Reals, Reals]:
-        tableau = self.method.scheme.tableau
+        tableau = self._tableau
         after, rates = tableau.step(lambda t, x: self.kernel.map(t[:, None], x, u, self.p)[0], t, x, h)
         if tableau.error is None or not isinstance(self.method, DOP853):
             return after, np.zeros(len(t))

@@ -350,7 +350,7 @@ class _Driver:
         self._changes.limited = float(stepper.h)
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
-        self._switch_method(self._chosen.if_stiff)
+        self._switch_method(self._chosen.if_stiff.implicit)
         stepper.h *= 0.1  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 
