@@ -10,7 +10,8 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.formulations import Augmented, Projection, Reduced
+from draisine.dynamics.formulations import Augmented, Reduced
+from draisine.dynamics.stabilization import Projection
 from draisine.errors import ModelError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.results.base import Ending
