@@ -14,6 +14,7 @@ from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.heun import Heun
 from draisine.simulation.methods.rk4 import RK4
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
 Explicit = DOP853 | RK4 | Heun
@@ -72,15 +73,8 @@ class BatchedRungeKutta:
                 worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
         return x, worst
 
-    @property
-    def _tableau(self) -> ExplicitTableau:
-        """The Butcher tableau of the method, for steps outside the compiled loop."""
-        scheme = self.method.scheme
-        s, error = scheme.stages, None if scheme.error is None else scheme.error[:, : scheme.stages]
-        return ExplicitTableau(scheme.order, scheme.weights[:s, :s], scheme.weights[s, :s], scheme.nodes[:s], error)
-
     def _step(self, t: Reals, x: Reals, h: Reals, u: Reals) -> tuple[Reals, Reals]:
-        tableau = self._tableau
+        tableau = butcher_tableau(self.method.scheme)
         after, rates = tableau.step(lambda t, x: self.kernel.map(t[:, None], x, u, self.p)[0], t, x, h)
         if tableau.error is None or not isinstance(self.method, DOP853):
             return after, np.zeros(len(t))
@@ -94,3 +88,9 @@ class BatchedRungeKutta:
         five, three = ((estimates / scale) ** 2).max(axis=2)
         below = five + 0.01 * three
         return np.asarray(h * five / np.sqrt(np.where(below > 0.0, below, 1.0)))
+
+
+def butcher_tableau(scheme: Scheme) -> ExplicitTableau:
+    """The tableau of an explicit Runge–Kutta method, for steps outside the compiled loop."""
+    s, error = scheme.stages, None if scheme.error is None else scheme.error[:, : scheme.stages]
+    return ExplicitTableau(scheme.order, scheme.weights[:s, :s], scheme.weights[s, :s], scheme.nodes[:s], error)
