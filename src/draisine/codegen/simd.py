@@ -18,10 +18,10 @@ from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import Emitter, ScalarType
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
-from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import hoisted_parts, run_passes
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import to_ssa
 
 LANES = 4  # doubles in a register of AVX2; LLVM splits vectors for narrower registers
 VECTOR = ScalarType(LANES)

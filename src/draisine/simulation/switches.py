@@ -14,8 +14,8 @@ from draisine.program.branches import Evaluated, branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
+from draisine.program.ssa import INPUT
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.methods.tableau import SteppingMethod
@@ -92,7 +92,7 @@ class CompiledSwitching:
         nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
         nodes += graph.functions_of_time() if graph.kinks else []
         entries = [
-            graph.graph.nodes[node].detail for node in graph.graph.reached(nodes) if graph.graph.nodes[node].operation == INPUT
+            graph.graph.values[node].detail for node in graph.graph.reached(nodes) if graph.graph.values[node].kind == INPUT
         ]
         u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
         branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
