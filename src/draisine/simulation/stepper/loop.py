@@ -73,12 +73,10 @@ from draisine.simulation.stepper.step_size_control import (
     reject_implicit,
     retry_implicit_step,
 )
+from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
 from draisine.simulation.stepper.switching import (
     begin_branches,
     change_branches,
-    cut_step,
-    find_switch,
-    keep_margins,
     start_margins,
 )
 

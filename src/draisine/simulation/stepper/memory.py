@@ -433,6 +433,7 @@ _MODULES = (
     "step_size_control",
     "time_limits",
     "switching",
+    "switch_location",
     "sliding",
     "saltation",
     "events_and_samples",
