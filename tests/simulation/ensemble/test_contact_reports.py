@@ -42,7 +42,7 @@ def test_straight_running_has_the_static_loads(bike: dr.Model) -> None:
     assert found.survived().tolist() == [True, True, False]
     assert found.statuses == {"FINISHED": 3}
     (warning,) = found.warnings
-    assert warning.startswith("in 1 runs the ground would have to pull (least normal force -1") and warning in str(found)
+    assert warning.startswith("in 1 run the ground would have to pull (least normal force -1") and warning in str(found)
 
 
 def test_columns_are_those_of_single_runs_to_the_bit(bike: dr.Model) -> None:
