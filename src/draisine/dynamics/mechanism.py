@@ -136,12 +136,6 @@ class Mechanism:
     def row_names(self) -> list[str]:
         return [name for rows in self.rows for name in rows.names]
 
-    @property
-    def most_rows(self) -> int:
-        """Upper bound of the number of rows, without forming them."""
-        contacts = sum(3 if isinstance(c, WheelContact) else 1 + c.edge.on_ground for c in self.contacts)
-        return contacts + sum(rows.count for rows in self.residual_rows)
-
     def _law(self, contact: ResidualContact) -> Tangential:
         """The tangential law of a wheel, with its normal force where the law depends on it."""
         row = f"{contact.name}_normal"
