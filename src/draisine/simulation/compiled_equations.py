@@ -19,10 +19,9 @@ from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
 from draisine.numerics.rank import independent_columns
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
