@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from draisine.program import opcodes as op
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.enclosures import bounds
 from draisine.program.graph import Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.ssa import CONSTANT, INPUT, NUMBERS
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switch_effect import Effects

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
 
 

@@ -21,11 +21,10 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.branch_graph import BranchGraph
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.graph import Graph, TapeCode
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switch import Switch
 from draisine.program.tangents import Tangents
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import Functions, Switching, find_switching
 from draisine.program.variational import Direction, vary, vary_residual, widen, widen_solved
 

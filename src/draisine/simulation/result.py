@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import implicit_form
+from draisine.program.program import DaeResidual
 from draisine.results.base import Ending, Status
-from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout

@@ -21,7 +21,6 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram
 from draisine.results.base import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -248,9 +247,8 @@ class _Driver:
         stepper.end = end
         while True:
             started, before = time.perf_counter(), stepper.accepted + stepper.rejected
-            if stepper.phase != layout.RUNNING:
-                self._solve_higher_index_start()
-                self._guess_reactions()
+            if stepper.phase != layout.RUNNING and self._method.implicit:
+                self._compiled.prepare_implicit_start(memory, self._parameters)
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
@@ -375,35 +373,6 @@ class _Driver:
         stepper.stiff_steps, stepper.nonstiff_steps = 0, 0
         self._advance = self._make_advance()
 
-    def _solve_higher_index_start(self) -> None:
-        """Before a start or restart of equations of higher index: multipliers and rates from derivatives of the constraints."""
-        if not self._method.implicit or self._compiled.form.explicit or self._compiled.form.needs_start_solve:
-            return
-        array = self._compiled.derivatives
-        if not array.solvable:
-            return
-        stepper = self._memory.stepper
-        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
-        self._memory.state[:] = x
-        stepper.k[0, : len(x)] = rates
-
-    def _guess_reactions(self) -> None:
-        """Before a start of an implicit method: accelerations and multipliers where forces depend on these, as initial guess.
-
-        With the branches of a loaded contact its friction has no value at a normal force of zero.
-        """
-        dynamics, stepper = self._compiled.equations.dynamics, self._memory.stepper
-        if not self._method.implicit or not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
-            return
-        algebraic = stepper.x[stepper.states : stepper.unknowns]
-        if algebraic.any():
-            return
-        try:
-            found = dynamics.solution([float(stepper.t)], self._memory.state, self._memory.inputs, self._parameters)
-        except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse, which the loop reports
-            return
-        algebraic[:] = np.nan_to_num(found.reshape(-1, order="F"), nan=0.0)
-
     # ------------------------------------------------------------------------------------------------------- result
 
     def _situation(self) -> FinalState:
@@ -452,16 +421,8 @@ class _Driver:
         )
 
     def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:
-        stepper, switching = self._memory.stepper, self._compiled.switching
-        if switching is None:
-            return ()
-        words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
-        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
-        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
-        return tuple(
-            SwitchOccurrence(switching.names[row] if row >= 0 else self._restarts[time], time, words[kind])
-            for time, row, kind in zip(times, rows, kinds, strict=True)
-        )
+        switching = self._compiled.switching
+        return () if switching is None else switching.occurrences(self._memory.stepper, self._restarts)
 
     def _warnings(self, elapsed: float) -> Iterator[tuple[str, str]]:
         """What to note about the integration: in short, and with times and cures."""
@@ -479,7 +440,8 @@ class _Driver:
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
                     "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it",
                 )
-        one_sided = self._one_sided()
+        switching = self._compiled.switching
+        one_sided = "" if switching is None else switching.one_sided(self._memory.stepper)
         if one_sided:
             yield "sensitivities are those of one side", one_sided
         slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
@@ -521,35 +483,6 @@ class _Driver:
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
                 f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
             )
-
-    def _one_sided(self) -> str:
-        """Where derivatives of the state by parameters or start values are those of one side."""
-        stepper, switching = self._memory.stepper, self._compiled.switching
-        if switching is None or not stepper.one_sided:
-            return ""
-        names = [switch.name for switch in switching.switching.switches]
-        first, second = names[stepper.one_sided_switch], names[stepper.other_switch]
-        time, count = time_text(float(stepper.one_sided_time)), int(stepper.one_sided)
-        more = f" (the first of {count} such times)" if count > 1 else ""
-        if stepper.one_sided_kind == layout.AT_START:
-            return (
-                f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
-                f"sensitivities are those of one side; start beside it{more}"
-            )
-        if stepper.one_sided_kind == layout.LEAPING:
-            return (
-                f"at {time} the switching function of {first} itself jumps, and the derivative of that time is not known: from "
-                f"there on the numbers of sensitivities ignore this switch; write the conditions one by one{more}"
-            )
-        if stepper.one_sided_kind == layout.TANGENTIAL:
-            return (
-                f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "
-                f"do not exist, and the numbers ignore this switch{more}"
-            )
-        return (
-            f"{second} and {first} switch at the same time, {time}, and their order matters: from there on sensitivities are "
-            f"those of one side{more}"
-        )
 
     def _store_last_state(self) -> None:
         """Append the final state to the samples of a run that ended early."""

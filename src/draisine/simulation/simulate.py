@@ -17,8 +17,8 @@ from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.arguments import checked, numbers
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.program.program import DaeResidual
 from draisine.results.base import ProgressCallback, Status
 from draisine.results.channel import HasState, named_start
 from draisine.results.trajectory import Trajectory

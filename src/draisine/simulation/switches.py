@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.program.branches import Evaluated, branches_at
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.ssa import INPUT
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.result import SwitchOccurrence, time_text
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import SwitchTables
 
 Reals = NDArray[np.float64]
@@ -119,6 +121,44 @@ class CompiledSwitching:
             found[time] = ", ".join(name for name, does in zip(names, changed, strict=True) if does)
             before = np.where(np.isnan(row), before, row)
         return found
+
+    def occurrences(self, stepper: Stepper, restarts: Mapping[float, str]) -> tuple[SwitchOccurrence, ...]:
+        """The switches of a run so far; `restarts` are the names of those of time."""
+        words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
+        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
+        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
+        return tuple(
+            SwitchOccurrence(self.names[row] if row >= 0 else restarts[time], time, words[kind])
+            for time, row, kind in zip(times, rows, kinds, strict=True)
+        )
+
+    def one_sided(self, stepper: Stepper) -> str:
+        """Where derivatives of the state by parameters or start values are those of one side; "" for nowhere."""
+        if not stepper.one_sided:
+            return ""
+        names = [switch.name for switch in self.switching.switches]
+        first, second = names[stepper.one_sided_switch], names[stepper.other_switch]
+        time, count = time_text(float(stepper.one_sided_time)), int(stepper.one_sided)
+        more = f" (the first of {count} such times)" if count > 1 else ""
+        if stepper.one_sided_kind == layout.AT_START:
+            return (
+                f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
+                f"sensitivities are those of one side; start beside it{more}"
+            )
+        if stepper.one_sided_kind == layout.LEAPING:
+            return (
+                f"at {time} the switching function of {first} itself jumps, and the derivative of that time is not known: from "
+                f"there on the numbers of sensitivities ignore this switch; write the conditions one by one{more}"
+            )
+        if stepper.one_sided_kind == layout.TANGENTIAL:
+            return (
+                f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "
+                f"do not exist, and the numbers ignore this switch{more}"
+            )
+        return (
+            f"{second} and {first} switch at the same time, {time}, and their order matters: from there on sensitivities are "
+            f"those of one side{more}"
+        )
 
     def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
         """The branches at a state; those of time are `known`."""

@@ -24,10 +24,9 @@ from draisine.dynamics.lowering import Scope
 from draisine.errors import DraisineError, ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem

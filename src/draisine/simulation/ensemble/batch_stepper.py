@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.codegen.simd import LANES, compile_vector
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins, monitored_margins

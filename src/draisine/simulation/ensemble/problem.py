@@ -17,8 +17,8 @@ from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.arguments import numbers, refuse_dependent, unknown_name
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, StateValue, named_start
 from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.given_equations import equations_for_run

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, StartError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.results.channel import StateValue
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
 from draisine.simulation.initial.memory import BATCH, Batch, Bools, Reals, Task

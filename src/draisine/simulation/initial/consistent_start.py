@@ -18,8 +18,8 @@ from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked_argument, numbers
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import NO_STRUCTURE, Equations
+from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
 from draisine.simulation.initial.given_digits import refusal, within_digits

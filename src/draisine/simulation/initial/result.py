@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.interpreter import dependence
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Result
 from draisine.results.channel import StateValue
 from draisine.simulation.compiled_equations import best_choice_for

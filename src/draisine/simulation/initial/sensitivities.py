@@ -20,8 +20,8 @@ import casadi as ca
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of, velocities_at
 from draisine.simulation.initial.memory import Bools, Indices, Reals, Variables
