@@ -108,7 +108,7 @@ PHRASE = re.compile(rf"\b({'|'.join(PHRASES)})\b", re.IGNORECASE)
 # phrases that are right where they stand: path, phrase, reason
 RIGHT = (
     ("src/draisine/results/controllability.py", "ties", "equal values in an order"),
-    ("src/draisine/model/file_entries.py", "ties", "retired key of model files"),
+    ("src/draisine/model/quantities.py", "ties", "retired key of model files"),
 )
 
 
