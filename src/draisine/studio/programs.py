@@ -63,8 +63,9 @@ def straight_running(equations: Equations) -> StraightRunning | None:
     if SWEPT not in outputs or not reported:
         return None
     p = {q.name: q.default for q in equations.parameters}
-    try:
-        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(reported, 0.0), states=reported)
+    straight = dict.fromkeys(reported, 0.0)
+    try:  # Newton's method from there alone: the search along branches that `steady` makes else may take seconds
+        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=straight, near={**straight, SWEPT: _TYPICAL}, states=reported)
         made = family.closed_form
     except (DraisineError, np.linalg.LinAlgError):
         return None

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,6 +76,7 @@ class Kernel:
     _buffer: _Buffer = field(init=False, repr=False)
     _results: tuple[tuple[slice, tuple[int, int] | None], ...] = field(init=False, repr=False)
     _is_column: bool = field(init=False, repr=False)  # the only result
+    _memory: _BatchMemory = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         ends = list(accumulate((slot.size for slot in self.outputs), initial=0))
@@ -88,6 +89,7 @@ class Kernel:
             "_results": tuple((slice(*ab), shape) for ab, shape in zip(pairwise(ends), shapes, strict=True)),
         }
         hidden["_is_column"] = [slot.shape[1] for slot in self.outputs] == [1]
+        hidden["_memory"] = _BatchMemory.of(self.inputs, self.outputs)
         for name, value in hidden.items():
             object.__setattr__(self, name, value)
 
@@ -118,23 +120,38 @@ class Kernel:
 
     def map(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Run over a batch. An argument has a leading axis of samples, or is the same for all; results have the axis."""
-        self._check_count(arguments)
-        batches = [self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
-        counts = {slot.name: len(b) for slot, b in zip(self.inputs, batches, strict=True) if b.ndim == 2}
-        if not counts:
+        if len(arguments) != len(self.inputs):
+            self._check_count(arguments)
+        memory = self._memory
+        batches, strides, samples = [], [], -1
+        for slot, size, given in zip(self.inputs, memory.arguments, arguments):  # noqa: B905 (counted above; called often)
+            batch = given if _is_ready(given, size, slot.shape) else self._batch(slot, given)
+            if batch.ndim == 2:
+                samples = len(batch) if samples < 0 else samples
+                if len(batch) != samples:
+                    self._report_samples(arguments)
+            batches.append(batch)
+            strides.append(batch.strides[0] // 8 if batch.ndim == 2 else 0)
+        if samples < 0:
             raise ArgumentError(
                 f"kernel {self.program_name!r}: no argument has an axis of samples; for one sample call kernel(…)"
             )
-        samples = next(iter(counts.values()))
-        if len(set(counts.values())) > 1:
-            listed = ", ".join(f"{name!r} {n}" for name, n in counts.items())
-            raise ArgumentError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
-        results = [np.empty((samples, slot.size)) for slot in self.outputs]
-        strides = [b.strides[0] // 8 if b.ndim == 2 else 0 for b in batches]
+        results = [np.empty((samples, size)) for size in memory.results]
         self._map(
-            samples, _pointers(batches), _integers(strides), _pointers(results), _integers([slot.size for slot in self.outputs])
+            samples,
+            memory.pointers_in(*[b.ctypes.data for b in batches]),
+            memory.integers_in(*strides),
+            memory.pointers_out(*[r.ctypes.data for r in results]),
+            memory.result_strides,
         )
+        if self._is_column:
+            return (results[0],)
         return tuple(_samples(slot, r) for slot, r in zip(self.outputs, results, strict=True))
+
+    def _report_samples(self, arguments: Sequence[ArrayLike]) -> NoReturn:
+        batches = {slot.name: self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)}
+        listed = ", ".join(f"{name!r} {len(b)}" for name, b in batches.items() if b.ndim == 2)
+        raise ArgumentError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
 
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.inputs):
@@ -219,12 +236,34 @@ def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Ke
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)
 
 
-def _pointers(arrays: Sequence[Array]) -> Any:
-    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+def _is_ready(given: ArrayLike, size: int, shape: tuple[int, int]) -> TypeGuard[Array]:
+    """Whether an argument of a batch can be read where it is, as most can: rows of samples, or numbers for all of them."""
+    if type(given) is not _ARRAY or given.dtype is not _DOUBLE:
+        return False
+    if given.ndim != 2:
+        return given.shape == (size,) and given.strides[0] == 8
+    row, entry = given.strides
+    return given.shape[1] == size and given.shape != shape and row % 8 == 0 and (entry == 8 or size == 1)
 
 
-def _integers(numbers: Sequence[int]) -> Any:
-    return (ctypes.c_int64 * len(numbers))(*numbers)
+class _BatchMemory(NamedTuple):
+    """What calls of `map` have in common: sizes of arguments and results, types of the tables of addresses and strides."""
+
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    pointers_in: Any
+    integers_in: Any
+    pointers_out: Any
+    result_strides: Any
+
+    @staticmethod
+    def of(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> _BatchMemory:
+        sizes = tuple(slot.size for slot in outputs)
+        strides = (ctypes.c_int64 * len(sizes))(*sizes)
+        given = tuple(slot.size for slot in inputs)
+        return _BatchMemory(
+            given, sizes, ctypes.c_void_p * len(given), ctypes.c_int64 * len(given), ctypes.c_void_p * len(sizes), strides
+        )
 
 
 def _samples(slot: Slot, flat: Array) -> Array:
