@@ -23,7 +23,7 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
-from draisine.simulation.contact_margins import contact_is_timed, contact_kernel
+from draisine.simulation.contact_margins import contact_is_timed, contact_kernel, contact_margins
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
 from draisine.simulation.switches import CompiledSwitching, compile_switching
@@ -167,7 +167,25 @@ class CompiledEquations:
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=0 if self.switching is None else self.switching.switching.directions,
+            mixed=(0, 0, 0, 0) if self.switching is None else self._mixed(margins is not None),
         )
+
+    def _mixed(self, monitored: bool) -> tuple[int, int, int, int]:
+        """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
+        assert self.switching is not None
+        contact = self._mixed_contact if monitored else None
+        kernels = self.switching.mixed_dynamics, self.switching.mixed_rates, self._mixed_events, contact
+        first, second, third, fourth = (0 if kernel is None else kernel.address for kernel in kernels)
+        return first, second, third, fourth
+
+    @cached_property
+    def _mixed_events(self) -> Kernel | None:
+        return None if self.switching is None else self.switching.mixed(self.equations.events)
+
+    @cached_property
+    def _mixed_contact(self) -> Kernel | None:
+        margins = contact_margins(self.equations)
+        return None if self.switching is None or margins is None else self.switching.mixed(margins.program)
 
 
 @dataclass(frozen=True, eq=False)

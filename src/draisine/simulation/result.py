@@ -56,6 +56,7 @@ class Segment:
     states: Reals  # (n, states)
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
+    mixture: Reals | None = None  # (n, 1 + branches) how the law is mixed where the run slides (`stepper.mixture`)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class Run:
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
+    final_mixture: Reals | None = None  # (1 + branches) at the end
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property

@@ -33,7 +33,8 @@ from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
-from draisine.simulation.trajectory_from_run import reporter, trajectory_of
+from draisine.simulation.sliding_report import reporter
+from draisine.simulation.trajectory_from_run import trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations

@@ -14,6 +14,7 @@ from draisine.program.branches import Evaluated, branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.mixed_branches import depends_on_jumps, fix_program, mix_program
 from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
@@ -39,12 +40,26 @@ class CompiledSwitching:
     margins: Kernel | None
     dynamics: HoistedKernel | None  # of ẋ = f
     saltation: Kernel | None = None  # of variational equations
+    mixed_dynamics: Kernel | None = None  # with mixed branches, if the run may slide: derivative …
+    mixed_rates: Kernel | None = None  # … and rates
     _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the switching function of each margin."""
         return tuple(self.switching.switches[margin.switch].name for margin in self.switching.margins)
+
+    @property
+    def count(self) -> int:
+        """The number of switches."""
+        return len(self.switching.switches)
+
+    def mixed(self, program: Program | LinearSolveProgram | None) -> Kernel | None:
+        """A program of the same equations with mixed branches; None if it does not depend on a law on whose surface a run may
+        slide."""
+        if program is None or self.mixed_dynamics is None or not depends_on_jumps(self.switching, program):
+            return None
+        return compile(mix_program(self.switching, fix_program(self.switching, program)))
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
@@ -153,4 +168,8 @@ def compile_switching(equations: Equations) -> CompiledSwitching | None:
     margins = None if found.functions is None else compile(found.functions)
     explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
     saltation = None if found.saltation is None else compile(found.saltation)
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation)
+    slides = explicit is not None and any(switch.jump and not switch.time_only for switch in found.switches)
+    mixed: list[Kernel] = []
+    if slides and not isinstance(found.dynamics, DaeResidual):
+        mixed = [compile(mix_program(found, what)) for what in (found.dynamics, found.rates)]
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation, *mixed)

@@ -53,6 +53,10 @@ OTHER_DEGREE = 8
 SWITCHED = 0  # the branch changed
 ENTERED = 1  # sliding began
 LEFT = 2  # sliding ended
+# Values of forces and outputs at a record.
+ONE_SIDED = 0  # as written: the run does not slide
+MIXED = 1  # with the mixed law of a sliding motion
+MEANS = 2  # means of both sides
 # Why derivatives are those of one side.
 COINCIDENT = 1  # two switches at one time, whose order matters
 TANGENTIAL = 2  # the motion touches a surface
@@ -324,6 +328,21 @@ class Stepper(Record):
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)
+    # the law while sliding (`mixture`)
+    mixed_dynamics: int  # kernels of (t, x, u, p) that take branches between those of two sides, 0 for none: derivative, …
+    mixed_rates: int  # … rates of the switching functions, …
+    mixed_events: int  # … events, if they depend on the law, …
+    mixed_contact: int  # … and contact margins
+    first_branch: int  # entry of the parameters at which the branches begin
+    mixture_kind: int  # MIXED or MEANS
+    mixed_parameters: Vector  # (parameters)
+    mixed_field: Vector  # (w)
+    mixed_rate: Vector  # (b, and their derivatives)
+    mixed_value: Matrix  # (2, events or contacts)
+    sample_mixture: Matrix  # (samples + 1, 1 + b) kind and branches at the samples …
+    step_mixture: Matrix  # (step_room, 1 + b) … and at the steps, if keep_steps
+    means: int  # number of records of means …
+    means_time: float  # … and the first one
     # derivatives of the state in k directions, after the state itself (`saltation`)
     variations: int  # k
     plain_states: int  # n without them

@@ -98,10 +98,12 @@ def advance(s: Stepper) -> int:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
-        before, begun = s.accepted, s.t
+        before, begun, slid = s.accepted, s.t, 0
+        if s.switching != 0:
+            slid = s.sliding
         reason = step(s)
         if s.contact_kernel != 0 and s.accepted != before:
-            monitor_step(s, begun)
+            monitor_step(s, begun, slid)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED
