@@ -2,8 +2,8 @@
 
 While a motion slides on the surface of a switch, the law has neither the value of one side nor that of the other, but the one
 between them that keeps the motion on the surface: the friction of a body at rest, the equivalent control of a relay. A *mixed
-program* takes the branches of two-sided switches as numbers between 0 and 1: where(c, a, b) is c a + (1 − c) b, sign(z) is 2σ − 1,
-conditions joined by "and" multiply. For branches of 0 and 1 it equals the program with fixed branches (`switching`).
+program* takes the branches of two-sided switches as numbers between 0 and 1: where(c, a, b) is c a + (1 − c) b, sign(z) is
+2σ − 1, conditions joined by "and" multiply. For branches of 0 and 1 it equals the program with fixed branches (`switching`).
 
 V. I. Utkin, Sliding Modes in Control and Optimization, Springer 1992, chapter 2 (equivalent control).
 """
@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from draisine.program import opcodes as op
 from draisine.program.graph import Graph
-from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.switch import SwitchKind
 from draisine.program.switching import Functions, Switching, longer, widened

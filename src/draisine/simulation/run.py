@@ -45,8 +45,8 @@ from draisine.simulation.named_values import numbers
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.mixture import record_mixture
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
+from draisine.simulation.stepper.mixture import record_mixture
 from draisine.simulation.switches import crossing_share
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]

@@ -299,7 +299,9 @@ class Memory:
         """Double the buffers whose length is not known in advance."""
         s = self.stepper
         if s.step_count >= s.step_room:
-            self._resize(("step_time", "step_x", "step_u", *(("step_mixture",) if s.switching else ())), s.step_count, 2 * s.step_room)
+            self._resize(
+                ("step_time", "step_x", "step_u", *(("step_mixture",) if s.switching else ())), s.step_count, 2 * s.step_room
+            )
             s.step_room *= 2
         if s.event_count + layout.ROOTS * s.events > s.event_room:
             self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)

@@ -2,8 +2,8 @@
 
 A mixed program (`program.mixed_branches`) takes branches between those of both sides. Where the fields are affine in the law, as
 with dry friction or a relay, these are the shares of `sliding`; otherwise, as with a friction force that changes its own normal
-force, they are solved for, from ż = 0 on every surface. If the mixed law then does not give the field of the sliding motion, values
-are the means of both sides with the shares of the motion: those of infinitely fast switching. Restricted Python.
+force, they are solved for, from ż = 0 on every surface. If the mixed law then does not give the field of the sliding motion,
+values are the means of both sides with the shares of the motion: those of infinitely fast switching. Restricted Python.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ITERATIONS = 12
 ROUNDING = 1e-14  # of the rate of a switching function, relative to its jump, at which the iteration ends
 DIFFERENCE = 1e-7  # change of a branch for derivatives
 AGREEMENT = 1e-8  # of the field of a mixed law with that of the sliding motion, relative to the jump of the field
+NEGLIGIBLE = 1e-12  # rounding errors of a field, relative to itself and to its largest jump
 
 
 def mix_branches(s: Stepper) -> None:
@@ -94,14 +95,22 @@ def solve_branches(s: Stepper) -> None:
 def gives_motion(s: Stepper) -> bool:
     """Whether the field of the mixed law is that of the sliding motion, in `sliding_motion`."""
     call_kernel(s.mixed_dynamics, (s.time, s.point, s.u, s.mixed_parameters), (s.mixed_field,))
-    field = s.sliding_field
+    largest = 0.0
     for l in range(s.plain_states):
-        jump = 0.0
-        for i in range(s.sliding):
-            jump = max(jump, abs(field[i + 1, l] - field[0, l]))
-        if not abs(s.mixed_field[l] - s.sliding_motion[l]) <= AGREEMENT * jump + 1e-12 * abs(s.sliding_motion[l]):
+        largest = max(largest, jump_of(s, l))
+    for l in range(s.plain_states):
+        room = AGREEMENT * jump_of(s, l) + NEGLIGIBLE * (abs(s.sliding_motion[l]) + largest)
+        if not abs(s.mixed_field[l] - s.sliding_motion[l]) <= room:
             return False
     return True
+
+
+def jump_of(s: Stepper, l: int) -> float:
+    """The largest jump of a component of the field at the surfaces."""
+    jump = 0.0
+    for i in range(s.sliding):
+        jump = max(jump, abs(s.sliding_field[i + 1, l] - s.sliding_field[0, l]))
+    return jump
 
 
 def mixed_values(s: Stepper, kernel: int, target: Vector, count: int) -> None:

@@ -495,13 +495,26 @@ def begin_branches(s: Stepper) -> int:
         if is_sliding_on(s, j) < 0:
             s.armed[j] = 1
     reason = settle_branches(s)
+    changes = s.switches_here
     for j in range(s.margins):
-        undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.branch[int(s.margin_branch[j])] != HALF
-        if reason == CONTINUE and undecided and s.switch_rate_kernel != 0 and not enters(s, j):
+        undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0
+        if reason == CONTINUE and undecided and not remains(s, j):
             reason = switch_branch(s, j)
+    if reason == CONTINUE:
+        reason = settle_branches(s) if s.switches_here != changes else CONTINUE
     if reason == CONTINUE:
         start_margins(s)
     return reason
+
+
+def remains(s: Stepper, row: int) -> bool:
+    """Whether the motion keeps the branch of a margin that is zero: a side into which it goes, or the surface on which it stays."""
+    if s.branch[int(s.margin_branch[row])] != HALF:
+        return enters(s, row)
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
+    return not abs(s.switch_rate[int(s.margin_branch[row])]) > 0.0
 
 
 def check_start(s: Stepper) -> None:
