@@ -20,6 +20,7 @@ from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.accumulation import RECENT
 from draisine.simulation.stepper.memory import Memory
 
 Reals = NDArray[np.float64]
@@ -158,6 +159,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.ABORTED: _control_failed,
         layout.UNSOLVED: _unsolved,
         layout.AMBIGUOUS: _ambiguous,
+        layout.ACCUMULATED: _accumulated,
         layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
     }
     return descriptions[reason](s)
@@ -302,6 +304,19 @@ def _ambiguous(s: FinalState) -> Status:
         if isinstance(s.equations.dynamics, DaeResidual):
             cure = f"sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ): solve the equations for their rates, or {cure}"
     return Status(Ending.SLIDING_AMBIGUOUS, f"{what}; {cure}")
+
+
+def _accumulated(s: FinalState) -> Status:
+    stepper = s.memory.stepper
+    rows = stepper.switch_margin[max(0, stepper.switch_count - RECENT) : stepper.switch_count]
+    names = list(dict.fromkeys(s.surfaces[int(row)] if row >= 0 else "a function of time" for row in rows))
+    verb = "switches" if len(names) == 1 else "switch"
+    return Status(
+        Ending.SWITCHES_ACCUMULATE,
+        f"{' and '.join(names)} {verb} infinitely often before t = {stepper.t:.12g} s, and the equations do not determine how "
+        "the motion continues from this limit; the run ends there. Start another run from its end with the law that holds behind "
+        "it, smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis",
+    )
 
 
 def _control_failed(s: FinalState) -> Status:

@@ -26,6 +26,7 @@ STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
 BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected
+ACCUMULATED = 16  # infinitely many switches before t, and the motion behind them is not known
 AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
 
 # Outcome of the solution of a system of equations; also the `solver_failure` of a run.
@@ -328,6 +329,8 @@ class Stepper(Record):
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)
+    resting: int  # whether all states rest on these surfaces, behind a limit of switches
+    sliding_row: int  # 1 + the surface that determines all shares, of laws that act along one line; 0 if each does, −1 if none
     # the law while sliding (`mixture`)
     mixed_dynamics: int  # kernels of (t, x, u, p) that take branches between those of two sides, 0 for none: derivative, …
     mixed_rates: int  # … rates of the switching functions, …

@@ -9,6 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
+from draisine.simulation.stepper.accumulation import accumulates, pass_limit
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -313,7 +314,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         return ABORTED if s.aborted != 0 else STOPPED
     reason = finish_step(s, m, h)
     if s.switching != 0 and reason == CONTINUE:
-        reason = continue_branches(s, m, row)
+        reason = continue_branches(s, m, row, h)
     return reason
 
 
@@ -331,13 +332,15 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     s.rejected += 1
     note_grid(s, True)
     reason = change_branches(s, row)
+    if reason == CONTINUE and accumulates(s):
+        reason = pass_limit(s)
     return restart(s, m) if reason == CONTINUE else reason
 
 
-def continue_branches(s: Stepper, m: Tableau, row: int) -> int:
-    """After a step: switch where a margin or an interval of time ended, else keep the branches."""
-    if s.sliding > 0:
-        return_to_surfaces(s)
+def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
+    """After a step h: switch where a margin or an interval of time ended, else keep the branches."""
+    if s.sliding > 0 and not return_to_surfaces(s, h) and row < 0:
+        row = int(s.sliding_margin[0])
     at_restart = s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
     if row < 0 and not at_restart:
         keep_margins(s)
@@ -348,6 +351,8 @@ def continue_branches(s: Stepper, m: Tableau, row: int) -> int:
         return CONTINUE
     s.switches_here = 0
     reason = change_branches(s, row)
+    if reason == CONTINUE and accumulates(s):
+        reason = pass_limit(s)
     return restart(s, m) if reason == CONTINUE else reason
 
 

@@ -270,6 +270,7 @@ class Memory:
             more = 1 + len(self._branches) - old.shape[1]
             if more > 0:
                 setattr(self.stepper, name, np.hstack([old, np.zeros((len(old), more))]))
+        self.stepper.resting = 0
         self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
 
     def renew_restarts(self, switches: SwitchTables) -> None:
@@ -449,6 +450,7 @@ _MODULES = (
     "switching",
     "sliding",
     "mixture",
+    "accumulation",
     "saltation",
     "events_and_samples",
     "contact_monitor",

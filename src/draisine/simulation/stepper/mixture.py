@@ -29,9 +29,10 @@ def mix_branches(s: Stepper) -> None:
     for l in range(len(s.parameters)):
         s.mixed_parameters[l] = s.sliding_parameters[0, l]
     set_branches(s)
-    solve_branches(s)
+    if s.sliding_row == 0:
+        solve_branches(s)
     s.mixture_kind = MIXED
-    if not gives_motion(s):
+    if s.resting == 0 and not gives_motion(s):
         solve_shares(s)
         set_branches(s)
         s.mixture_kind = MEANS

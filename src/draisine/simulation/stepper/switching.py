@@ -46,6 +46,7 @@ from draisine.simulation.stepper.sliding import inward, solve_shares
 NEVER = 2.0  # a fraction beyond the step
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
+SLACK = 1e-13  # of a share beyond 0 and 1: rounding errors where one of both fields is tangential
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
 
@@ -64,7 +65,7 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
     if s.sliding > 0:
         solve_shares(s)
         for i in range(s.sliding):
-            target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i])
+            target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i]) + SLACK
 
 
 def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
@@ -357,6 +358,7 @@ def leave_surface(s: Stepper, place: int) -> None:
     for i in range(place, s.sliding - 1):
         s.sliding_margin[i], s.share[i] = s.sliding_margin[i + 1], s.share[i + 1]
     s.sliding -= 1
+    s.resting = 0
     take_branch(s, row, other_branch(s, row) if share > 0.5 else s.branch[int(s.margin_branch[row])])
     use_branches(s)
     record_switch(s, row, LEFT)
@@ -421,6 +423,7 @@ def enter_surface(s: Stepper, row: int) -> int:
         return AMBIGUOUS
     s.sliding_margin[s.sliding] = row
     s.sliding += 1
+    s.resting = 0
     s.armed[row] = 0
     use_branches(s)
     record_switch(s, row, ENTERED)
@@ -508,7 +511,7 @@ def begin_branches(s: Stepper) -> int:
 
 
 def remains(s: Stepper, row: int) -> bool:
-    """Whether the motion keeps the branch of a margin that is zero: a side into which it goes, or the surface on which it stays."""
+    """Whether the motion keeps the branch of a margin that is zero: it goes into this side, or it stays on the surface."""
     if s.branch[int(s.margin_branch[row])] != HALF:
         return enters(s, row)
     copy(s.x, s.point, s.width)

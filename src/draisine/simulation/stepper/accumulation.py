@@ -1,0 +1,59 @@
+"""Switches that accumulate: infinitely many in a finite time (Zeno), as of a twisting controller or a bouncing ball.
+
+The intervals between the switches become shorter than the rounding of time, and the run would never pass their limit. There all
+switching functions involved are zero. The motion rests there if it can, with a law between its sides; else it continues on the
+surfaces if it is unique there (`share_equally`); otherwise the run ends at the limit. Restricted Python.
+"""
+
+from __future__ import annotations
+
+from draisine.simulation.stepper.layout import ACCUMULATED, CONTINUE, ENTERED, MOST_SLIDING, Stepper
+from draisine.simulation.stepper.switching import adds_up, is_sliding_on, record_switch, use_branches
+
+RECENT = 24  # switches in a short time are those before a limit: …
+ROUNDING = 2e-15  # … relative to the time, for each of them, …
+SHORT = 1e-11  # … or relative to the duration of the run
+
+
+def accumulates(s: Stepper) -> bool:
+    """Whether the last switches followed each other within the rounding of time."""
+    if s.switch_count < RECENT:
+        return False
+    span = abs(s.t - s.switch_time[s.switch_count - RECENT])
+    return span > 0.0 and span <= max(RECENT * ROUNDING * abs(s.t), SHORT * abs(s.t - s.step_time[0]))
+
+
+def pass_limit(s: Stepper) -> int:
+    """Continue on all surfaces of the last switches if the motion there is unique; else ACCUMULATED."""
+    if s.switch_rate_kernel == 0 or s.variations > 0:
+        return ACCUMULATED
+    known, last = s.sliding, s.switch_count
+    for j in range(last - RECENT, last):
+        row = int(s.switch_margin[j])
+        if row < 0 or s.margin_step[row] != 0:
+            return ACCUMULATED
+        if is_sliding_on(s, row) < 0:
+            if s.sliding >= MOST_SLIDING:
+                return ACCUMULATED
+            s.sliding_margin[s.sliding] = row
+            s.sliding += 1
+            s.armed[row] = 0
+    use_branches(s)
+    s.resting = 1
+    if not possible(s):
+        s.resting = 0
+        if not possible(s) or s.sliding_row == 0:
+            return ACCUMULATED
+    for i in range(known, s.sliding):
+        record_switch(s, int(s.sliding_margin[i]), ENTERED)
+    return CONTINUE
+
+
+def possible(s: Stepper) -> bool:
+    """Whether the motion on the surfaces is known, with shares of both sides."""
+    if not adds_up(s):
+        return False
+    least = 1.0
+    for i in range(s.sliding):
+        least = min(least, min(s.share[i], 1.0 - s.share[i]))
+    return least >= 0.0
