@@ -7,7 +7,15 @@ surfaces if it is unique there (`share_equally`); otherwise the run ends at the 
 
 from __future__ import annotations
 
-from draisine.simulation.stepper.layout import ACCUMULATED, CONTINUE, ENTERED, MOST_SLIDING, Stepper
+from draisine.simulation.stepper.layout import (
+    ACCUMULATED,
+    AMBIGUOUS,
+    CONTINUE,
+    ENTERED,
+    MOST_SLIDING,
+    MOST_SWITCHES,
+    Stepper,
+)
 from draisine.simulation.stepper.switching import adds_up, is_sliding_on, record_switch, use_branches
 
 RECENT = 24  # switches in a short time are those before a limit: …
@@ -23,30 +31,41 @@ def accumulates(s: Stepper) -> bool:
     return span > 0.0 and span <= max(RECENT * ROUNDING * abs(s.t), SHORT * abs(s.t - s.step_time[0]))
 
 
-def pass_limit(s: Stepper) -> int:
-    """Continue on all surfaces of the last switches if the motion there is unique; else ACCUMULATED."""
+def beyond_limit(s: Stepper, reason: int) -> int:
+    """After a change of branches: how the run continues if its switches have come to a limit, or do not end at this time."""
+    if reason == CONTINUE and accumulates(s):
+        return CONTINUE if pass_limit(s) else ACCUMULATED
+    if reason == AMBIGUOUS and s.switches_here > MOST_SWITCHES:
+        return CONTINUE if pass_limit(s) else AMBIGUOUS
+    return reason
+
+
+def pass_limit(s: Stepper) -> bool:
+    """Continue on all surfaces of the last switches if the motion there is unique."""
     if s.switch_rate_kernel == 0 or s.variations > 0:
-        return ACCUMULATED
+        return False
     known, last = s.sliding, s.switch_count
-    for j in range(last - RECENT, last):
+    for j in range(max(0, last - RECENT), last):
         row = int(s.switch_margin[j])
-        if row < 0 or s.margin_step[row] != 0:
-            return ACCUMULATED
+        if row < 0 or s.margin_step[row] != 0 or (s.sliding >= MOST_SLIDING and is_sliding_on(s, row) < 0):
+            s.sliding = known
+            return False
         if is_sliding_on(s, row) < 0:
-            if s.sliding >= MOST_SLIDING:
-                return ACCUMULATED
             s.sliding_margin[s.sliding] = row
             s.sliding += 1
-            s.armed[row] = 0
     use_branches(s)
     s.resting = 1
     if not possible(s):
         s.resting = 0
         if not possible(s) or s.sliding_row == 0:
-            return ACCUMULATED
+            s.sliding = known
+            use_branches(s)
+            return False
     for i in range(known, s.sliding):
+        s.armed[int(s.sliding_margin[i])] = 0
         record_switch(s, int(s.sliding_margin[i]), ENTERED)
-    return CONTINUE
+    s.switches_here = 0
+    return True
 
 
 def possible(s: Stepper) -> bool:

@@ -9,7 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.record import call_kernel
-from draisine.simulation.stepper.accumulation import accumulates, pass_limit
+from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -331,9 +331,7 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     """A branch ends where it began: switch without a step."""
     s.rejected += 1
     note_grid(s, True)
-    reason = change_branches(s, row)
-    if reason == CONTINUE and accumulates(s):
-        reason = pass_limit(s)
+    reason = beyond_limit(s, change_branches(s, row))
     return restart(s, m) if reason == CONTINUE else reason
 
 
@@ -350,9 +348,7 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
             evaluate(s, s.t, 0)
         return CONTINUE
     s.switches_here = 0
-    reason = change_branches(s, row)
-    if reason == CONTINUE and accumulates(s):
-        reason = pass_limit(s)
+    reason = beyond_limit(s, change_branches(s, row))
     return restart(s, m) if reason == CONTINUE else reason
 
 
