@@ -23,8 +23,8 @@ def limit_of(run: dr.Trajectory) -> float:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("written", ["sign", "where"])
 def test_twisting_arrives_in_the_time_of_its_geometric_series(seed: int, written: str) -> None:
-    """ẍ = −a sign(x) − b sign(ẋ), a > b > 0, from (x₀, 0): amplitudes fall by q = (a − b)/(a + b) every half turn, and times by √q.
-    From rest at A it goes to zero with a − b, and out with a + b."""
+    """ẍ = −a sign(x) − b sign(ẋ), a > b > 0, from (x₀, 0): amplitudes fall by q = (a − b)/(a + b) every half turn, times by
+    √q. From rest at A it goes to zero with a − b, and out with a + b."""
     rng = np.random.default_rng(seed)
     b = rng.uniform(0.3, 2.0)
     a, x0 = b * rng.uniform(1.3, 4.0), rng.uniform(0.2, 3.0)

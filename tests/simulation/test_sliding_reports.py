@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.formulations import Augmented, Projection
+from draisine.results.status import Ending
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 
 G = 9.81
@@ -209,3 +211,41 @@ def test_with_sensitivities_and_in_ensembles() -> None:
     other = dr.simulate(block(), 3.0, parameters={"c": 9.0}, **given)
     assert found["friction.end"][1] == other["friction"][-1] == pytest.approx(-4.5, rel=1e-12)
     assert not any("slides" in warning for warning in found.warnings)
+
+
+# ------------------------------------------------------------------------------------------------------------- 0 = F
+
+
+def implicit_friction(c: float) -> dr.Equations:
+    """0 = F: a mass on a spring with dry friction, whose force is an algebraic unknown."""
+    a, b, f = dynamicsymbols("a b f")
+    laws = {"a": a.diff() - b, "b": b.diff() + a - f, "c": f + c * sp.sign(b)}
+    return dr.symbolic.implicit("friction", laws, [a, b, f], start={a: 1.0, b: 0.0, f: 0.0})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_implicit_equations_of_index_1_slide(seed: int) -> None:
+    """The amplitude falls by 2 c every half period, until the spring is weaker; then the force balances the spring."""
+    rng = np.random.default_rng(seed)
+    c, x0 = rng.uniform(0.05, 0.2), rng.uniform(0.5, 1.5)
+    run = dr.simulate(implicit_friction(c), 40.0, start={"a": x0}, method=TIGHT)
+    turns = int(np.ceil((x0 - c) / (2 * c)))
+    rest = (-1) ** turns * (x0 - 2 * c * turns)
+    assert not run.warnings and "solved for its rates" in run.scene["reduction"]
+    assert run["a"][-1] == pytest.approx(rest, abs=1e-9) and run["f"][-1] == pytest.approx(rest, abs=1e-9)
+    assert run.switches[-1].time == pytest.approx(turns * np.pi, abs=1e-9)
+
+
+def test_semi_explicit_equations_slide_in_ensembles_as_in_runs() -> None:
+    p, q, y = sp.symbols("p q y")
+    law = y + sp.Rational(13, 100) * sp.sign(q)
+    system = dr.symbolic.semi_explicit("semi", {p: q, q: -p + y}, unknowns=[y], constraints={"law": law}, start={p: 1.0})
+    run = dr.simulate(system, 20.0, start={"p": 1.0})
+    found = dr.ensemble(system, 20.0, {"start.p": [1.0, 2.0]}, outputs=["p", "y"])
+    assert run["p"][-1] == found["p.end"][0] and run["y"][-1] == found["y.end"][0]
+    assert run["y"][-1] == pytest.approx(-0.04, abs=1e-6)
+
+
+def test_what_remains_implicit_ends_where_it_would_slide() -> None:
+    run = dr.simulate(implicit_friction(0.2), 40.0, start={"a": 1.0, "f": 0.0})
+    assert run.status.kind == Ending.SLIDING_AMBIGUOUS and "reduce_index" in run.status.message

@@ -302,7 +302,10 @@ def _ambiguous(s: FinalState) -> Status:
         what = f"{' and '.join(names)} switches back and forth without end at {s.at_time}"
         cure = "smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis"
         if isinstance(s.equations.dynamics, DaeResidual):
-            cure = f"sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ): solve the equations for their rates, or {cure}"
+            cure = (
+                "sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ) of a higher index or from given algebraic unknowns: "
+                f"solve the equations for their rates (dr.dae.reduce_index), or {cure}"
+            )
     return Status(Ending.SLIDING_AMBIGUOUS, f"{what}; {cure}")
 
 

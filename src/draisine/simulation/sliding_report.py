@@ -58,7 +58,7 @@ def sliding_report(equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals,
     kernel = _mixed_reporter(equations, mixture.shape[1] - 1)
 
     def at(rows: NDArray[np.intp] | slice, branches: Reals) -> list[Reals]:
-        return kernel.map(t[rows, None], x[rows], u[rows], np.column_stack([p[rows], branches]))
+        return list(kernel.map(t[rows, None], x[rows], u[rows], np.column_stack([p[rows], branches])))
 
     found = at(slice(None), mixture[:, 1:])
     for row in np.flatnonzero(mixture[:, 0] == MEANS):

@@ -34,7 +34,9 @@ def accumulates(s: Stepper) -> bool:
 def beyond_limit(s: Stepper, reason: int) -> int:
     """After a change of branches: how the run continues if its switches have come to a limit, or do not end at this time."""
     if reason == CONTINUE and accumulates(s):
-        return CONTINUE if pass_limit(s) else ACCUMULATED
+        if pass_limit(s):
+            return CONTINUE
+        return ACCUMULATED if s.switch_rate_kernel != 0 else AMBIGUOUS  # 0 = F may switch for ever where others slide
     if reason == AMBIGUOUS and s.switches_here > MOST_SWITCHES:
         return CONTINUE if pass_limit(s) else AMBIGUOUS
     return reason
