@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
@@ -211,6 +213,64 @@ def test_with_sensitivities_and_in_ensembles() -> None:
     other = dr.simulate(block(), 3.0, parameters={"c": 9.0}, **given)
     assert found["friction.end"][1] == other["friction"][-1] == pytest.approx(-4.5, rel=1e-12)
     assert not any("slides" in warning for warning in found.warnings)
+
+
+def stick_slip(c: float, load: Any, x0: float, until: float) -> list[tuple[float, float, Any, float]]:
+    """ẍ = load(t, x) − c sign(ẋ) from rest, by SciPy and piece by piece: begin, end, states as functions of time, and the sign of
+    the velocity, 0 where it sticks."""
+    t, x, parts = 0.0, x0, []
+    while t < until:
+        times = np.linspace(t, until, 20_001)
+        leaves = np.flatnonzero(np.abs(load(times, x)) > c)
+        if not leaves.size or leaves[0] > 0:
+            i = leaves[0] if leaves.size else 0
+            end = brentq(lambda s, x=x: abs(load(s, x)) - c, times[i - 1], times[i], xtol=1e-15) if leaves.size else until
+            parts.append((t, end, lambda s, x=x: np.array([x + 0 * s, 0 * s]), 0.0))
+            t = end
+            if not leaves.size:
+                return parts
+        side = np.sign(load(t + 1e-6, x))
+
+        def stops(s: float, y: Any, begin: float = t, side: float = side) -> float:
+            return y[1] * side if s > begin + 1e-5 else 1.0
+
+        stops.terminal, stops.direction = True, -1  # type: ignore[attr-defined]
+        found = solve_ivp(
+            lambda s, y, side=side: [y[1], load(s, y[0]) - c * side],
+            (t, until),
+            [x, 0.0],
+            method="DOP853",
+            rtol=1e-12,
+            atol=1e-13,
+            events=stops,
+            dense_output=True,
+        )
+        parts.append((t, float(found.t[-1]), found.sol, side))
+        t, x = float(found.t[-1]), float(found.y[0, -1])
+    return parts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_stick_slip_against_an_integration_piece_by_piece(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, c, force, rate = rng.uniform(0.5, 4.0), rng.uniform(0.3, 2.0), rng.uniform(2.0, 4.0), rng.uniform(0.3, 2.0)
+    m = block()
+    m.generalized_force("x", f"-{k}*x")
+    law = f"-{c}*sign(x_rate)" if seed % 2 else f"where(x_rate > 0, -{c}, {c})"
+    laws = {"pull": f"{force}*sin({rate}*t)", "friction": law}
+    run = dr.simulate(m, 12.0, start={"x": 0.1}, parameters={"mass": 1.0}, inputs=laws, method=TIGHT)
+    assert run.status.kind == Ending.FINISHED and not run.warnings
+    sticks = 0
+    for begin, end, states, side in stick_slip(c, lambda t, x: force * np.sin(rate * t) - k * x, 0.1, 12.0):
+        inside = (run.time > begin + 1e-6) & (run.time < end - 1e-6)
+        t = run.time[inside]
+        if t.size:
+            x = states(t)[0]
+            friction = -c * side if side else k * x - force * np.sin(rate * t)
+            np.testing.assert_allclose(run["x"][inside], x, atol=1e-9)
+            np.testing.assert_allclose(run["friction"][inside], friction, atol=1e-9)
+            sticks += side == 0.0
+    assert sticks > 0
 
 
 # ------------------------------------------------------------------------------------------------------------- 0 = F

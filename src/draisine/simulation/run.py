@@ -587,6 +587,9 @@ class _Driver:
         stepper = self._memory.stepper
         if not stepper.switching or not stepper.sliding:
             return None
+        last = stepper.sample_count - 1
+        if last >= 0 and stepper.sample_time[last] == stepper.t:
+            return stepper.sample_mixture[last, : 1 + len(stepper.branch)].copy()
         row = np.zeros(1 + len(stepper.branch))
         record_mixture(stepper, float(stepper.t), self._memory.state.copy(), row)
         return row

@@ -21,7 +21,8 @@ from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.layout import Stepper
 
 DEPENDENT = 1e-13  # relative determinant of two surfaces that are one
-FAR = 1e-3  # time along the fields back to a surface, relative to the step
+FAR = 1e-3  # time along the fields back to a surface, relative to the step …
+ROUNDING = 1e-13  # … and to the time itself
 SAME = 1e-7  # relative difference of equal fields and rates
 
 
@@ -212,7 +213,7 @@ def return_to_surfaces(s: Stepper, h: float) -> bool:
     else:
         lu_solve(s.sliding_matrix, s.sliding_pivot, s.sliding, s.share)
     for i in range(s.sliding):
-        if abs(s.share[i]) > FAR * abs(h):
+        if abs(s.share[i]) > FAR * abs(h) + ROUNDING * abs(s.t):
             return False
     field = s.sliding_field
     for i in range(s.sliding):
