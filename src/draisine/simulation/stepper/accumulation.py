@@ -1,4 +1,4 @@
-"""Switches that accumulate: infinitely many in a finite time (Zeno), as of a twisting controller or a bouncing ball.
+"""Switches that accumulate: infinitely many in a finite time (Zeno), as of a twisting controller or a time-optimal relay.
 
 The intervals between the switches become shorter than the rounding of time, and the run would never pass their limit. There all
 switching functions involved are zero. The motion rests there if it can, with a law between its sides; else it continues on the
@@ -16,11 +16,10 @@ from draisine.simulation.stepper.layout import (
     MOST_SWITCHES,
     Stepper,
 )
+from draisine.simulation.stepper.sliding import short_time
 from draisine.simulation.stepper.switching import adds_up, is_sliding_on, record_switch, use_branches
 
-RECENT = 24  # switches in a short time are those before a limit: …
-ROUNDING = 2e-15  # … relative to the time, for each of them, …
-SHORT = 1e-11  # … or relative to the duration of the run
+RECENT = 24  # switches in a short time are those before a limit
 
 
 def accumulates(s: Stepper) -> bool:
@@ -28,7 +27,7 @@ def accumulates(s: Stepper) -> bool:
     if s.switch_count < RECENT:
         return False
     span = abs(s.t - s.switch_time[s.switch_count - RECENT])
-    return span > 0.0 and span <= max(RECENT * ROUNDING * abs(s.t), SHORT * abs(s.t - s.step_time[0]))
+    return span > 0.0 and span <= short_time(s)
 
 
 def beyond_limit(s: Stepper, reason: int) -> int:

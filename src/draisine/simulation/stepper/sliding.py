@@ -6,7 +6,8 @@ With the fields f₀ of the present branches and f_i with the branch of surface 
 
 which determines the shares a_i. On one surface this is Filippov's definition. On several it is the only motion in the convex hull
 of all fields where the effects of the switches add up; `switching` checks that when a surface is added. Derivatives of the state
-(`saltation`) slide with it, and the shares have derivatives too. Restricted Python.
+(`saltation`) slide with it, and the shares have derivatives too. Where laws act along one line, only a sum of their shares is
+determined (`share_equally`). Restricted Python.
 
 A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988, section 4.
 """
@@ -24,6 +25,8 @@ DEPENDENT = 1e-13  # relative determinant of two surfaces that are one
 FAR = 1e-3  # time along the fields back to a surface, relative to the step …
 ROUNDING = 1e-13  # … and to the time itself
 SAME = 1e-7  # relative difference of equal fields and rates
+TICKS = 5e-14  # a short time, in which switches come to their limit: relative to the time itself …
+SHORT = 1e-11  # … or to the duration of the run
 
 
 def sliding_field(s: Stepper, target: Vector) -> None:
@@ -155,8 +158,13 @@ def is_parallel(s: Stepper, row: int) -> bool:
     return True
 
 
+def short_time(s: Stepper) -> float:
+    """A time that is short for a run: that of the rounding of many switches."""
+    return max(TICKS * abs(s.t), SHORT * abs(s.t - s.step_time[0]))
+
+
 def rest(s: Stepper) -> bool:
-    """Shares with which all states rest; whether they do."""
+    """Shares with which all states rest, up to rates that the jump of the field gives them in a short time; whether they do."""
     field, best, size = s.sliding_field, 0, 0.0
     for l in range(s.plain_states):
         total = 0.0
@@ -171,17 +179,18 @@ def rest(s: Stepper) -> bool:
         middle += 0.5 * (field[k + 1, best] - field[0, best])
     for k in range(s.sliding):
         s.share[k] = 0.5 - math.copysign(middle / size, middle * (field[k + 1, best] - field[0, best]))
+    room = size * (1e-12 + 4.0 * short_time(s))
     for l in range(s.plain_states):
         rate = field[0, l]
         for k in range(s.sliding):
             rate += s.share[k] * (field[k + 1, l] - field[0, l])
-        if abs(rate) > SAME * size:
+        if abs(rate) > room:
             return False
     for i in range(s.sliding):
         rate = s.sliding_rate[0, int(s.margin_branch[int(s.sliding_margin[i])])]
         for k in range(s.sliding):
             rate += s.share[k] * rate_jump(s, i, k)
-        if abs(rate) > SAME * size:
+        if abs(rate) > room:
             return False
     return True
 
