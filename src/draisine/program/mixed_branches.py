@@ -16,6 +16,7 @@ from dataclasses import replace
 from draisine.program import opcodes as op
 from draisine.program.graph import Graph
 from draisine.program.program import Program
+from draisine.program.ssa import INPUT
 from draisine.program.switch import SwitchKind
 from draisine.program.switching import Functions, Switching, longer, widened
 
@@ -30,7 +31,7 @@ def depends_on_jumps(switching: Switching, program: Functions) -> bool:
         graph = Graph()
         results = graph.read(part)
         reached = graph.reached([node for nodes in results.values() for node in nodes])
-        if any(graph.find(op.INPUT, (), ("p", entry)) in reached for entry in sliding):
+        if any(graph.find(INPUT, (), ("p", entry)) in reached for entry in sliding):
             return True
     return False
 
@@ -96,7 +97,7 @@ class _Mixture:
 
     def _mixed(self, node: int) -> int:
         g = self._graph
-        operation, operands, detail = g.nodes[node]
+        operation, operands, detail = g.values[node]
         if not operands:
             return node
         new = tuple(self._new[o] for o in operands)

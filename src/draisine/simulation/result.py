@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Status
 from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.accumulation import RECENT
 from draisine.simulation.stepper.memory import Memory
+
+if TYPE_CHECKING:
+    from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
 
@@ -57,7 +59,7 @@ class Segment:
     states: Reals  # (n, states)
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
-    mixture: Reals | None = None  # (n, 1 + branches) how the law is mixed where the run slides (`stepper.mixture`)
+    sliding: SlidingSamples | None = None  # how the law is mixed where the run slides
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ class Run:
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
-    final_mixture: Reals | None = None  # (1 + branches) at the end
+    final_sliding: SlidingSamples | None = None  # the same at the end
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
@@ -311,7 +313,7 @@ def _ambiguous(s: FinalState) -> Status:
 
 def _accumulated(s: FinalState) -> Status:
     stepper = s.memory.stepper
-    rows = stepper.switch_margin[max(0, stepper.switch_count - RECENT) : stepper.switch_count]
+    rows = stepper.switch_margin[max(0, stepper.switch_count - layout.RECENT) : stepper.switch_count]
     names = list(dict.fromkeys(s.surfaces[int(row)] if row >= 0 else "a function of time" for row in rows))
     verb = "switches" if len(names) == 1 else "switch"
     return Status(

@@ -12,17 +12,17 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.restricted.record import KERNEL
+from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
@@ -41,13 +41,13 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
-from draisine.simulation.stepper.mixture import record_mixture
-from draisine.simulation.switches import crossing_share
+
+if TYPE_CHECKING:
+    from draisine.simulation.sliding_samples import SlidingSamples
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -188,14 +188,14 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit, self._choices.monitored)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.margins_of)
 
     def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
         """The switching functions of the present equations over a span of time from a state."""
         switching = self._compiled.switching
         if switching is None:
             return None
-        tables = switching.tables(span, x, inputs, self._parameters, crossing_share(self._method))
+        tables = switching.tables(span, x, inputs, self._parameters, self._method)
         self._restarts |= switching.names_of_restarts(tables)
         self._all_restarts = self._all_restarts and tables.guaranteed
         return tables
@@ -353,7 +353,7 @@ class _Driver:
         self._changes.limited = float(stepper.h)
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
-        self._switch_method(self._chosen.if_stiff)
+        self._switch_method(self._chosen.if_stiff.implicit)
         stepper.h *= 0.1  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 
@@ -444,7 +444,7 @@ class _Driver:
             contact_least=stepper.contact_least.copy(),
             residual_limit=self._residual_limit(),
             cautions=tuple(warnings),
-            final_mixture=self._final_mixture(),
+            final_sliding=self._final_sliding(),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
         )
 
@@ -578,21 +578,21 @@ class _Driver:
         stepper.sample_time[k] = stepper.t
         stepper.sample_x[k] = self._memory.state
         stepper.sample_u[k] = self._memory.inputs
-        if stepper.switching:
-            record_mixture(stepper, float(stepper.t), self._memory.state.copy(), stepper.sample_mixture[k])
+        if self._compiled.switching is not None:
+            self._compiled.switching.record_mixture(self._memory, stepper.sample_mixture[k])
         stepper.sample_count = k + 1
 
-    def _final_mixture(self) -> Reals | None:
+    def _final_sliding(self) -> SlidingSamples | None:
         """How the law is mixed at the end, if the run slides there."""
-        stepper = self._memory.stepper
-        if not stepper.switching or not stepper.sliding:
+        stepper, switching = self._memory.stepper, self._compiled.switching
+        if switching is None or not stepper.sliding:
             return None
         last = stepper.sample_count - 1
         if last >= 0 and stepper.sample_time[last] == stepper.t:
-            return stepper.sample_mixture[last, : 1 + len(stepper.branch)].copy()
-        row = np.zeros(1 + len(stepper.branch))
-        record_mixture(stepper, float(stepper.t), self._memory.state.copy(), row)
-        return row
+            return switching.sliding_samples(stepper.sample_mixture[last : last + 1])
+        row = np.zeros((1, 1 + len(stepper.branch)))
+        switching.record_mixture(self._memory, row[0])
+        return switching.sliding_samples(row)
 
     def _segments(self) -> tuple[Segment, ...]:
         stepper = self._memory.stepper
@@ -602,8 +602,10 @@ class _Driver:
             steps = stepper.step_time[step:next_step]
             name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
             times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
-            mixture = None if part.switching is None else getattr(stepper, f"{name}_mixture")[rows, : 1 + part.switching.count]
-            segments.append(Segment(part.equations, times, states, inputs, steps, mixture))
+            sliding = (
+                None if part.switching is None else part.switching.sliding_samples(getattr(stepper, f"{name}_mixture")[rows])
+            )
+            segments.append(Segment(part.equations, times, states, inputs, steps, sliding))
         return tuple(segments)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:

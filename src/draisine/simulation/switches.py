@@ -15,12 +15,15 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.mixed_branches import depends_on_jumps, fix_program, mix_program
-from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
+from draisine.program.ssa import INPUT
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.methods.tableau import SteppingMethod
-from draisine.simulation.stepper.memory import SwitchTables
+from draisine.simulation.sliding_samples import SlidingSamples
+from draisine.simulation.stepper.layout import ONE_SIDED
+from draisine.simulation.stepper.memory import Memory, SwitchTables
+from draisine.simulation.stepper.mixture import record_mixture
 
 Reals = NDArray[np.float64]
 
@@ -42,6 +45,7 @@ class CompiledSwitching:
     saltation: Kernel | None = None  # of variational equations
     mixed_dynamics: Kernel | None = None  # with mixed branches, if the run may slide: derivative …
     mixed_rates: Kernel | None = None  # … and rates
+    _mixed: dict[str, Kernel | None] = field(default_factory=dict, init=False, repr=False)
     _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -49,17 +53,27 @@ class CompiledSwitching:
         """Of the switching function of each margin."""
         return tuple(self.switching.switches[margin.switch].name for margin in self.switching.margins)
 
-    @property
-    def count(self) -> int:
-        """The number of switches."""
-        return len(self.switching.switches)
+    def sliding_samples(self, mixture: Reals) -> SlidingSamples | None:
+        """Samples with their mixtures, as the loop has recorded them; None if the run does not slide at any of them."""
+        if not (mixture[:, 0] != ONE_SIDED).any():
+            return None
+        return SlidingSamples(self.switching, mixture[:, : 1 + len(self.switching.switches)].copy())
+
+    @staticmethod
+    def record_mixture(memory: Memory, row: Reals) -> None:
+        """Record how the law is mixed at the present state."""
+        record_mixture(memory.stepper, float(memory.stepper.t), memory.state.copy(), row)
 
     def mixed(self, program: Program | LinearSolveProgram | None) -> Kernel | None:
         """A program of the same equations with mixed branches; None if it does not depend on a law on whose surface a run may
         slide."""
-        if program is None or self.mixed_dynamics is None or not depends_on_jumps(self.switching, program):
+        if program is None or self.mixed_dynamics is None:
             return None
-        return compile(mix_program(self.switching, fix_program(self.switching, program)))
+        if program.digest not in self._mixed:
+            depends = depends_on_jumps(self.switching, program)
+            made = compile(mix_program(self.switching, fix_program(self.switching, program))) if depends else None
+            self._mixed[program.digest] = made
+        return self._mixed[program.digest]
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
@@ -74,9 +88,9 @@ class CompiledSwitching:
         numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
         return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, share: float = LARGEST_SHARE) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs. `share`: see `LARGEST_SHARE`."""
-        begin, end = span
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, method: SteppingMethod) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs, by a method."""
+        (begin, end), share = span, _crossing_share(method)
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
         kinks, guaranteed = None, True
@@ -107,7 +121,7 @@ class CompiledSwitching:
         nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
         nodes += graph.functions_of_time() if graph.kinks else []
         entries = [
-            graph.graph.nodes[node].detail for node in graph.graph.reached(nodes) if graph.graph.nodes[node].operation == INPUT
+            graph.graph.values[node].detail for node in graph.graph.reached(nodes) if graph.graph.values[node].kind == INPUT
         ]
         u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
         branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
@@ -153,7 +167,7 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
     return lambda t, x, u, p: kernel([t], x, u, p)[0]
 
 
-def crossing_share(method: SteppingMethod) -> float:
+def _crossing_share(method: SteppingMethod) -> float:
     """The share of the range of a function of time by which it may deviate where a step of a method crosses its kinks."""
     if method.scheme.external:
         return 5.0 * LARGEST_SHARE  # only the ends of a step are known

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.named_values import unknown_name
-from draisine.simulation.sliding_report import sliding_report, sliding_rows
+from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
 
@@ -61,8 +61,10 @@ class Reporter:
         if self.names and equations.choice not in self._kernels:
             self._kernels[equations.choice] = self._compiled(equations)
 
-    def __call__(self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals, mixture: Reals | None = None) -> Reals:
-        """(points, outputs); `mixture` says how the law is mixed where a run slides."""
+    def __call__(
+        self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals, sliding: SlidingSamples | None = None
+    ) -> Reals:
+        """(points, outputs); `sliding` says how the law is mixed where a run slides."""
         if not self.names:
             return np.zeros((len(t), 0))
         self.prepare(equations)
@@ -72,10 +74,8 @@ class Reporter:
         else:
             slots = [slot.name for slot in equations.report.outputs]
             found = self._selected(equations, x, dict(zip(slots, results, strict=True)))
-        slides = sliding_rows(mixture)
-        if mixture is not None and slides.size:
-            values = sliding_report(equations, t[slides], x[slides], u[slides], p[slides], mixture[slides])
-            found[slides] = self._selected(equations, x[slides], values)
+        if sliding is not None:
+            found[sliding.rows] = self._selected(equations, x[sliding.rows], sliding.report(equations, t, x, u, p))
         return found
 
     def _selected(self, equations: Equations, x: Reals, values: Mapping[str, Reals]) -> Reals:

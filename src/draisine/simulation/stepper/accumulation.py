@@ -14,12 +14,11 @@ from draisine.simulation.stepper.layout import (
     ENTERED,
     MOST_SLIDING,
     MOST_SWITCHES,
+    RECENT,
     Stepper,
 )
 from draisine.simulation.stepper.sliding import short_time
 from draisine.simulation.stepper.switching import adds_up, is_sliding_on, record_switch, use_branches
-
-RECENT = 24  # switches in a short time are those before a limit
 
 
 def accumulates(s: Stepper) -> bool:

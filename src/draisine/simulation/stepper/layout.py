@@ -7,8 +7,16 @@ Jacobians.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import ComplexCube, ComplexMatrix, ComplexVector, IntegerMatrix, Integers, Matrix, Vector
+from draisine.codegen.restricted.types import (
+    ComplexCube,
+    ComplexMatrix,
+    ComplexVector,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Record,
+    Vector,
+)
 
 # Reasons why the loop returned.
 CONTINUE = 0
@@ -65,6 +73,8 @@ AT_START = 3  # the run starts on a surface
 LEAPING = 4  # the switching function itself jumps
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
+# Switches in a short time that are taken for those before a limit (`accumulation`).
+RECENT = 24
 # Switches without an advance of time.
 MOST_SWITCHES = 64
 # The same for margins of switching functions that may end in the step.
@@ -153,7 +163,7 @@ class Stepper(Record):
     near: Integers  # (e) 1 if it may have zeros in the step
     root: Vector  # (ROOTS e) fractions of the step
     root_event: Integers  # (ROOTS e)
-    # isolation of their zeros, see `numerics.bernstein`; c nodes
+    # isolation of their zeros, see `event_polynomials`; c nodes
     node: Vector  # (c)
     bernstein: Matrix  # (c, c)
     tail: Matrix  # (3, c)

@@ -8,8 +8,7 @@ values are the means of both sides with the shares of the motion: those of infin
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.layout import MEANS, MIXED, ONE_SIDED, Stepper
 from draisine.simulation.stepper.sliding import combine_fields, solve_shares
