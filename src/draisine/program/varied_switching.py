@@ -58,7 +58,7 @@ def _residual_switching(equations: Equations, directions: Sequence[Direction]) -
     if jumps:
         raise ArgumentError(
             f"{equations.name}: derivatives of its motion jump at {', '.join(jumps)}, which is not done for equations "
-            "0 = F(t, x, ẋ); write them as ẋ = f(t, x), or without jumps (tanh for sign)"
+            "0 = F(t, x, ẋ); solve them for their rates (dr.dae.reduce_index), or write them without jumps (tanh for sign)"
         )
     assert isinstance(equations.dynamics, DaeResidual)
     return find_switching(replace(equations, dynamics=vary_residual(equations.dynamics, directions)), free_kinks=True)

@@ -79,8 +79,9 @@ Reals = NDArray[np.float64]
 
 
 class MonitoredMargins(NamedTuple):
-    """The kernel of contact margins, and whether they depend on time itself."""
+    """The program of contact margins, its kernel, and whether they depend on time itself."""
 
+    program: Program | LinearSolveProgram
     kernel: Kernel
     timed: bool
 
@@ -165,7 +166,19 @@ class CompiledEquations:
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=0 if self.switching is None else self.switching.switching.directions,
+            mixed=self._mixed(contact),
         )
+
+    def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
+        """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
+        if self.switching is None:
+            return 0, 0, 0, 0
+        events, margins = (
+            self.switching.mixed(what) for what in (self.equations.events, None if contact is None else contact.program)
+        )
+        kernels = self.switching.mixed_dynamics, self.switching.mixed_rates, events, margins
+        first, second, third, fourth = (0 if kernel is None else kernel.address for kernel in kernels)
+        return first, second, third, fourth
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,8 +94,8 @@ def contact_margins(equations: Equations) -> ContactMargins | None:
 @lru_cache(maxsize=64)
 def monitored_margins(equations: Equations) -> MonitoredMargins | None:
     """The margins for runs that monitor them."""
-    kernel = contact_kernel(equations)
-    return None if kernel is None else MonitoredMargins(kernel, _is_timed(equations))
+    margins, kernel = contact_margins(equations), contact_kernel(equations)
+    return None if margins is None or kernel is None else MonitoredMargins(margins.program, kernel, _is_timed(equations))
 
 
 def _is_timed(equations: Equations) -> bool:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,9 @@ from draisine.simulation.result import FinalState, Occurrence, Run, Segment, Swi
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
+
+if TYPE_CHECKING:
+    from draisine.simulation.sliding_samples import SlidingSamples
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -410,6 +413,7 @@ class _Driver:
             contact_least=stepper.contact_least.copy(),
             residual_limit=self._residual_limit(),
             cautions=tuple(warnings),
+            final_sliding=self._final_sliding(),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
         )
 
@@ -444,16 +448,7 @@ class _Driver:
         one_sided = "" if switching is None else switching.one_sided(self._memory.stepper)
         if one_sided:
             yield "sensitivities are those of one side", one_sided
-        slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
-        root = self._choices.root
-        if slid and (root.outputs or root.multipliers):  # else nothing but states is reported
-            names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
-            yield (
-                "forces and accelerations while the motion slides are those of the laws as written",
-                f"the motion slides on {names} from {time_text(slid[0].time)}: the states are those of the sliding motion, but "
-                "forces, accelerations and other channels that depend on this law are evaluated as written, on one side of it or "
-                "at sign(0) = 0, and are not those of the sliding motion",
-            )
+        yield from self._sliding_values()
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 STIFF_EQUATIONS,
@@ -484,6 +479,27 @@ class _Driver:
                 f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
             )
 
+    def _sliding_values(self) -> Iterator[tuple[str, str]]:
+        """Where forces and outputs of a sliding motion are not those of a mixed law."""
+        stepper, root = self._memory.stepper, self._choices.root
+        if self._compiled.switching is None or not (root.outputs or root.multipliers):  # nothing but states is reported
+            return
+        slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
+        names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
+        if stepper.means:
+            yield (
+                "forces and accelerations while the motion slides are means of both sides",
+                f"the motion slides on {names}, and from {time_text(float(stepper.means_time))} on no single value of this law "
+                "gives the sliding motion: forces, accelerations and other channels are means of both sides over infinitely fast "
+                "switching, and channels that are not linear in the law are not functions of the others",
+            )
+        if slid and stepper.variations:
+            yield (
+                "sensitivities of forces while the motion slides are those of the laws as written",
+                f"the motion slides on {names} from {time_text(slid[0].time)}: sensitivities of forces, accelerations and other "
+                "channels that depend on this law are those of the law as written, not of the sliding motion",
+            )
+
     def _store_last_state(self) -> None:
         """Append the final state to the samples of a run that ended early."""
         stepper = self._memory.stepper
@@ -495,7 +511,21 @@ class _Driver:
         stepper.sample_time[k] = stepper.t
         stepper.sample_x[k] = self._memory.state
         stepper.sample_u[k] = self._memory.inputs
+        if self._compiled.switching is not None:
+            self._compiled.switching.record_mixture(self._memory, stepper.sample_mixture[k])
         stepper.sample_count = k + 1
+
+    def _final_sliding(self) -> SlidingSamples | None:
+        """How the law is mixed at the end, if the run slides there."""
+        stepper, switching = self._memory.stepper, self._compiled.switching
+        if switching is None or not stepper.sliding:
+            return None
+        last = stepper.sample_count - 1
+        if last >= 0 and stepper.sample_time[last] == stepper.t:
+            return switching.sliding_samples(stepper.sample_mixture[last : last + 1])
+        row = np.zeros((1, 1 + len(stepper.branch)))
+        switching.record_mixture(self._memory, row[0])
+        return switching.sliding_samples(row)
 
     def _segments(self) -> tuple[Segment, ...]:
         stepper = self._memory.stepper
@@ -505,7 +535,10 @@ class _Driver:
             steps = stepper.step_time[step:next_step]
             name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
             times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
-            segments.append(Segment(part.equations, times, states, inputs, steps))
+            sliding = (
+                None if part.switching is None else part.switching.sliding_samples(getattr(stepper, f"{name}_mixture")[rows])
+            )
+            segments.append(Segment(part.equations, times, states, inputs, steps, sliding))
         return tuple(segments)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:

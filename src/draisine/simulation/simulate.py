@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -193,7 +193,9 @@ def compute(
         drift = scaled(drift, method, until, pilot)
         stabilized = equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
     equations, reduction = (
-        (stabilized.equations, "") if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
+        (stabilized.equations, "")
+        if stabilized is not None
+        else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
     )
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
@@ -262,9 +264,9 @@ def _with_lost_masses(status: Status, source: System | Equations, computed: Comp
 
 
 def _equations(
-    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool
+    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool, named: Collection[str]
 ) -> tuple[Equations, str]:
-    """The equations of a run, and a sentence where given ones were reduced."""
+    """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
         return derive_cached(described, laws, events, work=True if driven else None), ""
@@ -272,4 +274,4 @@ def _equations(
         return model, ""
     from draisine.simulation.given_equations import equations_for_run  # imports CasADi
 
-    return equations_for_run(model, laws, events)
+    return equations_for_run(model, laws, events, named)

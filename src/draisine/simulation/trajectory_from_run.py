@@ -36,28 +36,31 @@ def _event_values(equations: Equations) -> Kernel | None:
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
     """All channels that the report of the equations gives along a segment of a run."""
     equations = segment.equations
-    kernel = reporter(equations)
+    points = segment.times, segment.states, segment.inputs, p
     names = [slot.name for slot in equations.report.outputs]
-    reported = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
-    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], reported)
+    values = dict(zip(names, reporter(equations).map(points[0][:, None], *points[1:]), strict=True))
+    if segment.sliding is not None:
+        for name, mixed in segment.sliding.report(equations, *points).items():
+            values[name][segment.sliding.rows] = mixed
+    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], values)
     return Piece(segment.times, blocks, independent=equations.independent)
 
 
-def blocks_of(equations: Equations, coordinates: np.ndarray, reported: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
+def blocks_of(equations: Equations, coordinates: np.ndarray, values: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
     """Coordinates and the values of the report, samples in rows, as blocks of named columns."""
     count = len(coordinates)
     blocks = [
         block(Group.COORDINATES, equations.coordinates, coordinates),
-        block(Group.VELOCITIES, equations.velocities, reported["v"].reshape(count, -1)),
-        block(Group.INPUTS, equations.inputs, reported["inputs"].reshape(count, -1)),
-        block(Group.OUTPUTS, equations.outputs, reported["outputs"].reshape(count, -1)),
-        block(Group.MULTIPLIERS, equations.multipliers, reported["multipliers"].reshape(count, -1)),
-        residual_block(equations.constraints, reported["residuals"].reshape(count, -1)),
+        block(Group.VELOCITIES, equations.velocities, values["v"].reshape(count, -1)),
+        block(Group.INPUTS, equations.inputs, values["inputs"].reshape(count, -1)),
+        block(Group.OUTPUTS, equations.outputs, values["outputs"].reshape(count, -1)),
+        block(Group.MULTIPLIERS, equations.multipliers, values["multipliers"].reshape(count, -1)),
+        residual_block(equations.constraints, values["residuals"].reshape(count, -1)),
     ]
-    if "energy" in reported:  # first-order systems have none
-        kinetic, potential, *work = reported["energy"].reshape(count, -1).T
+    if "energy" in values:  # first-order systems have none
+        kinetic, potential, *work = values["energy"].reshape(count, -1).T
         blocks.append(energy_block(kinetic, potential, work[0] if work else None))
-        blocks.append(power_block(equations.inputs, reported["power"].reshape(count, -1)))
+        blocks.append(power_block(equations.inputs, values["power"].reshape(count, -1)))
     return tuple(blocks)
 
 
@@ -67,7 +70,12 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     if not pieces:
         last = run.segments[-1]
         single = Segment(
-            last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
+            last.equations,
+            np.array([run.final_time]),
+            run.final_state[None, :],
+            np.zeros((1, len(equations.inputs))),
+            last.steps,
+            run.final_sliding,
         )
         pieces = [report_segment(single, p)]
     if "work" not in {s.name for s in equations.extra_states}:

@@ -40,6 +40,7 @@ from draisine.stability.linearization import (
     real_values,
     what_is_singular,
 )
+from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
 
@@ -73,8 +74,9 @@ class SteadyMotion(Motion, Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What ideal contacts would have to do in this motion."""
-        return contact_warnings(self.values)
+        """What ideal contacts would have to do in this motion, and whether it lies on the limit of a switching function."""
+        note = limit_note(self.equations, self.x, self.u, self.p)
+        return (*contact_warnings(self.values), *((note,) if note else ()))
 
     def _table(self) -> Mapping[str, Any]:
         units = self.units

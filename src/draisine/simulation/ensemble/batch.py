@@ -319,7 +319,7 @@ def monitor_round(g: Group) -> None:
             collect(g.margins, s.contact, s.contacts, k)
             keep_least(s)
             if s.contact_spacing > 0.0:
-                monitor_inside(s, g.begin[k])
+                monitor_inside(s, g.begin[k], 0)
 
 
 def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> int:

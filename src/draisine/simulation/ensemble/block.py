@@ -336,9 +336,10 @@ class Worker:
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)
             count = int(np.count_nonzero(known))
-            reported = s.reporter(segment.equations, segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1)))
+            points = segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1))
+            reported = s.reporter(segment.equations, *points, segment.sliding)
             into.values[index, done : done + count] = reported[known]
             done += count
         last = run.segments[-1].equations
         one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]
-        into.values[index, -1] = s.reporter(last, *one)[0]
+        into.values[index, -1] = s.reporter(last, *one, run.final_sliding)[0]

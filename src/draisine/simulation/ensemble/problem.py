@@ -160,7 +160,8 @@ def ensemble_problem(
     fixed = {name: kind for kind in ("parameter", "input") for name in (parameters if kind == "parameter" else constants)}
     driven = bool(inputs) or any(_is_input(model, name) for name in varied.names)
     if isinstance(model, Equations):
-        equations, _ = equations_for_run(model, laws, events)
+        named = {*named_start(start), *(name.removeprefix(START) for name in varied.names)}
+        equations, _ = equations_for_run(model, laws, events, named)
     else:
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)
