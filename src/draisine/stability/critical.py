@@ -19,7 +19,7 @@ from draisine.numerics.root_finding import bisect, bracketed_root
 from draisine.stability.crossings import Change, changes
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
-from draisine.stability.spectrum import Spectrum, balancing
+from draisine.stability.spectrum import Spectrum, balancing, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
@@ -28,6 +28,10 @@ Matrix = Callable[[float], Array]  # A at a value of the swept quantity
 
 BEGINS, ENDS = "oscillation begins", "oscillation ends"
 _THIN = 1e-7  # width within which modes leave one side and arrive on the other, relative to the sampling
+_NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to the sampling
+_ZERO = 1e-15  # value that is zero, relative to the sampling
+_COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
+_NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
 _ROUNDS = 60  # halvings of a bracket
 _DEPTH = 12  # changes inside a bracket that are told apart
 _SINGULAR = 1e-8  # singular value of A − λ, relative to the largest, that counts as zero
@@ -65,7 +69,10 @@ class Critical:
                 f"{self.family.equations.name}: at {self.over} = {self.value:.6g} {why}; the value has no derivative by a parameter that "
                 "changes one of them alone"
             )
-        return {name: -condition.change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
+        found = {name: -condition.change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
+        sizes = {p.name: abs(p.default) or 1.0 for p in self.family.equations.parameters}
+        most = max((abs(value) * sizes[name] for name, value in found.items()), default=0.0)
+        return {name: value if abs(value) * sizes[name] > _NOISE * most else 0.0 for name, value in found.items()}
 
     @property
     def gradient_units(self) -> dict[str, str]:
@@ -93,7 +100,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
 
     found = changes(matrices, values)
     solver = _Solver(lambda s: matrices(np.array([s]))[0], found.zeros, names)
-    events = [event for change in found.brackets for event in solver.events(change)]
+    events = [event for change in solver.joined(found.brackets) for event in solver.events(change)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
         for e in sorted(events, key=lambda e: e.value)
@@ -114,8 +121,26 @@ class _Solver:
     def __init__(self, matrix: Matrix, zeros: int, names: ModeNames) -> None:
         self.matrix, self.zeros, self.names = matrix, zeros, names
 
+    def joined(self, brackets: list[Change]) -> Iterator[Change]:
+        """The brackets, with those made one that meet at a sample on the axis: of a mode that passes it, or of several that part there."""
+        waiting: Change | None = None
+        for change in brackets:
+            if waiting is not None and waiting.high == change.low:
+                first = self._edge(waiting.low, waiting.high, waiting.before)[0]
+                last = self._arrives(change.low, change.high, change.after)
+                if last - first <= _THIN * max(change.width, abs(first)):
+                    waiting = Change(waiting.low, change.high, waiting.before, change.after, max(waiting.width, change.width))
+                    continue
+            if waiting is not None:
+                yield waiting
+            waiting = change
+        if waiting is not None:
+            yield waiting
+
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
+        if (change.before == change.after).all():
+            return  # a mode touches the axis
         real, pairs, double = _modes_that_change(change)
         value = self._solved(change, real, pairs, double)
         if value is None:
@@ -127,7 +152,9 @@ class _Solver:
                 yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
-            value = 0.5 * (last + arrives), None
+            value = self._together(change, 0.5 * (last + arrives), real, pairs), None
+        if abs(value[0]) <= _ZERO * change.width:
+            value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
 
     def _counts(self, s: float) -> NDArray[np.int64]:
@@ -197,14 +224,32 @@ class _Solver:
         candidates = _meeting(np.linalg.eigvals(self.matrix(value)))
         return min(candidates, key=lambda one: abs(one[1]))[0] if candidates else None
 
+    # ------------------------------------------------------------ several modes
+
+    def _together(self, change: Change, value: float, real: int, pairs: int) -> float:
+        """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all digits."""
+        if bool(real) == bool(pairs):
+            return value
+        count = abs(real) or abs(pairs)
+        neutral = abs(int(change.after[4:].sum() - change.before[4:].sum()))
+        meet = neutral == 2 * count * (1 if real else 2)  # modes that grow and others that decay leave the axis together
+        center = 0j if real else self._on_the_axis(value, 1)[0]
+
+        def total(s: float) -> float:
+            z = np.linalg.eigvals(self.matrix(s))
+            z = z[np.argsort(np.abs(z - center))][self.zeros if real else 0 :][: 2 * count if meet else count]
+            return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
+
+        refined = bracketed_root(total, change.low, change.high)
+        return refined if abs(refined - value) <= _NEAR * change.width else value
+
     # ------------------------------------------------------------ what happens
 
     def _described(
         self, change: Change, value: float, root: complex | None, real: int, pairs: int, double: int
     ) -> Iterator[_Event]:
         if double:
-            at = root if root is not None else complex(self._closest_pair(value) or 0.0)
-            for _ in range(abs(double)):
+            for at in [root] if root is not None else self._double_roots(value, abs(double)):
                 yield _Event(BEGINS if double > 0 else ENDS, value, at, 0)
             return
         swinging = self._on_the_axis(value, abs(pairs))
@@ -213,6 +258,18 @@ class _Solver:
             kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
             size = 2 if eigenvalue else 1
             yield _Event(kind, value, eigenvalue, int(np.sign(step)) * size if grows else 0)
+
+    def _double_roots(self, value: float, count: int) -> list[complex]:
+        """Where as many oscillations begin or end together: the means of eigenvalues that coincide, which have all digits."""
+        z = np.linalg.eigvals(self.matrix(value))
+        groups = [z[group] for group in clusters(z, np.full(len(z), _COINCIDE * float(np.abs(z).max())))]
+        roots = [
+            complex(g.mean().real)
+            for g in groups
+            if abs(g.mean().imag) <= _COINCIDE * np.abs(z).max()
+            for _ in range(len(g) // 2)
+        ]
+        return (roots + [complex(self._closest_pair(value) or 0.0)] * count)[:count]
 
     def _on_the_axis(self, value: float, count: int) -> list[complex]:
         """The eigenvalues of as many pairs nearest to the axis."""

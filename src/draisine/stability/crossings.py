@@ -1,8 +1,8 @@
 """Where the numbers of growing, decaying, neutral and oscillating modes change along a sweep.
 
 A sweep is sampled until neighbors explain each other. Where their numbers of modes differ, the interval is halved. Where they are equal,
-a parabola through three neighbors shows whether a real part might reach zero and return in between, or two eigenvalues meet and part; then
-the interval is halved, too. What is left are brackets with the numbers of modes on both sides: of each number, the changes in all
+a parabola through three neighbors shows whether a real part might reach zero and return in between, or two eigenvalues meet and part, and
+the nearest eigenvalues whether two modes exchange their signs; then the interval is halved, too. What is left are brackets with the numbers of modes on both sides: of each number, the changes in all
 brackets add up to the difference between the ends of the sweep.
 """
 
@@ -59,7 +59,9 @@ def changes(matrices: Matrices, values: Array) -> Changes:
         fresh = Spectrum.of(matrices(middle))
         order = np.argsort(np.concatenate([at, middle]), kind="stable")
         at, widths = np.concatenate([at, middle])[order], np.insert(widths, split + 1, widths[split])
-        parts = zip((spectrum.matrices, spectrum.values, spectrum.errors), (fresh.matrices, fresh.values, fresh.errors), strict=True)
+        parts = zip(
+            (spectrum.matrices, spectrum.values, spectrum.errors), (fresh.matrices, fresh.values, fresh.errors), strict=True
+        )
         spectrum = Spectrum(*(np.concatenate(both)[order] for both in parts))
     valid = spectrum.signatures[:, 0] >= 0
     zeros = int(spectrum.zero[valid].sum(axis=1).min()) if valid.any() else 0
@@ -100,19 +102,20 @@ def _hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
     for near in (middle - 1, middle, middle + 1):
         order = nearest_first(np.abs(here[:, :, None] - s.values[near][:, None, :]))
         sign = s.growing[near].astype(np.int8) - s.decaying[near].astype(np.int8)
-        rows.append((s.values[near][every, order], sign[every, order], s.oscillating[near][every, order]))
-    values, signs, swings = (np.stack(part) for part in zip(*rows, strict=True))  # (3, points, modes)
+        rows.append([part[every, order] for part in (s.values[near], sign, s.oscillating[near], s.errors[near])])
+    values, signs, swings, errors = (np.stack(part) for part in zip(*rows, strict=True))  # (3, points, modes)
     places = np.stack([at[middle - 1], at[middle], at[middle + 1]])[:, :, None]
     same = (signs[0] == signs[1]) & (signs[1] == signs[2]) & (signs[1] != 0)
-    found = (same & _returns(places, values.real)).any(axis=1)
+    found = (signs != signs[1]).any(axis=(0, 2))  # two modes exchange their signs
+    found |= (same & _returns(places, values.real)).any(axis=1)
     swinging = swings.all(axis=0)
     found |= (swinging & _returns(places, values.imag**2)).any(axis=1)
     for i in range(values.shape[2]):
         still = ~swings[:, :, i].any(axis=0)
         for j in range(i):
-            both = still & ~swings[:, :, j].any(axis=0)
             gap = (values[:, :, i].real - values[:, :, j].real)[:, :, None]
-            found |= both & _returns(places, gap**2)[:, 0] & (gap[..., 0] != 0.0).all(axis=0)
+            apart = (np.abs(gap[..., 0]) > errors[:, :, i] + errors[:, :, j]).all(axis=0)
+            found |= still & ~swings[:, :, j].any(axis=0) & apart & _returns(places, gap**2)[:, 0]
     return found
 
 
@@ -132,22 +135,7 @@ def _returns(x: Array, f: Array) -> NDArray[np.bool_]:
 
 
 def _brackets(at: Array, widths: Array, counts: Counts) -> list[Change]:
-    """Intervals whose ends differ; two that meet at a sample on the axis are one."""
+    """Intervals whose ends differ."""
     known = (counts[1:, 0] >= 0) & (counts[:-1, 0] >= 0)
-    found: list[Change] = []
-    for i in np.flatnonzero(known & (counts[1:] != counts[:-1]).any(axis=1)).tolist():
-        low, before, width = at[i], counts[i], widths[i]
-        if found and found[-1].high == low and _on_the_axis(found[-1].before, before, counts[i + 1]):
-            last = found.pop()
-            low, before, width = last.low, last.before, max(width, last.width)
-        found.append(Change(float(low), float(at[i + 1]), before, counts[i + 1], float(width)))
-    return [change for change in found if (change.before != change.after).any()]
-
-
-def _on_the_axis(before: Counts, here: Counts, after: Counts) -> bool:
-    """Whether more modes are neutral, or fewer of them distinct, at a sample than on both sides of it."""
-    neutral = [int(count[4:].sum()) for count in (before, here, after)]
-    if neutral[1] > max(neutral[0], neutral[2]):
-        return True
-    swinging = [int(count[1::2].sum()) for count in (before, here, after)]
-    return neutral[1] == neutral[0] == neutral[2] and swinging[1] < min(swinging[0], swinging[2])
+    differ = np.flatnonzero(known & (counts[1:] != counts[:-1]).any(axis=1)).tolist()
+    return [Change(float(at[i]), float(at[i + 1]), counts[i], counts[i + 1], float(widths[i])) for i in differ]

@@ -136,10 +136,7 @@ class Modes(Result):
         shown = np.unique(np.linspace(0, len(self.values) - 1, min(len(self.values), 21)).round().astype(int))
         lines = [f"{self.over:>10}  " + "  ".join(f"{name:>18}" for name in self.names)]
         for i in shown:
-            cells = [
-                f"{z.real:>9.4f} {z.imag:>+8.4f}i" if z.imag else f"{z.real:>9.4f}          "
-                for z in self.eigenvalues[i]
-            ]
+            cells = [f"{z.real:>9.4f} {z.imag:>+8.4f}i" if z.imag else f"{z.real:>9.4f}          " for z in self.eigenvalues[i]]
             lines.append(f"{self.values[i]:>10.4g}  " + "  ".join(f"{cell:>18}" for cell in cells))
         return "\n".join(lines)
 
@@ -168,8 +165,7 @@ def modes(
         raise ArgumentError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
     ((name, given),) = swept.items()
     values = sweep_values(name, given)
-    middle = float(values[len(values) // 2])
-    family = Family(model, {name: middle}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
+    family = Family.over(model, {name: values}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
     found = family.matrices(values[:, None])
     _warn_of_gaps(family, name, values, found.found)
     return Modes(name, values, family.states, _tracked_eigenvalues(found.A, found.found), found.A, family.left_out, family)
@@ -218,7 +214,7 @@ def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
 
 def _ambiguous_steps(values: Complex) -> NDArray[np.int64]:
     """Steps at which sorting does not clearly continue the modes."""
-    change = np.abs(np.diff(values, axis=0)).max(axis=1)
+    change = np.abs(np.diff(values, axis=0)).max(axis=1, initial=0.0)
     gap = np.full(len(change), np.inf)
     for i in range(values.shape[1]):
         for j in range(i):

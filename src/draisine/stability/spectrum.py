@@ -22,6 +22,8 @@ ENTRY_ERROR = 2e-13  # of an entry of A, relative: rounding along the program an
 SAFETY = 4.0  # factor on the bound of an eigenvalue
 EPS = float(np.finfo(float).eps)
 ROUNDING = 16.0 * EPS  # of all entries, relative to the scaled matrix: of the eigenvalue solver, and of entries that cancel
+COINCIDE = 1e-7  # distance of eigenvalues, relative to the largest, below which their vectors are made dual
+INDEPENDENT = 1e6  # condition of the products of left and right vectors up to which an eigenvalue is not defective
 SWEEPS = 4  # of the scaling
 
 
@@ -77,10 +79,13 @@ class Spectrum:
 
 def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     values, right = np.linalg.eig(matrices)
-    again, left = np.linalg.eig(matrices.transpose(0, 2, 1))  # an inverse of `right` does not exist where one eigenvalue is defective
+    again, left = np.linalg.eig(
+        matrices.transpose(0, 2, 1)
+    )  # an inverse of `right` does not exist where one eigenvalue is defective
     order = nearest_first(np.abs(values[:, :, None] - again[:, None, :]))
     left = np.take_along_axis(left, order[:, None, :], axis=2)
     scale = balancing(np.abs(matrices))
+    left = _dual_vectors(values, right.astype(complex), left.astype(complex))
     scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
     size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
     w, v = np.abs(left) * scale[:, :, None], np.abs(right) / scale[:, :, None]
@@ -91,6 +96,19 @@ def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
     return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+
+
+def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
+    """Left eigenvectors that belong to the right ones where several have one eigenvalue: orthogonal to those of the others."""
+    k = values.shape[1]
+    gaps = np.abs(values[:, :, None] - values[:, None, :]) + np.where(np.eye(k) > 0, np.inf, 0.0)
+    near = gaps <= COINCIDE * np.abs(values).max(axis=1, initial=0.0)[:, None, None]
+    for i in np.flatnonzero(near.any(axis=(1, 2))):
+        for group in clusters(values[i], np.full(k, 0.5 * COINCIDE * np.abs(values[i]).max())):
+            products = left[i][:, group].T @ right[i][:, group]
+            if len(group) > 1 and np.linalg.cond(products) < INDEPENDENT:  # otherwise the eigenvalue is defective
+                left[i][:, group] = left[i][:, group] @ np.linalg.inv(products).T
+    return left
 
 
 def balancing(matrices: Array) -> Array:
