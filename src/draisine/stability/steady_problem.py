@@ -31,6 +31,7 @@ from draisine.results.state_value import HasState
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
+from draisine.stability.explicit_time import require_no_time
 from draisine.stability.linearization import (
     Motion,
     explicit_equations_of,
@@ -327,6 +328,7 @@ def steady_near(
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
         motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
+        require_no_time(equations, motion.x, motion.u, motion.p, "a steady motion")
         naming = _naming_at(motion)
         ignorable = ignorable_names(equations, motion, naming.rows)
     except SolverError as failure:

@@ -23,8 +23,6 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
 from draisine.results.state_value import HasState
@@ -35,6 +33,7 @@ from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
+from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.linearization import Motion, motion_at, motion_of
 from draisine.stability.periodic.floquet import Floquet, floquet
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
@@ -225,7 +224,7 @@ def limit_cycle(
     motion = given if isinstance(given, Motion) else motion_at(model, given, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p
     dynamics = e.explicit
-    driven = _depends_on_time(dynamics) if forced is None else forced
+    driven = depends_on_time(dynamics) if forced is None else forced
     if driven and period is None:
         raise ArgumentError(f"{e.name} depends on time, so that its period is that of the excitation: give period=…")
     x = motion.x
@@ -279,11 +278,6 @@ def _peak(values: Array) -> float:
     before, peak, after = values[i - 1], values[i], values[(i + 1) % len(values)]
     curvature = before - 2 * peak + after
     return float(peak) if curvature == 0.0 else float(peak - (after - before) ** 2 / (8 * curvature))
-
-
-def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
-    programs = [dynamics] if isinstance(dynamics, Program) else [dynamics.system, dynamics.after]
-    return any(program.function.jac_sparsity(k, 0).nnz() > 0 for program in programs for k in range(len(program.outputs)))
 
 
 def _flow(
