@@ -35,13 +35,14 @@ from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
 from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.linearization import Motion, motion_at, motion_of
-from draisine.stability.periodic.floquet import Floquet, floquet
+from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import (
     PERIOD,
     Conditions,
     Shot,
     close_orbit,
+    factors,
     fixes_phase,
     off_surfaces,
     shoot,
@@ -165,6 +166,7 @@ class Cycle(Result):
             "model": self.equations.name,
             "period": self.period,
             "stable": self.stable,
+            "instability": self.floquet.instability,
             "multipliers": [{"re": float(z.real), "im": float(z.imag)} for z in self.multipliers],
             "trivial": self.floquet.trivial,
             "start": self.values,
@@ -173,7 +175,8 @@ class Cycle(Result):
 
     def __str__(self) -> str:
         multipliers = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
-        verdict = {True: "stable", False: "unstable", None: "neutral to first order"}[self.stable]
+        unstable = f"unstable ({self.floquet.instability})"
+        verdict = {True: "stable", False: unstable, None: "neutral to first order"}[self.stable]
         lines = [
             f"{self.equations.name}: periodic motion of {self.period:.10g} s, {verdict}",
             f"  shooting error {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
@@ -269,7 +272,10 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
         rate = None if rate is None else regular.nodes[0].rates
         notes = (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
-    return Cycle(found, floquet(regular.monodromy, found.period, rate, flow.scales), ignorable, notes)
+    multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
+    if unresolved(multipliers, regular.monodromy, flow.scales):
+        multipliers = factored_floquet(multipliers, *factors(regular), flow.scales)
+    return Cycle(found, multipliers, ignorable, notes)
 
 
 def _peak(values: Array) -> float:
