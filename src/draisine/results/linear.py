@@ -47,6 +47,7 @@ class LinearModel(Result):
     formulas: dict[str, str] = field(
         default_factory=dict, repr=False
     )  # of states that are defined by deviations only, in coordinates
+    angles: tuple[str, ...] = ()  # states and outputs with values between −π and π, of which only the value modulo 2π counts
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -138,6 +139,7 @@ class LinearModel(Result):
             self.units,
             self.rates,
             self.formulas,
+            self.angles,
         )
 
     def to_control(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> Any:

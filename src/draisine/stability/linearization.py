@@ -195,6 +195,7 @@ def _linearized(
         units,
         dict(zip(naming.names, naming.rates(derivatives)[0].tolist(), strict=True)),
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
+        deviations.angles,
     )
 
 
