@@ -29,7 +29,8 @@ def test_refused(path: str, jump: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["x = (t - 1)*abs(t - 1)", "x = tanh(300*(t - 1))", "x = where(t < 1, 0, (t - 1)**2)", "x = sin(40*t)", "x = t**5 - 3*t"]
+    "path",
+    ["x = (t - 1)*abs(t - 1)", "x = tanh(300*(t - 1))", "x = where(t < 1, 0, (t - 1)**2)", "x = sin(40*t)", "x = t**5 - 3*t"],
 )
 def test_followed(path: str) -> None:
     """Accelerations may jump: the force does, too; steep paths are no jumps."""

@@ -43,8 +43,8 @@ def growing(given: Given, s: float) -> int:
 
 
 def exact(parts: list[Any], low: int, high: int) -> list[tuple[str, float]]:
-    """Zeros of the determinant, of the last but one Hurwitz determinant at pairs, and of the discriminant at real double roots, from the
-    polynomial in rational numbers."""
+    """Zeros of the determinant, of the last but one Hurwitz determinant at pairs, and of the discriminant at real double roots,
+    from the polynomial in rational numbers."""
     n = len(parts[0])
     a = sum((S**j * sp.Matrix(part.tolist()) for j, part in enumerate(parts)), sp.zeros(n, n))
     p = sp.Poly(a.charpoly(L).as_expr(), L)
@@ -122,7 +122,8 @@ def test_conservative_systems_have_no_false_crossings(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_gyroscopic_flutter(seed: int) -> None:
-    """q̈ + s G q̇ − K q = 0 with K > 0 of two coordinates: stabilized where s² g² > (√k₁ + √k₂)², by two pairs that part on the axis."""
+    """q̈ + s G q̇ − K q = 0 with K > 0 of two coordinates: stabilized where s² g² > (√k₁ + √k₂)², by two pairs that part on the
+    axis."""
     rng = np.random.default_rng(seed)
     k1, k2, g = rng.uniform(0.5, 1.0), rng.uniform(1.5, 3.0), rng.uniform(0.5, 3.0)
     turn = rng.uniform(0, np.pi)
@@ -146,7 +147,7 @@ def test_a_narrow_island_between_two_values(width: float) -> None:
     """A pair that grows only within `width` of s = 0.3711: both ends, of a sweep of three values."""
     at = 0.3711
     parts = [np.array([[at**2 - width**2, 2.0], [-2.0, at**2 - width**2]]), -2 * at * np.eye(2), np.eye(2)]
-    found = found_in(Given(*(-part if i else -part for i, part in enumerate(parts))), [0.0, 1.0, 5.0])
+    found = found_in(Given(*(-part for part in parts)), [0.0, 1.0, 5.0])
     assert [(c.kind, c.change) for c in found] == [(PAIR, 2), (PAIR, -2)]
     np.testing.assert_allclose([c.value for c in found], [at - width, at + width], rtol=0, atol=1e-9)
     assert all(c.eigenvalue.imag == pytest.approx(2.0) for c in found)
@@ -242,11 +243,14 @@ def test_map_through_a_degenerate_middle() -> None:
 
 
 def test_disk_on_a_plane() -> None:
-    """A disk stays upright above v² = g r/3 · … : one critical value, where J_t (J_a + m r²)(v/r)² J_a… vanish; pairs above are neutral."""
+    """A uniform disk rolls upright above v² = g r/3 (Routh), one critical value; above it every mode is neutral."""
     disk = dr.gallery.rolling_disk()
     found = dr.modes(disk, speed=np.linspace(0.1, 3, 60))
     (critical,) = found.critical()
     assert critical.kind == ZERO and critical.change == -1
+    values = {p.name: p.default for p in disk.freeze().parameters}
+    radius = next(value for name, value in values.items() if name.startswith("r"))
+    assert critical.value == pytest.approx((9.81 * radius / 3) ** 0.5, rel=1e-12)
     coarse = dr.modes(disk, speed=[0.1, 3.0]).critical()
     assert [c.value for c in coarse] == [pytest.approx(critical.value, rel=1e-12)]
     above = found.values > critical.value

@@ -43,7 +43,7 @@ def test_a_stiffness_of_time_is_not_frozen() -> None:
     m.generalized_force("x", "-(2 + sin(t))*x")
     with pytest.raises(dr.errors.ModelError, match="shaken depends on time itself"):
         dr.linearize(m)
-    with pytest.raises(dr.errors.ModelError, match="shaken.* depends on time itself"):
+    with pytest.raises(dr.errors.ModelError, match=r"shaken.* depends on time itself"):
         dr.stability.descriptor(m)
 
 
@@ -74,7 +74,8 @@ def test_random_excitations(seed: int) -> None:
 
 
 def test_mathieu_is_periodic() -> None:
-    """The cure that the message names: z̈ + (δ + ε cos t) z = 0 at a known characteristic value has a multiplier of modulus one."""
+    """The cure that the message names: z̈ + (δ + ε cos t) z = 0 at a known characteristic value has a multiplier of modulus
+    one."""
     from scipy.special import mathieu_a
 
     x, v = sp.symbols("x v")

@@ -1,4 +1,5 @@
-"""Floquet exponents of strongly attracting motions, special points of families, folds close together; against Liouville's formula."""
+"""Floquet exponents of strongly attracting motions, special points of families, folds close together; against Liouville's
+formula."""
 
 from __future__ import annotations
 
@@ -113,7 +114,9 @@ def test_random_pairs_of_folds(seed: int) -> None:
 
 
 def test_a_map_refuses_values_outside() -> None:
-    found = dr.stability.stability_map(dr.gallery.bicycle(), {"speed": (0, 10, 11), "trail": (0.0, 0.2, 11)}, states=("lean", "steer"))
+    found = dr.stability.stability_map(
+        dr.gallery.bicycle(), {"speed": (0, 10, 11), "trail": (0.0, 0.2, 11)}, states=("lean", "steer")
+    )
     assert found.at(speed=10.0, trail=0.0) == found.kinds[found.kind[-1, 0]]
     for values in ({"speed": 50.0, "trail": 0.1}, {"speed": 5.0, "trail": -0.01}, {"speed": float("nan"), "trail": 0.1}):
         with pytest.raises(dr.errors.ArgumentError, match="is outside"):

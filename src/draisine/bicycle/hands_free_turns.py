@@ -41,9 +41,10 @@ def hands_free_turns(
     - `speed`: the range; `steps`, `progress`: as in `continuation`.
     - `parameters`: values by name; the others have their defaults.
 
-    Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist within the range. Each branch of
-    turns has both directions. Pivoting passes zero speed: with the handlebar forward it is at negative speeds, which `speed=(-12, 12)`
-    includes; for the reversed direction of travel the same circles exist, with the signs of all eigenvalues changed.
+    Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist within the range. Each
+    branch of turns has both directions. Pivoting passes zero speed: with the handlebar forward it is at negative speeds, which
+    `speed=(-12, 12)` includes; for the reversed direction of travel the same circles exist, with the signs of all eigenvalues
+    changed.
 
     >>> import draisine as dr
     >>> families = dr.bicycle.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
@@ -59,7 +60,9 @@ def hands_free_turns(
         raise ModelError(f"{e.name} has no state or output {missing[0]!r}; hands-free turns need {', '.join(NEEDED)}")
     found: dict[str, Branch] = {}
     if not (np.isfinite(speed).all() and speed[0] < speed[1]):
-        raise ArgumentError(f"{e.name}: the range of speeds is {speed[0]:g} to {speed[1]:g}; give two finite numbers, the smaller first")
+        raise ArgumentError(
+            f"{e.name}: the range of speeds is {speed[0]:g} to {speed[1]:g}; give two finite numbers, the smaller first"
+        )
     middle = (speed[0] + speed[1]) / 2 or speed[1] / 2
     for suffix, steer in (("", 0.0), (", bar reversed", math.pi)):
         try:

@@ -84,8 +84,8 @@ def on_path(
     """Make inputs unknowns that enforce a path: determine the index, reduce it, and find a start on the path.
 
     - `path`, `controls`, `start`, `parameters`, `inputs`: as in `follow`.
-    - `horizon`: seconds of the path over which the index is determined, and impulses are looked for: a path whose derivative below the
-      relative degree jumps is refused.
+    - `horizon`: seconds of the path over which the index is determined, and impulses are looked for: a path whose derivative
+      below the relative degree jumps is refused.
 
     >>> import sympy as sp
     >>> from draisine.symbolic.first_order import first_order

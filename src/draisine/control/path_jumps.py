@@ -1,12 +1,13 @@
 """Paths that no finite control follows: a path constraint, or a derivative of it below its relative degree, jumps in time.
 
-The controls determine the derivative of the order of the relative degree. If a lower one jumps, as the velocity of |t − 1| does for a force,
-the control would be an impulse there.
+The controls determine the derivative of the order of the relative degree. If a lower one jumps, as the velocity of |t − 1| does
+for a force, the control would be an impulse there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -38,6 +39,9 @@ def refuse_impulses(plant: Plant, found: Degrees, start: Sample, until: float) -
         point = [np.repeat(part[:, None], count, axis=1) for part in (start.x, start.inputs, start.p)]
         return np.asarray(function.map(count)(times[None], *point).full()).reshape(len(timed), count).T
 
+    def value(row: int, t: float) -> float:
+        return float(at(np.array([t]))[0, row])
+
     # at no simple share of the duration, where paths are often given
     times = until * (np.arange(INTERVALS + 1) / INTERVALS) ** 1.0003
     values = at(times)
@@ -45,13 +49,15 @@ def refuse_impulses(plant: Plant, found: Degrees, start: Sample, until: float) -
         i = timed.index(row)
         size = max(float(np.nanmax(np.abs(column))), 1.0)
         for k in _suspicious(column)[:MOST]:
-            low, high = _narrowed(lambda t, i=i: float(at(np.array([t]))[0, i]), float(times[k]), float(times[k + 1]), until)
+            low, high = _narrowed(partial(value, i), float(times[k]), float(times[k + 1]), until)
             change = abs(float(np.diff(at(np.array([low, high]))[:, i])[0]))
             if change > JUMP * size:
                 what = {0: "it", 1: "its rate"}.get(row.times, f"its derivative of order {row.times}")
                 raise ArgumentError(
-                    f"{plant.equations.name}: the path {row.name!r} needs an impulse at t = {high:.6g} s, where {what} jumps by {change:.4g}: "
-                    f"the controls determine its derivative of order {found.degrees[row.name]}; prescribe a path that is smooth there, or "
+                    f"{plant.equations.name}: the path {row.name!r} needs an impulse at t = {high:.6g} s, where {what} jumps "
+                    f"by {change:.4g}: "
+                    f"the controls determine its derivative of order {found.degrees[row.name]}; prescribe a path that is "
+                    f"smooth there, or "
                     "follow the parts one after the other"
                 )
 

@@ -83,8 +83,9 @@ class CurveTracer(Generic[P]):
 
 
 def least_slope(first: float, last: float, change: float) -> float | None:
-    """Where, as a share of a step, a quantity might turn back and return: it changes by `change`, and at the ends its derivatives by the
-    share have one sign. The cubic with these values is nearly level, or goes the other way, there; None if it does not.
+    """Where, as a share of a step, a quantity might turn back and return: it changes by `change`, and at the ends its
+    derivatives by the share have one sign. The cubic with these values is nearly level, or goes the other way, there; None if
+    it does not.
 
     >>> round(least_slope(1.0, 1.0, -0.5), 6)  # there and back
     0.5

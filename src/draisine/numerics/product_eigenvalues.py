@@ -1,13 +1,14 @@
 """Eigenvalues of a product of matrices whose sizes differ by many orders of magnitude, from its factors.
 
-The product F_m … F_1 itself has its small eigenvalues below rounding. Orthogonal iteration passes a basis through the factors one by
-one, F_i Q = Q′ R_i, until it returns to itself; the eigenvalues are then those of the diagonal blocks of the R_i, whose products are scaled
-as they are formed (the periodic Schur form: Bojanczyk, Golub & Van Dooren 1992).
+The product F_m … F_1 itself has its small eigenvalues below rounding. Orthogonal iteration passes a basis through the factors
+one by one, F_i Q = Q′ R_i, until it returns to itself; the eigenvalues are then those of the diagonal blocks of the R_i, whose
+products are scaled as they are formed (the periodic Schur form: Bojanczyk, Golub & Van Dooren 1992).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ def log_eigenvalues(factors: Sequence[Array]) -> Complex:
     """
     n = len(factors[0])
     basis = np.eye(n)
-    turned, triangles = basis, []
+    turned = basis
+    triangles: list[Array] = []
     for _ in range(SWEEPS):
         triangles, moved = [], basis
         for factor in factors:
@@ -41,7 +43,7 @@ def log_eigenvalues(factors: Sequence[Array]) -> Complex:
         basis = moved
     ends = [j for j in range(1, n) if np.linalg.norm(turned[j:, :j]) <= RETURNED]
     bounds = [0, *ends, n]
-    return np.concatenate([_of_block(turned, triangles, slice(a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+    return np.concatenate([_of_block(turned, triangles, slice(a, b)) for a, b in pairwise(bounds)])
 
 
 def _of_block(turned: Array, triangles: Sequence[Array], part: slice) -> Complex:

@@ -1,8 +1,9 @@
 """Critical values: where a mode gains or loses stability, and where two real modes become an oscillation or the reverse.
 
 `crossings` brackets them; then each is solved on the exact linear model: the last coefficient of the characteristic polynomial
-that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ₂)² = 0 for a double root, where eigenvalues have only half their
-digits, but their mean and the square of their difference have all. Where several modes change together, as in symmetric machines, the bracket is halved down to rounding.
+that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ₂)² = 0 for a double root, where eigenvalues have only
+half their digits, but their mean and the square of their difference have all. Where several modes change together, as in
+symmetric machines, the bracket is halved down to rounding.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Critical:
     def gradient(self) -> dict[str, float]:
         """Exact ∂value/∂parameter for every parameter of the model, with all other fixed quantities constant.
 
-        The steady motion follows the parameter; the derivative by the swept quantity itself is zero. Where several modes are critical
-        together there is no derivative (`draisine.errors.SolverError`). `gradient_units` has the units.
+        The steady motion follows the parameter; the derivative by the swept quantity itself is zero. Where several modes are
+        critical together there is no derivative (`draisine.errors.SolverError`). `gradient_units` has the units.
         """
         a, over, gradients = self.family.derivatives(np.array([self.value]))
         condition = None if _several(a, self.eigenvalue, self.zeros) else _Condition(a, self.eigenvalue, self.zeros)
@@ -66,7 +67,8 @@ class Critical:
         if condition is None or against == 0.0:
             why = "several modes are critical together" if condition is None else "the mode only touches the axis"
             raise SolverError(
-                f"{self.family.equations.name}: at {self.over} = {self.value:.6g} {why}; the value has no derivative by a parameter that "
+                f"{self.family.equations.name}: at {self.over} = {self.value:.6g} {why}; the value has no derivative by a "
+                f"parameter that "
                 "changes one of them alone"
             )
         found = {name: -condition.change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
@@ -122,7 +124,8 @@ class _Solver:
         self.matrix, self.zeros, self.names = matrix, zeros, names
 
     def joined(self, brackets: list[Change]) -> Iterator[Change]:
-        """The brackets, with those made one that meet at a sample on the axis: of a mode that passes it, or of several that part there."""
+        """The brackets, with those made one that meet at a sample on the axis: of a mode that passes it, or of several that
+        part there."""
         waiting: Change | None = None
         for change in brackets:
             if waiting is not None and waiting.high == change.low:
@@ -205,8 +208,8 @@ class _Solver:
         return bracketed_root(real_part, change.low, change.high)
 
     def _double_root(self, change: Change) -> tuple[float | None, complex | None]:
-        """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and have all
-        digits."""
+        """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and
+        have all digits."""
         last, first = bisect(lambda s: bool((self._counts(s) == change.before).all()), change.low, change.high, 20)
         near = self._closest_pair(0.5 * (last + first))
         if near is None:
@@ -227,7 +230,8 @@ class _Solver:
     # ------------------------------------------------------------ several modes
 
     def _together(self, change: Change, value: float, real: int, pairs: int) -> float:
-        """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all digits."""
+        """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all
+        digits."""
         if bool(real) == bool(pairs):
             return value
         count = abs(real) or abs(pairs)
@@ -261,7 +265,7 @@ class _Solver:
 
     def _double_roots(self, value: float, count: int) -> list[complex]:
         """Where as many oscillations begin or end together: the means of eigenvalues that coincide, which have all digits."""
-        z = np.linalg.eigvals(self.matrix(value))
+        z = np.linalg.eigvals(self.matrix(value)).astype(complex)
         groups = [z[group] for group in clusters(z, np.full(len(z), _COINCIDE * float(np.abs(z).max())))]
         roots = [
             complex(g.mean().real)
@@ -313,9 +317,9 @@ def _crossing_pair(before: Spectrum, after: Spectrum) -> tuple[complex, complex]
 class _Condition:
     """The condition of a critical value, differentiated along a change of A.
 
-    A simple eigenvalue of a pair: dλ = wᴴ dA v / wᴴ v. A real eigenvalue at zero: the last coefficient of the polynomial that is not always
-    zero. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order. Changes of coefficients are −tr(M dA) with
-    the matrices M of Faddeev and LeVerrier, and have no vanishing denominators.
+    A simple eigenvalue of a pair: dλ = wᴴ dA v / wᴴ v. A real eigenvalue at zero: the last coefficient of the polynomial that
+    is not always zero. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order. Changes of coefficients
+    are −tr(M dA) with the matrices M of Faddeev and LeVerrier, and have no vanishing denominators.
     """
 
     def __init__(self, a: Array, eigenvalue: complex, zeros: int) -> None:

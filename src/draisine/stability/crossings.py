@@ -1,9 +1,10 @@
 """Where the numbers of growing, decaying, neutral and oscillating modes change along a sweep.
 
-A sweep is sampled until neighbors explain each other. Where their numbers of modes differ, the interval is halved. Where they are equal,
-a parabola through three neighbors shows whether a real part might reach zero and return in between, or two eigenvalues meet and part, and
-the nearest eigenvalues whether two modes exchange their signs; then the interval is halved, too. What is left are brackets with the numbers of modes on both sides: of each number, the changes in all
-brackets add up to the difference between the ends of the sweep.
+A sweep is sampled until neighbors explain each other. Where their numbers of modes differ, the interval is halved. Where they
+are equal, a parabola through three neighbors shows whether a real part might reach zero and return in between, or two
+eigenvalues meet and part, and the nearest eigenvalues whether two modes exchange their signs; then the interval is halved, too.
+What is left are brackets with the numbers of modes on both sides: of each number, the changes in all brackets add up to the
+difference between the ends of the sweep.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def _unresolved(at: Array, widths: Array, spectrum: Spectrum) -> Counts:
 
 
 def _hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
-    """Whether modes might cross the axis and return, or meet and part, around samples whose neighbors have as many of each kind."""
+    """Whether modes might cross the axis and return, or meet and part, around samples whose neighbors have as many of each
+    kind."""
     if not len(middle):
         return np.zeros(0, dtype=bool)
     here = s.values[middle]
@@ -120,8 +122,8 @@ def _hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
 
 
 def _returns(x: Array, f: Array) -> NDArray[np.bool_]:
-    """Whether the parabola through three points of one sign comes much nearer to zero between them than at them, or the line through two
-    of them passes zero before the third."""
+    """Whether the parabola through three points of one sign comes much nearer to zero between them than at them, or the line
+    through two of them passes zero before the third."""
     size = np.abs(f)
     x0, x1, x2 = x
     first, second = (size[1] - size[0]) / (x1 - x0), (size[2] - size[1]) / (x2 - x1)

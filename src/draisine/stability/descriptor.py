@@ -147,11 +147,11 @@ def descriptor(
 
 def _refuse_time(equations: Equations, matrices: list[Any]) -> None:
     """Refuse matrices that change with time."""
-    first = matrices[0]
-    for later in matrices[1:]:
-        for one, other in zip(first, later, strict=True):
-            if not np.abs(other.full() - one.full()).max(initial=0.0) <= CHANGED * max(float(np.abs(one.full()).max(initial=0.0)), 1.0):
-                raise time_matters(equations, "a linear model", ())
+    for series in zip(*matrices, strict=True):
+        values = np.array([matrix.full() for matrix in series])
+        size = max(float(np.abs(values[0]).max(initial=0.0)), 1.0)
+        if not np.abs(values - values[0]).max(initial=0.0) <= CHANGED * size:
+            raise time_matters(equations, "a linear model", ())
 
 
 def _jacobians(dynamics: DaeResidual) -> ca.Function:

@@ -330,7 +330,8 @@ def _symmetric(e: Equations, four: Sequence[int], three: Sequence[int], rng: np.
 
 
 def _turns(value: ca.SX) -> bool:
-    """Whether an expression is an angle by its arctangent in all quadrants, perhaps with the other sign or counted from elsewhere."""
+    """Whether an expression is an angle by its arctangent in all quadrants, perhaps with the other sign or counted from
+    elsewhere."""
     if value.is_op(ca.OP_ATAN2):
         return True
     if value.is_op(ca.OP_NEG):

@@ -1,6 +1,7 @@
 """Equations that depend on time itself: they have no steady motions, and a linear model at one instant does not hold at the next.
 
-Time may occur and yet have no effect, as in the drive of a belt at constant speed. So derivatives are compared at several instants.
+Time may occur and yet have no effect, as in the drive of a belt at constant speed. So derivatives are compared at several
+instants.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def _occurs(equations: Equations) -> bool:
 
 
 def changing_rates(equations: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
-    """States whose rates, or whose derivatives of rates, change with time at a constant state; none if time has no effect there."""
+    """States whose rates, or whose derivatives of rates, change with time at a constant state; none if time has no effect
+    there."""
     if not _occurs(equations):
         return ()
     count = len(INSTANTS)
@@ -58,7 +60,9 @@ def time_matters(equations: Equations, purpose: str, names: tuple[str, ...]) -> 
     """The error for such equations, with the states whose rates change."""
     listed = f" (rates of {', '.join(names[:4])}{', …' if len(names) > 4 else ''})" if names else ""
     return ModelError(
-        f"{equations.name} depends on time itself{listed}, so that {purpose} at one instant does not hold at another. For a periodic "
-        "excitation, dr.stability.limit_cycle(model, period=…) finds the periodic motion and its Floquet multipliers; or make what varies "
+        f"{equations.name} depends on time itself{listed}, so that {purpose} at one instant does not hold at another. For a "
+        f"periodic "
+        "excitation, dr.stability.limit_cycle(model, period=…) finds the periodic motion and its Floquet multipliers; or "
+        "make what varies "
         "an input or a parameter"
     )

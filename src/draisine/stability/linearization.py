@@ -149,7 +149,8 @@ def linearize(
     - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
     All derivatives are exact. Outputs are outputs of motion; forces are not included. A motion that is not steady is reported:
-    by a warning, and in `unsteady` of the result with the rates of its states. Equations on which time itself has an effect are refused.
+    by a warning, and in `unsteady` of the result with the rates of its states. Equations on which time itself has an effect are
+    refused.
     """
     found = _linearized(model, at, parameters, inputs, states)
     if found.note and not isinstance(model, Motion):

@@ -1,7 +1,8 @@
 """Names of modes by their shapes.
 
-Participation, the product of a state's components in the left and the right eigenvector, says how much of a mode is in each state, whatever
-the units; it adds up to one. Modes of two-wheelers have the names of the field (Meijaard et al. 2007; Cossalter 2006):
+Participation, the product of a state's components in the left and the right eigenvector, says how much of a mode is in each
+state, whatever the units; it adds up to one. Modes of two-wheelers have the names of the field (Meijaard et al. 2007; Cossalter
+2006):
 
 - *weave*: an oscillation of the whole vehicle in lean, steer and yaw;
 - *wobble*: an oscillation of the front assembly, and of what bends there, with little lean;
@@ -96,8 +97,8 @@ class ModeNames:
         return Roles(tuple(groups[lean]), tuple(groups["steer"]), sideways, others)
 
     def _rates(self, matrices: Array) -> dict[str, str]:
-        """For each velocity the coordinate whose rate it is: the largest entry in the coordinate's row, none twice. Rows of states that
-        follow a law, such as forces of tires, have other entries than velocities."""
+        """For each velocity the coordinate whose rate it is: the largest entry in the coordinate's row, none twice. Rows of
+        states that follow a law, such as forces of tires, have other entries than velocities."""
         size = np.abs(matrices).max(axis=0)
         still = [j for j, name in enumerate(self.states) if name not in self.velocities]
         found: dict[str, str] = {}
@@ -202,7 +203,8 @@ def participation(a: Array, eigenvalues: Complex) -> Array:
 
 
 def eigenvectors(a: Array, eigenvalues: Complex) -> Complex:
-    """Eigenvectors of unit length for approximate eigenvalues; those of one eigenvalue each without the states that lead the others."""
+    """Eigenvectors of unit length for approximate eigenvalues; those of one eigenvalue each without the states that lead the
+    others."""
     values, right = np.linalg.eig(a)
     right = right.astype(complex)
     found = np.zeros((len(a), len(eigenvalues)), dtype=complex)
@@ -216,7 +218,8 @@ def eigenvectors(a: Array, eigenvalues: Complex) -> Complex:
 
 
 def _separated(basis: Complex, scale: Array) -> Complex:
-    """A basis of the same space in which every vector has a leading state that the others do not move; as given if it is smaller."""
+    """A basis of the same space in which every vector has a leading state that the others do not move; as given if it is
+    smaller."""
     from scipy.linalg import qr
 
     size = basis / scale[:, None]

@@ -42,7 +42,8 @@ class Modes(Result):
     """Eigenvalues of the essential deviations over a swept quantity.
 
     `eigenvalues` (points, modes) and `shapes` (points, states, modes) are tracked by continuity, so that a column is one mode;
-    points without a steady motion hold NaN. Parts of eigenvalues that are rounding error are zero. `names` are the names of the columns.
+    points without a steady motion hold NaN. Parts of eigenvalues that are rounding error are zero. `names` are the names of the
+    columns.
     """
 
     over: str
@@ -69,10 +70,12 @@ class Modes(Result):
         return _shapes(self.matrices, self.eigenvalues)
 
     def critical(self) -> list[Critical]:
-        """Where a mode gains or loses stability, and where real modes become an oscillation or the reverse; solved exactly, in order.
+        """Where a mode gains or loses stability, and where real modes become an oscillation or the reverse; solved exactly, in
+        order.
 
-        There is one for each mode, and those of the whole range are found, however coarse the sweep: it is refined until the numbers of
-        growing modes at neighboring values agree with the critical values between them. What rounding can do is no crossing.
+        There is one for each mode, and those of the whole range are found, however coarse the sweep: it is refined until the
+        numbers of growing modes at neighboring values agree with the critical values between them. What rounding can do is no
+        crossing.
         """
         return list(self._critical)
 
@@ -82,7 +85,8 @@ class Modes(Result):
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """Whether every mode decays, at each value, besides those that are zero at all values: directions of a family of motions."""
+        """Whether every mode decays, at each value, besides those that are zero at all values: directions of a family of
+        motions."""
         known = np.isfinite(self.eigenvalues).all(axis=1)
         always = (self.eigenvalues[known] == 0).all(axis=0)
         return known & np.asarray((self.eigenvalues.real[:, ~always] < 0).all(axis=1))

@@ -1,9 +1,9 @@
 """Eigenvalues with what rounding can do to them: which modes grow, decay or are neutral, and which oscillate.
 
-An entry of A is known to `ENTRY_ERROR` of its size, and to `ROUNDING` of the size of A, with states scaled so that rows and columns are
-of equal size. Errors E move an eigenvalue by |w|ᵀ|E||v| / |wᴴv| at most (w and v its left and right eigenvectors), to first order and
-whatever the units of the states. Where two eigenvalues nearly coincide this is too large, and the root of its product with their
-distance holds. A real or imaginary part below the bound is zero.
+An entry of A is known to `ENTRY_ERROR` of its size, and to `ROUNDING` of the size of A, with states scaled so that rows and
+columns are of equal size. Errors E move an eigenvalue by |w|ᵀ|E||v| / |wᴴv| at most (w and v its left and right eigenvectors),
+to first order and whatever the units of the states. Where two eigenvalues nearly coincide this is too large, and the root of
+its product with their distance holds. A real or imaginary part below the bound is zero.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Spectrum:
         neutral = ~(self.growing | self.decaying)
         kinds = [kind & part for kind in (self.growing, self.decaying, neutral) for part in (~self.oscillating, self.oscillating)]
         counts = np.stack([kind.sum(axis=1) for kind in kinds], axis=1).astype(np.int64)
-        return np.where(np.isfinite(self.matrices).all(axis=(1, 2))[:, None], counts, -1)
+        known = np.asarray(np.isfinite(self.matrices).all(axis=(1, 2)))
+        return np.where(known[:, None], counts, -1)
 
 
 def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:

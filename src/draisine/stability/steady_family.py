@@ -89,8 +89,8 @@ class Family(Uncached):
     def over(cls, model: Model | System | Equations, values: Mapping[str, Array], **given: Any) -> Family:
         """The family through the middle of the values; through a point beside it if nothing depends on some state just there.
 
-        Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly degenerate, and
-        its essential states are too few for the others.
+        Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly
+        degenerate, and its essential states are too few for the others.
         """
         middle = {name: float(v[len(v) // 2]) for name, v in values.items()}
         # by another share of each range: degenerate points of two quantities lie on lines through the middle
@@ -173,7 +173,8 @@ class Family(Uncached):
         return change * self._sizes[:, None], good
 
     def _least_change(self, jacobian: Array, sides: Array) -> Array:
-        """The same at one point, where the motion may be singular, as at a real mode that is zero: the smallest change that serves."""
+        """The same at one point, where the motion may be singular, as at a real mode that is zero: the smallest change that
+        serves."""
         rows = self._rows
         scaled = np.vstack([jacobian[rows] * self._sizes / self._units[rows, None], self._idle])
         right = np.vstack([sides[rows] / self._units[rows, None], np.zeros((len(self._idle), sides.shape[1]))])

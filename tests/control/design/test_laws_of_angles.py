@@ -17,7 +17,9 @@ X, V, U, W = sp.symbols("x v u w")
 def heading_law(reference: float | str, speed: float = 5.0):
     bike = dr.gallery.bicycle()
     weights = {"lean": 10.0, "steer": 1.0, "heading": 1.0}
-    return bike, dr.lqr(bike, {"speed": speed}, weights=weights, input_weights={"steer_torque": 0.1}, reference={"heading": reference})
+    return bike, dr.lqr(
+        bike, {"speed": speed}, weights=weights, input_weights={"steer_torque": 0.1}, reference={"heading": reference}
+    )
 
 
 @pytest.mark.parametrize(("begin", "end"), [(-3.1, 3.1), (3.1, -3.1), (3.0, -3.0), (0.1, -0.1)])
@@ -35,7 +37,8 @@ def test_the_bicycle_turns_the_short_way(begin: float, end: float) -> None:
 
 
 def test_a_free_body_turns_the_short_way() -> None:
-    """A free body with torque about the vertical, its heading by a quaternion: random pairs of headings, never more than half a turn."""
+    """A free body with torque about the vertical, its heading by a quaternion: random pairs of headings, never more than half a
+    turn."""
     m = dr.Model("satellite")
     m.gravity(0.0)
     m.body("hull", mass=1.0, inertia=(1.0, 1.0, 1.0))
@@ -68,7 +71,8 @@ def test_positions_are_not_wrapped() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sampled_laws_follow_without_lag(seed: int) -> None:
-    """An oscillation at a random frequency and period: the samples lie on the reference; solved by iteration of the sampled plant."""
+    """An oscillation at a random frequency and period: the samples lie on the reference; solved by iteration of the sampled
+    plant."""
     rng = np.random.default_rng(seed)
     period, rate = float(rng.uniform(0.05, 0.4)), float(rng.uniform(0.5, 3.0))
     model = dr.first_order("swing", {X: V, V: -2 * X - sp.Rational(3, 10) * V + U}, inputs=[U])
@@ -94,7 +98,11 @@ def test_schedules_interpolate_limits() -> None:
     def at(value: float) -> dr.control.Feedback:
         limit = {1.0: 2.0, 2.0: 4.0, 4.0: 10.0}[value]
         return dr.lqr(
-            model, weights={"x": 1.0, "v": 1.0}, input_weights={"u": 1.0}, parameters={"k": value}, limits={"u": (-limit, 2 * limit)}
+            model,
+            weights={"x": 1.0, "v": 1.0},
+            input_weights={"u": 1.0},
+            parameters={"k": value},
+            limits={"u": (-limit, 2 * limit)},
         )
 
     law = dr.control.gain_schedule(at, over={"k": [1.0, 2.0, 4.0]})
@@ -105,7 +113,8 @@ def test_schedules_interpolate_limits() -> None:
             assert run["u"][0] == pytest.approx(2 * limit if x < 0 else -limit, rel=1e-12)
     with pytest.raises(dr.errors.ArgumentError, match="has no limits of 'u'"):
         dr.control.gain_schedule(
-            lambda value: at(value) if value < 4 else dr.lqr(model, weights={"x": 1.0}, input_weights={"u": 1.0}), over={"k": [1.0, 4.0]}
+            lambda value: at(value) if value < 4 else dr.lqr(model, weights={"x": 1.0}, input_weights={"u": 1.0}),
+            over={"k": [1.0, 4.0]},
         )
 
 

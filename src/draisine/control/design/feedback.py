@@ -169,8 +169,9 @@ class Feedback(Mapping[str, Expr]):
     def following(self, name: str, amplitude: Amount, rate: float, phase: Amount | None = None) -> Feedback:
         """The law about a motion in which a state or output oscillates as amplitude · sin(phase), phase = rate · t by default.
 
-        All states and inputs of that motion follow from the linear model at the frequency, (iω − A) z = B u, C z + D u = 1, or of a
-        sampled law from that of the sampled plant, (e^(iωh) − Φ) z = Γ u, so that there is no lag. The phase may depend on a position instead of time ("2*pi*frame_x/12"), and the amplitude may vary.
+        All states and inputs of that motion follow from the linear model at the frequency, (iω − A) z = B u, C z + D u = 1, or
+        of a sampled law from that of the sampled plant, (e^(iωh) − Φ) z = Γ u, so that there is no lag. The phase may depend on
+        a position instead of time ("2*pi*frame_x/12"), and the amplitude may vary.
         """
         into = [self.linear.inputs.index(n) for n in self.gains]
         a, b, row = self.linear.A, self.linear.B[:, into], self.linear.row(name)

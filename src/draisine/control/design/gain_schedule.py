@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 
 
 def gain_schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
-    """One law from several: gains, references and feedforward as natural cubic splines of a quantity, limits linear between the nodes,
-    all constant beyond its ends.
+    """One law from several: gains, references and feedforward as natural cubic splines of a quantity, limits linear between the
+    nodes, all constant beyond its ends.
 
     - `design`: a function that returns the law for one value; `over`: the quantity with its values, the nodes.
 
@@ -74,7 +74,9 @@ def _limits(model: str, name: str, nodes: Sequence[Feedback], knots: Array, insi
     for u in dict.fromkeys(u for node in nodes for u in node.limits):
         for node, value in zip(nodes, knots, strict=True):
             if u not in node.limits:
-                raise ArgumentError(f"{model}: the law at {name} = {value:g} has no limits of {u!r}, others have; give them at every node")
+                raise ArgumentError(
+                    f"{model}: the law at {name} = {value:g} has no limits of {u!r}, others have; give them at every node"
+                )
         edges = [[node.limits[u][side] for node in nodes] for side in (0, 1)]
         found[u] = (_polyline(inside, knots, edges[0]), _polyline(inside, knots, edges[1]))
     return found

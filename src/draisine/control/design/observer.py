@@ -315,7 +315,8 @@ def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:
         )
     if differs := _other_design(law.linear, observer.linear):
         raise ArgumentError(
-            f"{law.model}: law and observer are designed for different motions or parameters ({differs}), so that estimates and inputs of one "
+            f"{law.model}: law and observer are designed for different motions or parameters ({differs}), so that estimates "
+            f"and inputs of one "
             "are not those of the other; design the observer on law.linear"
         )
     running = [s for s in observer.linear.states if abs(observer.linear.rates.get(s, 0.0)) > STEADY]
@@ -334,9 +335,9 @@ def _other_design(law: LinearModel, observer: LinearModel) -> str:
     shared = [s for s in law.states if s in observer.states]
     mine, theirs = ([m.states.index(s) for s in shared] for m in (law, observer))
     for name in (*shared, *(u for u in law.inputs if u in observer.inputs)):
-        one, other = law.at.get(name, 0.0), observer.at.get(name, 0.0)
-        if abs(one - other) > SAME_DESIGN * max(abs(one), abs(other), 1.0):
-            return f"{name} is {one:.6g} in the motion of the law, {other:.6g} in that of the observer"
+        here, there = law.at.get(name, 0.0), observer.at.get(name, 0.0)
+        if abs(here - there) > SAME_DESIGN * max(abs(here), abs(there), 1.0):
+            return f"{name} is {here:.6g} in the motion of the law, {there:.6g} in that of the observer"
     inputs = [u for u in law.inputs if u in observer.inputs]
     into, onto = ([m.inputs.index(u) for u in inputs] for m in (law, observer))
     states = (law.A[np.ix_(mine, mine)], observer.A[np.ix_(theirs, theirs)], shared)

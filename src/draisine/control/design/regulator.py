@@ -211,7 +211,9 @@ def _refuse_collinear(part: LinearModel, into: Array, controls: Sequence[str]) -
         shares, *_ = np.linalg.lstsq(into[:, kept], into[:, j], rcond=None)
         others = [controls[k] for k, share in zip(kept, shares, strict=True) if abs(share) > 1e-9]
         does = f"acts like {' and '.join(others)}" if others else "has no effect on these states"
-        raise ArgumentError(f"{part.model}: the control {name!r} {does}, so that their gains are not determined; give only one of them")
+        raise ArgumentError(
+            f"{part.model}: the control {name!r} {does}, so that their gains are not determined; give only one of them"
+        )
 
 
 # ---------------------------------------------------------------- Riccati equations

@@ -111,8 +111,9 @@ class CycleBranch(Result):
 
     @cached_property
     def special(self) -> tuple[CyclePoint, ...]:
-        """Where the stability of the motions changes between neighbors, by kind: "period doubling" where a real multiplier passes −1,
-        "fold" or "branch point" where one passes +1, "torus" where a pair passes the unit circle; solved for by the parameter."""
+        """Where the stability of the motions changes between neighbors, by kind: "period doubling" where a real multiplier
+        passes −1, "fold" or "branch point" where one passes +1, "torus" where a pair passes the unit circle; solved for by the
+        parameter."""
         found = []
         for before, after in pairwise(self.cycles):
             for kind, test in _TESTS.items():
@@ -134,7 +135,7 @@ class CycleBranch(Result):
             near = before if abs(parameter - low) < abs(parameter - high) else after
             return test(cycle_of(at_value(near.shot, parameter), near.ignorable).multipliers)
 
-        return CyclePoint(kind, self.parameter, bracketed_root(value, *sorted((low, high)), rtol=1e-10))
+        return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
 
     def _table(self) -> Mapping[str, Any]:
         return {self.parameter: self.values, "period": self.periods, "stable": list(self.stable)}

@@ -4,8 +4,8 @@ For an autonomous motion with the rate f, M f = f: the trivial multiplier is one
 digits. The others are those of M on the deviations modulo f, which keeps them accurate also where there are more multipliers of
 one, as in conservative systems, and M is not diagonalizable.
 
-Multipliers of strongly attracting motions are below the rounding of M. They are those of the factors of M, the passages between nodes,
-which are never multiplied (`numerics/product_eigenvalues.py`).
+Multipliers of strongly attracting motions are below the rounding of M. They are those of the factors of M, the passages between
+nodes, which are never multiplied (`numerics/product_eigenvalues.py`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Floquet:
 
     @property
     def instability(self) -> str:
-        """How deviations grow: "period doubling" by a real multiplier below −1, "divergence" by one above +1, "torus" by a pair, joined by
-        commas; empty for a stable motion."""
+        """How deviations grow: "period doubling" by a real multiplier below −1, "divergence" by one above +1, "torus" by a
+        pair, joined by commas; empty for a stable motion."""
         beyond = self.multipliers[np.abs(self.multipliers) > 1.0 + NEUTRAL]
         real = np.abs(beyond.imag) <= NEUTRAL * np.abs(beyond)
         kinds = {"period doubling": real & (beyond.real < 0), "divergence": real & (beyond.real > 0), "torus": ~real}
