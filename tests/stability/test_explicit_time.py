@@ -47,6 +47,13 @@ def test_a_stiffness_of_time_is_not_frozen() -> None:
         dr.stability.descriptor(m)
 
 
+def test_what_is_wholly_prescribed_is_said() -> None:
+    """The legs of a Stewart platform leave it no freedom: its state at t = 0 is said to be that."""
+    found = dr.steady(dr.gallery.stewart_platform())
+    assert "prescribed in time, and this is its state at t = 0" in str(found)
+    assert not dr.steady(dr.gallery.stewart_platform(), parameters={"stroke": 0.0}).warnings
+
+
 def test_time_without_effect_is_no_reason() -> None:
     """sin² t + cos² t, and a table of rates that multiplies zero at this state only to all orders."""
     calm = dr.first_order("calm", {a: b, b: -4 * a * (sp.sin(t) ** 2 + sp.cos(t) ** 2) - b})

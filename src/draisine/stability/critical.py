@@ -216,7 +216,7 @@ class _Solver:
             return None, None
 
         def pair(s: float) -> tuple[float, float]:
-            candidates = _meeting(np.linalg.eigvals(self.matrix(s)))
+            candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(s)))
             return min(candidates, key=lambda one: abs(one[0] - near) + abs(one[1]) ** 0.5, default=(np.nan, np.nan))
 
         value = bracketed_root(lambda s: pair(s)[1], change.low, change.high)
@@ -224,7 +224,7 @@ class _Solver:
 
     def _closest_pair(self, value: float) -> float | None:
         """The mean of the two closest eigenvalues that are both real or conjugate."""
-        candidates = _meeting(np.linalg.eigvals(self.matrix(value)))
+        candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(value)))
         return min(candidates, key=lambda one: abs(one[1]))[0] if candidates else None
 
     # ------------------------------------------------------------ several modes
@@ -294,7 +294,7 @@ def _modes_that_change(change: Change) -> tuple[int, int, int]:
     return 0, 0, (d[1] + d[3] + d[5]) // 2
 
 
-def _meeting(eigenvalues: NDArray[Any]) -> list[tuple[float, float]]:
+def _means_and_gaps(eigenvalues: NDArray[Any]) -> list[tuple[float, float]]:
     """Means and squared differences of all pairs of real eigenvalues and of conjugate ones."""
     real = np.sort(eigenvalues[eigenvalues.imag == 0].real)
     found = [((p + q) / 2, (p - q) ** 2) for p, q in zip(real[:-1].tolist(), real[1:].tolist(), strict=True)]

@@ -205,11 +205,11 @@ def _place_multi_input(
 def _refuse_collinear(part: LinearModel, into: Array, controls: Sequence[str]) -> None:
     """Refuse controls of which one does nothing that the others do not."""
     kept = independent_columns(into / np.maximum(np.linalg.norm(into, axis=0), 1e-300))
+    shares, *_ = np.linalg.lstsq(into[:, kept], into, rcond=None)
     for j, name in enumerate(controls):
         if j in kept:
             continue
-        shares, *_ = np.linalg.lstsq(into[:, kept], into[:, j], rcond=None)
-        others = [controls[k] for k, share in zip(kept, shares, strict=True) if abs(share) > 1e-9]
+        others = [controls[k] for k, share in zip(kept, shares[:, j], strict=True) if abs(share) > 1e-9]
         does = f"acts like {' and '.join(others)}" if others else "has no effect on these states"
         raise ArgumentError(
             f"{part.model}: the control {name!r} {does}, so that their gains are not determined; give only one of them"
