@@ -19,8 +19,8 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths, least_slope
 from draisine.numerics.root_finding import bracketed_root
+from draisine.program.arguments import refuse_dependent
 from draisine.results.base import Result, figure
-from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.periodic.cycle import Cycle, cycle_of
 from draisine.stability.periodic.floquet import NEUTRAL
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
