@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.formulations import Augmented, Projection
+from draisine.dynamics.formulations import Augmented
+from draisine.dynamics.stabilization import Projection
 from draisine.results.base import Ending
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 
