@@ -43,6 +43,7 @@ def estimate(
     parameters: Mapping[str, float] | None = None,
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
+    start_time: float = 0.0,
     loss: Loss | None = None,
     method: FitMethod | None = None,
     starts: MultiStart | None = None,
@@ -56,7 +57,10 @@ def estimate(
     - `measured`: {column: quantity} or {column: (quantity, noise)}; noise is a standard deviation in SI units or a text with a
       unit, estimated from the residuals if not given. Quantities are coordinates, velocities, outputs, multipliers.
     - `guess`: initial values; by default those of the model, or the middle of the bounds.
-    - `start`: targets for the start, as in `simulate`; one mapping for all experiments, or one for each.
+    - `start`: targets for the start, as in `simulate`; one mapping for all experiments, or one for each. They are known, unless
+      `unknown` names them or they are an `InitialGuess`. What is not given has its default in single shooting and is estimated
+      by windows and collocation (`fit.estimated_start` lists it), except in a first-order system that has a start of its own.
+    - `start_time`: when the start holds, in seconds by the clock of the data; zero by default, whenever the first sample is.
     - `inputs`: {input: column} or {input: (column, noise)}, linear between samples, or `CubicInput(column, noise)`; a constant;
       or a law, {"u": "-3*rate + sin(2*t)"}.
     - `relations`: parameters that follow from others, {"izz_frame": "2*ixx_frame"}.
@@ -88,6 +92,7 @@ def estimate(
         parameters=parameters,
         relations=relations,
         priors=priors,
+        start_time=start_time,
     )
     return fitted(problem, method or SingleShooting(), loss, starts, progress, on)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -65,6 +65,7 @@ class Recording:
     recorded: Mapping[str, RecordedInput]
     constants: Mapping[str, float]
     targets: Mapping[str, Any]
+    begin: float = 0.0  # time at which the start holds, by the clock of the data
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -81,11 +82,11 @@ class Recording:
 
     @cached_property
     def knots(self) -> Reals:
-        """Times at which any input was recorded."""
+        """The start, and later times at which any input was recorded."""
         e = self.experiment
         known = np.any([np.isfinite(e.columns[d.column]) for d in self.recorded.values()], axis=0)
         times = e.time[known]
-        return times if times[0] <= 0.0 else np.concatenate([[0.0], times])
+        return np.concatenate([[self.begin], times[times > self.begin]])
 
     def input_values(self, name: str, t: Reals) -> Reals:
         """A recorded input at given times, constant before its first and after its last sample."""
@@ -148,7 +149,17 @@ class Recording:
 
     def constant_inputs(self) -> Reals:
         """Initial inputs of a run; the `control` updates them."""
-        return self.rows[0] if self.recorded else self.inputs_at(np.zeros(1))[0]
+        return self.rows[0] if self.recorded else self.first_inputs
+
+    def largest(self, names: Sequence[str]) -> Reals:
+        """The largest measured size of each of these quantities; NaN if it is not measured."""
+        found = {c.quantity: float(np.nanmax(np.abs(column))) for c, column in zip(self.channels, self.values.T, strict=True)}
+        return np.array([found.get(name, np.nan) for name in names])
+
+    @cached_property
+    def first_inputs(self) -> Reals:
+        """Inputs of the model at the start."""
+        return self.inputs_at(np.array([self.begin]))[0]
 
 
 # ------------------------------------------------------------ consistent starts
@@ -160,9 +171,11 @@ def start_problem(equations: Equations) -> StartProblem:
     return StartProblem(equations)
 
 
-def initial_state(problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
+def initial_state(
+    problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals, time: float
+) -> tuple[Start, Equations, Reals]:
     """The consistent start for targets, the equations with suitable velocity coordinates, and their state."""
     e = problem.equations
-    begin = consistent_start(problem, targets, parameters=p, inputs=u)
+    begin = consistent_start(problem, targets, parameters=p, inputs=u, time=time)
     extra = begin.x[len(begin.x) - len(e.extra_states) :]
-    return begin, *best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
+    return begin, *best_choice_for(e, begin.q, begin.v, extra, (time, u, p))

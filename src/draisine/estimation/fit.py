@@ -104,6 +104,14 @@ class Fit(Result):
         d = np.sqrt(np.diag(self.covariance))
         return np.asarray(self.covariance / np.outer(d, d))
 
+    @cached_property
+    def estimated_start(self) -> tuple[str, ...]:
+        """Quantities of the starts that were not given and are estimated with the windows, besides the unknowns."""
+        if self.outcome.shot is None:
+            return ()
+        names = (chain.windows.tangent.names[i] for chain in self.outcome.shot.chains for i in chain.free)
+        return tuple(dict.fromkeys(names))
+
     @property
     def noise_given(self) -> bool:
         return all(c.sigma is not None for c in self.problem.recordings[0].channels)
@@ -228,6 +236,8 @@ class Fit(Result):
                 f"  {name:<{width}} = {self[name]:.6g} ± {self.deviations[name]:.2g} {unit}   95 %: {low:.6g} … {high:.6g}"
             )
         source = "given" if self.noise_given else "estimated"
+        if self.estimated_start:
+            lines.append(f"start (not given) estimated too: {', '.join(self.estimated_start)}")
         lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
         if self.noise_given:
             lines.append(f"χ² = {self.chi_square:.5g} with {self.freedom} degrees of freedom")

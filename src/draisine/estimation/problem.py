@@ -29,6 +29,8 @@ from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]
 
+FAR = 1000.0  # durations of a record: a start this long before it belongs to another clock
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -174,6 +176,7 @@ def build_problem(
     parameters: Mapping[str, float] | None = None,
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
+    start_time: float = 0.0,
 ) -> EstimationProblem:
     """Build the estimation problem and check it against model and data."""
     experiments = experiments_of(data)
@@ -188,7 +191,9 @@ def build_problem(
         _index_of(name, names, "relations", equations)
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
     targets = [{**w, **reported} for w in _targets(start, experiments)]
-    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
+    recordings = tuple(
+        recording_of(equations, e, measured, driving, w, start_time) for e, w in zip(experiments, targets, strict=True)
+    )
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
     known = _priors(priors or {}, made, tuple(starts))
     problem = EstimationProblem(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
@@ -300,6 +305,7 @@ def recording_of(
     measured: Mapping[str, Any] | Sequence[str],
     inputs: Mapping[str, Any],
     targets: Mapping[str, Any],
+    start_time: float = 0.0,
 ) -> Recording:
     """The recording of an experiment: which quantities its columns measure, and which inputs they are."""
     reported = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
@@ -322,6 +328,8 @@ def recording_of(
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
     kept = np.isfinite(values).any(axis=1)
+    begin = float(start_time if experiment.start_time is None else experiment.start_time)
+    _check_begin(experiment, experiment.time[kept], begin)
     return Recording(
         experiment.name,
         equations,
@@ -332,7 +340,22 @@ def recording_of(
         recorded,
         constants,
         dict(targets),
+        begin,
     )
+
+
+def _check_begin(experiment: Experiment, times: Reals, begin: float) -> None:
+    """The start precedes all measurements, and is not so far from them that another clock must be meant."""
+    cure = f"say when the start holds, start_time={times[0]:.9g}, or correct the column of time"
+    if not np.isfinite(begin) or times[0] < begin:
+        raise DataError(
+            f"{experiment.name}: the first measurement is at t = {times[0]:g} s, the start at t = {begin:g} s; {cure}"
+        )
+    if times[0] - begin > FAR * (times[-1] - times[0]):
+        raise DataError(
+            f"{experiment.name}: the measurements take {times[-1] - times[0]:g} s and begin {times[0] - begin:g} s after the "
+            f"start at t = {begin:g} s; {cure}"
+        )
 
 
 def _fitting(experiment: Experiment, column: str, quantity: str, unit: str) -> None:

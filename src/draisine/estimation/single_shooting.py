@@ -82,7 +82,7 @@ class Predictor:
             return self._starts[key]
         targets = {**recording.targets, **starts}
         problem = start_problem(e)
-        begin, fitting, x0 = initial_state(problem, targets, recording.inputs_at(np.zeros(1))[0], p)
+        begin, fitting, x0 = initial_state(problem, targets, recording.first_inputs, p, recording.begin)
         jacobian = initial_jacobian(problem, targets, begin, fitting, self._directions)
         self._starts[key] = _Begin(given, fitting, x0, jacobian)
         return self._starts[key]
@@ -111,7 +111,8 @@ class Predictor:
             begin.jacobian,
             float(recording.times[-1]),
             self._directions,
-            sizes=sizes_of(self._directions, recording.inputs_at(np.zeros(1))[0], p, {**recording.targets, **starts}),
+            sizes=sizes_of(self._directions, recording.first_inputs, p, {**recording.targets, **starts}),
+            start=recording.begin,
             parameters=p,
             inputs=recording.constant_inputs(),
             method=self._method.integration,
@@ -189,7 +190,7 @@ def check_exact_inputs(problem: EstimationProblem) -> None:
         for name, drive in recording.noisy:
             raise ArgumentError(
                 f"{recording.name}: the column {drive.column!r} of the input {name!r} has noise, which single shooting ignores; "
-                "use method=MultipleShooting(window=…, known_start=True), or remove its noise"
+                "use method=MultipleShooting(window=…), or remove its noise"
             )
 
 

@@ -43,6 +43,7 @@ def filter(
     noise: Mapping[str, float] | ArrayLike | None = None,
     process: Mapping[str, float] | None = None,
     start: Mapping[str, float | InitialGuess] | HasState | None = None,
+    start_time: float = 0.0,
     spread: Mapping[str, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -61,6 +62,7 @@ def filter(
       a standard deviation of σ√t after the time t.
     - `start`: targets for the initial state, or a result; `spread`: standard deviations of named states or outputs at the start.
       Quantities not in `spread` are known exactly.
+    - `start_time`: when the start holds, in seconds by the clock of the data; zero by default, whenever the first sample is.
     - `inputs`: constants, columns (linear between samples, or `CubicInput(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `ExtendedKalmanFilter()` or `UnscentedKalmanFilter()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
     - `integration`: the integration method; chosen if not given.
@@ -79,7 +81,7 @@ def filter(
     """
     experiment = Experiment.of(data, data.name if isinstance(data, Experiment) else "data")
     equations, driving = with_input_laws(model, [experiment], inputs or {})
-    problem = _build_problem(equations, experiment, measured, noise, start, driving, parameters, process, spread)
+    problem = _build_problem(equations, experiment, measured, noise, start, start_time, driving, parameters, process, spread)
     manifold = Manifold(problem.equations, problem.p)
     propagator = Propagator(manifold, problem.recording, problem.noise, integration or Propagator.usual(problem.equations))
     return _run(problem, propagator, method or ExtendedKalmanFilter(), smooth, progress)
@@ -107,6 +109,7 @@ def _build_problem(
     measured: Mapping[str, Any] | Sequence[str],
     noise: Any,
     start: Mapping[str, float | InitialGuess] | HasState | None,
+    start_time: float,
     inputs: Mapping[str, Any],
     parameters: Mapping[str, float] | None,
     process: Mapping[str, float] | None,
@@ -120,7 +123,7 @@ def _build_problem(
                 raise DataError(f"noise: {column!r} is not a measured column{did_you_mean(column, list(reported))}")
             quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
             reported[column] = (quantity, size)
-    recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start})
+    recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start}, start_time)
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:
@@ -128,8 +131,8 @@ def _build_problem(
                 f"inputs: a filter takes no noise of the column {drive.column!r} of {name!r}; give the uncertainty of the "
                 f"input as white noise, process={{{name!r}: …}}"
             )
-    u = recording.inputs_at(np.zeros(1))[0]
-    _, fitting, x = initial_state(StartProblem(equations, compiled=False), recording.targets, u, p)
+    problem = StartProblem(equations, compiled=False)
+    _, fitting, x = initial_state(problem, recording.targets, recording.first_inputs, p, recording.begin)
     found = without_events(fitting)
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
     around = {name: float(size) for name, size in (spread or {}).items()}
@@ -174,7 +177,8 @@ def _covariance(recording: Recording, given: Any) -> Reals:
 
 def _first(problem: _FilterProblem, propagator: Propagator) -> Belief:
     """The initial belief: named deviations with their spread, all others known."""
-    t, near = 0.0, propagator.chart(0.0, problem.x)
+    t = problem.recording.begin
+    near = propagator.chart(t, problem.x)
     chart = propagator.chart(t, propagator.point(near, np.zeros(near.tangent.shape[1])))
     asked = tuple(problem.spread)
     count = chart.tangent.shape[1]
