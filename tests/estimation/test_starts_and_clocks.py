@@ -1,4 +1,4 @@
-"""The question does not depend on the method, nor the answer on the clock: given starts are kept, and data keep their own time."""
+"""The question does not depend on the method: given starts are kept, and data keep their clock."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class CollocationSolver:
 def mesh_of(recording: Recording, intervals: int | tuple[float, ...]) -> tuple[Reals, Reals]:
     """Edges of windows and breaks between intervals: the requested ones, and all knots of recorded inputs; a window has several
     intervals."""
-    begin, last = recording.begin, float(recording.times[-1])
+    begin, last = recording.begin, recording.end
     wanted = (
         np.linspace(begin, last, intervals + 1) if isinstance(intervals, int) else begin + (last - begin) * breaks_of(intervals)
     )

@@ -1,7 +1,8 @@
 """Recorded experiments: named columns over time, from tables, files and trajectories.
 
 All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples. Units are
-given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps count from the first.
+given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps count from the
+first.
 """
 
 from __future__ import annotations

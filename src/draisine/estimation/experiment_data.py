@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.estimation.data import Experiment
 from draisine.estimation.inputs import Interpolation, coefficients, sample_positions
+from draisine.estimation.sensors import Calibration
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.simulation.compiled_equations import best_choice_for
@@ -31,6 +32,7 @@ class Channel:
     quantity: str
     unit: str
     sigma: float | None
+    calibration: Calibration = field(default_factory=Calibration)
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,23 @@ class Recording:
     constants: Mapping[str, float]
     targets: Mapping[str, Any]
     begin: float = 0.0  # time at which the start holds, by the clock of the data
+    moving: NDArray[np.intp] | None = None  # for each row the channel whose unknown offset or delay moves it, or −1
+    dropped: tuple[int, ...] = ()  # samples of each channel that a delay or an offset moves before the start
+
+    @cached_property
+    def end(self) -> float:
+        """The latest time of a measurement, whatever unknown offsets and delays are."""
+        latest = self.times
+        if self.moving is not None:
+            room = np.array([c.calibration.shifts[1] - c.calibration.shift for c in self.channels])
+            latest = latest + np.where(self.moving >= 0, room[self.moving], 0.0)
+        return float(latest.max())
+
+    def moved(self, shift: Reals) -> Recording:
+        """With the rows of some channels moved in time; rows keep their order."""
+        if self.moving is None or not shift.any():
+            return self
+        return replace(self, times=self.times + np.where(self.moving >= 0, shift[self.moving], 0.0))
 
     @property
     def controls(self) -> tuple[str, ...]:

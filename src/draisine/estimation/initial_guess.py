@@ -32,7 +32,7 @@ SMALL = 0.1  # of the spread: after a smaller correction the iteration stops
 class WindowSettings:
     """How experiments are divided into windows, and how these are integrated.
 
-    - `known_start`: whether the start of each experiment is exact (True) or an initial guess (False); by default what was given is.
+    - `known_start`: whether the start of each experiment is exact (True) or a guess (False); by default what was given is.
     - `states`: names of states or outputs that parametrize starts; the others are chosen.
     - `spread`: by name, how far starts may lie from their initial guesses.
     """
@@ -58,9 +58,10 @@ def chains_of(problem: EstimationProblem, settings: WindowSettings, theta: Reals
         begin = FirstState(fixed_velocities(fitting), recording, x0, p, t)
         known = known_quantities(begin, problem.starts, settings.known_start)
         tangent = tangent_with(begin, problem, settings.states, known)
-        windows = Windows(
-            recording, WindowLayout.of(recording, *settings.mesh(recording)), tangent, settings.stepping, problem.varied
-        )
+        mesh, readings = settings.mesh(recording), problem.readings(theta)
+        recording = recording.moved(readings.shift)
+        layout = WindowLayout.of(recording, *mesh)
+        windows = Windows(recording, layout, tangent, settings.stepping, problem.varied, readings, problem.shifting)
         sizes = np.fmax(np.abs(tangent.values(np.array([t]), x0[None], u[None], p)[0]), recording.largest(tangent.names))
         spread = default_spread(tangent.names, sizes, settings.spread)
         fixed = {*problem.starts, *(tangent.names if known is ALL else known)}

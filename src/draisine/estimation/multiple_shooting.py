@@ -115,7 +115,7 @@ def _moved(
     p, _ = problem.parameters(theta)
     found = []
     for chain, zeta, changes in zip(shot.chains, shot.zetas, starts, strict=True):
-        moved = chain.moved(p, zeta, theta, changes)
+        moved = chain.moved(p, zeta, theta, changes, problem.readings(theta))
         if moved is None:
             return None
         found.append(moved)

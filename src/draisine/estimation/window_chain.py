@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from draisine.estimation.experiment_data import Samples
 from draisine.estimation.losses import Loss, cost_of, reweighted
 from draisine.estimation.problem import EstimationProblem, prior_rows
+from draisine.estimation.sensors import Readings
 from draisine.estimation.windows import WindowRun, Windows
 
 Reals = NDArray[np.float64]
@@ -109,7 +110,7 @@ class Chain:
         """Deviations of the start of window i that are eliminated."""
         return self.free if i == 0 else np.arange(len(self.spread))
 
-    def moved(self, p: Reals, zeta: Reals, theta: Reals, changes: Sequence[Reals]) -> Chain | None:
+    def moved(self, p: Reals, zeta: Reals, theta: Reals, changes: Sequence[Reals], readings: Readings) -> Chain | None:
         """Apply changes of each window's deviations and samples; None if there are no such states."""
         wanted, samples = zeta.copy(), self.samples.copy()
         for i, change in enumerate(changes):
@@ -117,7 +118,7 @@ class Chain:
             wanted[i, own] += change[: len(own)]
             samples[self.own(i)] += change[len(own) :]
         wanted[0, self.named] = theta[self.columns]
-        windows = self.windows.with_samples(samples)
+        windows = self.windows.with_samples(samples).with_readings(readings)
         found = windows.tangent.settled(windows.begins, self.states, windows.inputs, p, wanted)
         return None if found is None else replace(self, windows=windows, states=found, samples=samples)
 
@@ -245,9 +246,13 @@ def shot_of(
     p, by = problem.parameters(theta)
     by = np.hstack([by, np.zeros((len(by), len(theta) - by.shape[1]))])
     rows, counts, zetas = [], [], []
+    readings = problem.readings(theta)
     for chain, found, gap in zip(chains, window_runs, noise.gaps, strict=True):
         zeta = chain.zeta(p)
-        made = [_rows(chain, i, window_run, zeta, noise.sigmas, gap, by) for i, window_run in enumerate(found)]
+        made = [
+            _rows(chain, i, one, zeta, noise.sigmas, gap, by, problem.by_sensors(one.quantities, one.rates, readings))
+            for i, one in enumerate(found)
+        ]
         rows.append([r for r, _ in made])
         counts.append([n for _, n in made])
         zetas.append(zeta)
@@ -265,7 +270,14 @@ def shot_of(
 
 
 def _rows(
-    chain: Chain, i: int, window_run: WindowRun, zeta: Reals, sigmas: Reals, gap: Reals, by: Reals
+    chain: Chain,
+    i: int,
+    window_run: WindowRun,
+    zeta: Reals,
+    sigmas: Reals,
+    gap: Reals,
+    by: Reals,
+    by_sensors: Reals,
 ) -> tuple[WindowRows, int]:
     """White rows of one window (measurements, input samples, gap at its end), and the number of measurements."""
     d, last = zeta.shape[1], i + 1 == len(zeta)
@@ -285,6 +297,7 @@ def _rows(
     after[:, ends:] = by_samples[:, own_samples:]
     mine = acting[:own_samples]
     common = jacobian[:, d:] @ by
+    common[:n] += by_sensors.reshape(-1, by_sensors.shape[2])[present] / scale[:n]
     if i == 0:
         common[:, chain.columns] = jacobian[:, chain.named]
     rows = WindowRows(

@@ -133,7 +133,7 @@ class WindowLayout:
 
 def instants_of(recording: Recording) -> Reals:
     """Times at which windows may begin: of measurements; with noisy inputs, times at which all of these were recorded."""
-    last = float(recording.times[-1])
+    last = recording.end
     pool = recording.times
     if recording.noisy:
         columns = [recording.experiment.columns[drive.column] for _, drive in recording.noisy]
@@ -150,7 +150,7 @@ def edges_of(recording: Recording, wanted: Reals) -> Reals:
     """Edges of windows near the requested times; the first is the start, the last is the end of the recording."""
     pool = instants_of(recording)
     inside = pool[np.minimum(np.searchsorted(pool, wanted), len(pool) - 1)] if len(pool) and len(wanted) else np.zeros(0)
-    edges = np.unique(np.concatenate([[recording.begin], inside, [recording.times[-1]]]))
+    edges = np.unique(np.concatenate([[recording.begin], inside, [recording.end]]))
     s = recording.samples
     for a, (name, drive) in enumerate(recording.noisy):
         own = s.times[s.inputs == a]
@@ -165,7 +165,7 @@ def edges_of(recording: Recording, wanted: Reals) -> Reals:
 
 def window_edges(recording: Recording, method: MultipleShooting) -> Reals:
     """Edges of windows of about the given length, or on the given mesh."""
-    begin, last = recording.begin, float(recording.times[-1])
+    begin, last = recording.begin, recording.end
     if method.window is None:
         return edges_of(recording, begin + (last - begin) * breaks_of(method.intervals)[1:-1])
     return edges_of(recording, np.linspace(begin, last, max(round((last - begin) / method.window), 1) + 1)[1:-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from draisine.estimation.filters.process_noise import Noise
 from draisine.estimation.inputs import with_input_laws
 from draisine.estimation.measurement import measurement_function
 from draisine.estimation.problem import recording_of
+from draisine.estimation.sensors import Sensor
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
@@ -121,9 +122,14 @@ def _build_problem(
         for column, size in noise.items():
             if column not in reported:
                 raise DataError(f"noise: {column!r} is not a measured column{did_you_mean(column, list(reported))}")
-            quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
-            reported[column] = (quantity, size)
+            reported[column] = replace(Sensor.of(column, reported[column]), noise=size)
     recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start}, start_time)
+    for channel in recording.channels:
+        for name in channel.calibration.unknown:
+            raise DataError(
+                f"measured: a filter cannot estimate the {name} of column {channel.column!r}; give its value, from "
+                f"estimate(…, unknown=['{channel.column}.{name}']), or make it a state of the model"
+            )
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:
@@ -203,11 +209,13 @@ def _sample(problem: _FilterProblem, propagator: Propagator, k: int) -> tuple[Sa
     # all channels are evaluated, so that one compiled program serves all samples
     measure = measurement_function(problem.equations, tuple(c.quantity for c in recording.channels), ())
     u = propagator.u(float(t))
+    calibrations = [c.calibration for c in recording.channels]
+    scale, bias = np.array([c.sign * c.scale for c in calibrations]), np.array([c.bias for c in calibrations])
 
     def model_output(x: Reals) -> tuple[Reals, Reals]:
         n = len(x)
         y, by_state, _ = measure(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), problem.p)
-        return y[:, present], by_state[:, present]
+        return (y * scale + bias)[:, present], (by_state * scale[:, None])[:, present]
 
     return Sample(values[present], problem.covariance[np.ix_(present, present)], model_output), present
 
