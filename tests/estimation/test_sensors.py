@@ -1,4 +1,4 @@
-"""Sensors with sign, scale, bias, offset and delay: each found where it is unknown, by every method, and used where it is known."""
+"""Sensors with sign, scale, bias, offset and delay: found by every method where unknown, used where known."""
 
 from __future__ import annotations
 

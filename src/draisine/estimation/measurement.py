@@ -141,6 +141,15 @@ class Whiteness:
     def white(self) -> bool:
         return self.probability > 1e-3
 
+    @property
+    def evidence(self) -> str:
+        """The numbers of the test: the statistic, its probability, and the largest correlation."""
+        lag = int(np.argmax(np.abs(self.correlations)))
+        return (
+            f"Ljung–Box Q = {self.q:.3g} over {len(self.correlations)} lags, probability {self.probability:.1g}; "
+            f"correlation {self.correlations[lag]:+.2f} at lag {lag + 1}"
+        )
+
 
 def whiteness(experiment: str, channel: str, residuals: Reals, lags: int = 10) -> Whiteness:
     """Ljung–Box test of one channel's residuals, in order of time.

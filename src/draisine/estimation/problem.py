@@ -357,8 +357,12 @@ def recording_of(
     targets: Mapping[str, Any],
     start_time: float = 0.0,
     unknown: Mapping[str, Any] | Sequence[str] = (),
+    every_row: bool = False,
 ) -> Recording:
-    """The recording of an experiment: which quantities its columns measure, and which inputs they are."""
+    """The recording of an experiment: which quantities its columns measure, and which inputs they are.
+
+    Rows without any measurement are left out, unless `every_row` is wanted.
+    """
     reported = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
     if not reported:
         raise DataError("measured: name at least one column and its quantity, e.g. {'gyro_x': 'roll_rate'}")
@@ -380,11 +384,11 @@ def recording_of(
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
     begin = float(start_time if experiment.start_time is None else experiment.start_time)
-    rows = rows_of(experiment.time, values, [c.calibration for c in channels], begin)
+    rows = rows_of(experiment.time, values, [c.calibration for c in channels], begin, every_row)
     for c, column in zip(channels, rows.values.T, strict=True):
         if not np.isfinite(column).any():
             raise DataError(f"{experiment.name}: offset or delay of {c.column!r} moves all of its samples before the start")
-    _check_begin(experiment, rows.times, begin)
+    _check_begin(experiment, rows.times[np.isfinite(rows.values).any(axis=1)], begin)
     return Recording(
         experiment.name,
         equations,

@@ -178,8 +178,11 @@ class Rows:
     dropped: tuple[int, ...]  # samples of each channel that come before the start
 
 
-def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], begin: float) -> Rows:
-    """Rows of a table by the clock of the model; columns with different shifts are rows of their own."""
+def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], begin: float, every: bool = False) -> Rows:
+    """Rows of a table by the clock of the model; columns with different shifts are rows of their own.
+
+    Rows without any measurement are left out, unless `every` row since the start is wanted.
+    """
     dropped = []
     values = values.copy()
     for j, c in enumerate(calibrations):
@@ -188,7 +191,7 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
         values[early, j] = np.nan
         dropped.append(int(early.sum()))
     if not any(c.shift or c.moves for c in calibrations):
-        kept = np.isfinite(values).any(axis=1)
+        kept = np.isfinite(values).any(axis=1) | (every & (time >= begin))
         return Rows(time[kept], values[kept], np.full(int(kept.sum()), -1, dtype=np.intp), tuple(dropped))
     groups: dict[tuple[float, int], list[int]] = {}
     for j, c in enumerate(calibrations):
@@ -201,6 +204,11 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
         times.append(time[kept] + shift)
         tables.append(own[kept])
         moving.append(np.full(int(kept.sum()), j, dtype=np.intp))
+    if every:
+        more = np.setdiff1d(time[time >= begin], np.concatenate(times))
+        times.append(more)
+        tables.append(np.full((len(more), values.shape[1]), np.nan))
+        moving.append(np.full(len(more), -1, dtype=np.intp))
     order = np.argsort(np.concatenate(times), kind="stable")
     return Rows(np.concatenate(times)[order], np.concatenate(tables)[order], np.concatenate(moving)[order], tuple(dropped))
 

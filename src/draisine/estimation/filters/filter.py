@@ -55,7 +55,8 @@ def filter(
 ) -> FilterResult:
     """Estimate the states of a model and their uncertainty: a Kalman filter on the nonlinear equations.
 
-    - `data`: a table, file or trajectory, as for `estimate`; times may be irregular, samples may be missing (NaN).
+    - `data`: a table, file or trajectory, as for `estimate`; times may be irregular, samples may be missing (NaN). Rows
+      without any measurement are in the result, too: predictions.
     - `measured`: column → standard deviation, if the column is named like its quantity; otherwise → (quantity, deviation).
       Quantities are coordinates, velocities, outputs and multipliers, including forces and accelerations.
     - `noise`: standard deviations by column if `measured` does not give them; or the covariance matrix of all columns.
@@ -123,7 +124,9 @@ def _build_problem(
             if column not in reported:
                 raise DataError(f"noise: {column!r} is not a measured column{did_you_mean(column, list(reported))}")
             reported[column] = replace(Sensor.of(column, reported[column]), noise=size)
-    recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start}, start_time)
+    recording = recording_of(
+        equations, experiment, reported, inputs, {**named_start(start), **experiment.start}, start_time, every_row=True
+    )
     for channel in recording.channels:
         for name in channel.calibration.unknown:
             raise DataError(
