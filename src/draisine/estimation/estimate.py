@@ -199,7 +199,7 @@ def _most_likely(
                 continue
         proper = [one for one in found if (one[1][free] > ROUNDING * sizes[free]).all() and one[0].settled]
         found = proper or found[:1]
-    return min(found, key=lambda one: _unlikelihood(problem, *one, free))
+    return min(found, key=lambda one: _unlikelihood(problem, one[0], one[1], free))
 
 
 def _unlikelihood(problem: EstimationProblem, outcome: Outcome, sigmas: Reals, free: Sequence[int]) -> float:

@@ -80,9 +80,9 @@ def _first_pass(windows: Windows, x0: Reals, p: Reals, spread: Reals, sigmas: Re
     x, states = x0, []
     certain = np.ones(len(spread))
     certain[free] = 0.0
-    covariance = np.diag(np.where(certain, CERTAIN * spread, spread) ** 2)
+    covariance: Reals = np.diag(np.where(certain > 0.0, CERTAIN * spread, spread) ** 2)
     for i in range(windows.count):
-        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        root: Reals = np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)), dtype=float)
         x, window_run = _corrected(bare, i, x, p, spread, root, sigmas, free if i == 0 else np.arange(len(spread)))
         states.append(x)
         _, by = white(window_run, bare, sigmas)

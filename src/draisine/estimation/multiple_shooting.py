@@ -176,9 +176,8 @@ def fit_windows(
     if begin is not None and np.array_equal(theta, begin.theta):
         shot = replace(begin, noise=replace(begin.noise, sigmas=sigmas), loss=loss)
     else:
-        chains = None if begin is None else _at(problem, begin, theta)
-        if chains is None:
-            chains = chains_of(problem, settings, theta, sigmas)
+        moved = None if begin is None else _at(problem, begin, theta)
+        chains = chains_of(problem, settings, theta, sigmas) if moved is None else moved
         shot = _evaluate(problem, theta, chains, sigmas, stages[0][0], loss)
     rounds = 0
     for tolerance, enough in stages:

@@ -186,8 +186,10 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
     dropped = []
     values = values.copy()
     for j, c in enumerate(calibrations):
+        if not c.shift and not c.moves:  # a plain sample before the start is an error, reported later
+            dropped.append(0)
+            continue
         early = (time + c.shifts[0] < begin) & np.isfinite(values[:, j])
-        early &= bool(c.shift or c.moves)  # a plain sample before the start is an error, reported later
         values[early, j] = np.nan
         dropped.append(int(early.sum()))
     if not any(c.shift or c.moves for c in calibrations):

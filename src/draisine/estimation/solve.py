@@ -218,19 +218,27 @@ def _of_shot(problem: EstimationProblem, shot: ShootingState, loss: Loss | None)
             values[window_run.index] = window_run.values
         predicted.append(values)
     white = shot.residuals()
+    freedom = shot.all_rows + len(shot.priors[1]) - shot.all_starts - len(shot.theta)
+    trouble = ""
+    if not shot.settled:
+        ratio = np.sqrt(2.0 * shot.cost / max(freedom, 1))
+        trouble = (
+            f"residuals are {ratio:.3g} times the noise, and gaps between windows reach {shot.gap:.1g} of the spread of starts"
+        )
     return Outcome(
         shot.theta,
         shot.root(),
         white,
         shot.priors[1],
         tuple(predicted),
-        shot.all_rows + len(shot.priors[1]) - shot.all_starts - len(shot.theta),
+        freedom,
         covariance_factor(loss, white),
         shot.rounds,
         shot.gap,
         shot,
         2.0 * shot.cost,
         shot.settled,
+        trouble,
     )
 
 
