@@ -184,7 +184,7 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
     Rows without any measurement are left out, unless `every` row since the start is wanted.
     """
     dropped = []
-    values = values.copy()
+    empty, values = ~np.isfinite(values).any(axis=1), values.copy()
     for j, c in enumerate(calibrations):
         if not c.shift and not c.moves:  # a plain sample before the start is an error, reported later
             dropped.append(0)
@@ -207,7 +207,7 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
         tables.append(own[kept])
         moving.append(np.full(int(kept.sum()), j, dtype=np.intp))
     if every:
-        more = np.setdiff1d(time[time >= begin], np.concatenate(times))
+        more = np.setdiff1d(time[empty & (time >= begin)], np.concatenate(times))
         times.append(more)
         tables.append(np.full((len(more), values.shape[1]), np.nan))
         moving.append(np.full(len(more), -1, dtype=np.intp))
