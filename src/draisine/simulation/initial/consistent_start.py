@@ -22,8 +22,8 @@ from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
-from draisine.simulation.initial.memory import Bools, Indices, Reals
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target

@@ -19,8 +19,8 @@ from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Result
 from draisine.results.channel import StateValue
 from draisine.simulation.compiled_equations import best_choice_for
+from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.given_digits import half_digit
-from draisine.simulation.initial.memory import Reals
 from draisine.simulation.initial.problem import Given
 from draisine.simulation.initial.solver import Way
 
