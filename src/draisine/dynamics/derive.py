@@ -157,8 +157,9 @@ def _derive(
                 f"{', '.join(tree.independent)}, not "
                 f"{', '.join(requested)}; omit formulation=Recursive()"
             )
+        other = choice if mechanism.residual_constraints else None  # other velocities are eliminated, other rows are not
         equations = RecursiveFormulation(tree, dict(laws), events, work).equations(
-            why, partial(_derive, system, laws, events, work, None)
+            why, partial(_derive, system, laws, events, work, other)
         )
     else:
         plan, choices, notes = mechanism.choose(requested)

@@ -228,7 +228,8 @@ class RecursiveFormulation(BaseFormulation):
     # ---------------------------------------------------------------- programs
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
-        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form."""
+        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form, or with
+        other rows of its loops."""
         m, reported = self.mechanism, ReportBuilder(self)
         massless = self.tree.massless(self._inward.inertias)
         if massless is not None:
@@ -262,7 +263,9 @@ class RecursiveFormulation(BaseFormulation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
-            with_independent=None if self._loops else again,
+            alternates=tuple((*self.independent, *rows) for rows in m.other_rows) if self._loops else (),
+            rows=m.solved_rows if self._loops else (),
+            with_independent=again if not self._loops or m.solved_rows else None,
             inverse_dynamics=self.inverse_dynamics(),
             notes=(*notes, *repeated, *remarks),
             warnings=tuple(repeated),
@@ -311,6 +314,9 @@ class RecursiveFormulation(BaseFormulation):
                     found[f"constraint {row!r} no longer determines {solved.entry.velocity!r}"] = ca.fabs(
                         float(np.median(values)) / solved.divisor
                     )
+        loops = self.loop_condition if self._loops else None
+        if loops is not None:
+            found["loop closures are at a singular position, where their rank drops"] = loops
         return found
 
     def _monitor(self) -> Program | None:
