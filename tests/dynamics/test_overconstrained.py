@@ -12,19 +12,27 @@ from overconstrained import Bennett, ParallelCranks, double_pendulum
 import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
-from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
+from draisine.dynamics.stabilization import (
+    GGL,
+    Baumgarte,
+    InvariantStabilization,
+    Minimal,
+    Projection,
+    Rattle,
+    VelocityProjection,
+)
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import best_rows
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)
-WAYS = [{}, {"drift": Projection()}, {"formulation": Augmented()}, {"formulation": Reduced()}]
+WAYS = [{}, {"drift": Projection()}, {"formulation": Augmented()}, {"formulation": Reduced()}, {"formulation": Recursive()}]
 
 # -------------------------------------------------------------------- Bennett's linkage
 
 
-@pytest.mark.parametrize("way", WAYS, ids=["default", "projection", "augmented", "reduced"])
+@pytest.mark.parametrize("way", WAYS, ids=["default", "projection", "augmented", "reduced", "recursive"])
 def test_bennetts_linkage_turns_past_half_a_turn(way):
     """Two of its five rows lose rank at θ₁ = π, where the linkage is regular."""
     linkage = Bennett(1.739, 0.766, 1.210, 1.32)
@@ -53,6 +61,14 @@ def test_other_drift_controls_are_right_or_end_early():
             assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-5), drift
         else:
             assert run.status.kind in (Ending.CONSTRAINTS_BROKEN, Ending.STEP_TOO_SMALL, Ending.SINGULAR), run.status
+
+
+def test_controls_that_keep_their_rows_name_those_that_do_not():
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    for drift in (GGL(), VelocityProjection()):
+        run = dr.simulate(linkage.model(), 4.0, start={"one": 1.32, "one_rate": 1.5}, drift=drift)
+        assert not run.status.complete
+        assert "Projection(), Minimal() and formulation=Recursive()" in run.status.message
 
 
 def test_random_bennett_linkages_keep_their_relation():

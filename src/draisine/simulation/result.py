@@ -18,6 +18,7 @@ from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
@@ -177,8 +178,13 @@ def _singular(s: FinalState) -> Status:
     return Status(
         Ending.SINGULAR,
         f"{_cause(s)} at {s.at_time}: the condition is {size} (limit {s.equations.limits.condition:g}) and {others}; "
-        "stop before it by an event, or start elsewhere",
+        f"{_passing_cure(s)}stop before it by an event, or start elsewhere",
     )
+
+
+def _passing_cure(s: FinalState) -> str:
+    """What may lead across a singular position of loops, where it is not integrated already."""
+    return "drift=Minimal() or another tolerance may lead across; else " if has_loops(s.equations) else ""
 
 
 def _cause(s: FinalState) -> str:

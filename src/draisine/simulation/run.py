@@ -57,6 +57,7 @@ CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
+BRANCHES_MEET = 30.0  # multiple of the limit from which on the warning mentions other branches
 
 # Warnings in short, without times and sizes, as ensembles count them.
 STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
@@ -592,10 +593,13 @@ class _Driver:
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition
+            meet = condition > BRANCHES_MEET * limit and has_loops(self._compiled.equations)
+            branches = ", and where branches of motion meet the run may have changed to another one: compare drift=Minimal()"
+            branches = branches if meet else ""
             yield (
                 NEARLY_SINGULAR,
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
-                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor{branches}",
             )
 
     def _one_sided(self) -> str:

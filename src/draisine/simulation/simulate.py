@@ -190,6 +190,7 @@ def compute(
             scaled,
             symplectic,
             targets_under,
+            with_other_controls,
         )
 
         def pilot(seconds: float, free: Drift) -> int:
@@ -247,6 +248,8 @@ def compute(
         return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
     run, varied = integrated(how)
+    if stabilized is not None:
+        run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)

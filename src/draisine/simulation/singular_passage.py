@@ -29,7 +29,7 @@ Condition = Callable[[float, Reals], float]
 NODES = 6
 # Lengths of the step in distances to the singular position that place it far from all nodes. The longest that serves is taken:
 # rounding errors of rates grow with the square of the distance.
-LENGTHS = (6000.0, 600.0, 60.0, 10.0, 3.6, 2.0)
+LENGTHS = (6000.0, 600.0, 200.0, 60.0, 20.0, 10.0, 3.6, 2.0)
 ITERATIONS, PROJECTIONS = 40, 12
 SETTLED, NOISE = 1e-2, 10.0  # changes of an iteration, in tolerated errors, at which it ends, and that it may leave
 CLOSE, TIGHT = 0.2, 1e-13  # share of the limit of the condition from which on residuals are reduced, and to what
@@ -100,14 +100,15 @@ class Motion:
 
     def projected(self, t: float, x: Reals) -> Reals:
         """The state on the constraints, as closely as rounding allows."""
-        best, least = x, np.inf
+        best, least, misses = x, np.inf, 0
         for _ in range(PROJECTIONS):
             following, residual = self.onto(t, x)
-            if not residual < least:
-                break
-            best, least = x, residual
-            if residual <= EXACT or not np.isfinite(following).all():
-                break
+            if residual < least:
+                best, least, misses = x, residual, 0
+            else:
+                misses += 1
+            if residual <= EXACT or misses == 2 or not np.isfinite(following).all():
+                break  # a step that brings positions closer may leave velocities farther off
             x = following
         return best
 
@@ -157,7 +158,7 @@ class Motion:
         ahead = (nodes * h)[:, None]
         states = x + ahead * guess[0] + ahead**2 / 2 * guess[1]
         rates = np.zeros_like(states)
-        scale, last = self.weights(x), np.inf
+        scale, before, last = self.weights(x), np.inf, np.inf  # changes of the last two iterations: they may alternate
         for _ in range(ITERATIONS):
             states = np.array([self.projected(*pair) for pair in zip(times, states, strict=True)])
             found = np.array([self.rates(*pair) for pair in zip(times, states, strict=True)])
@@ -167,9 +168,9 @@ class Motion:
             rates = found
             if change < SETTLED:
                 return states, rates
-            if not change < 0.7 * last:
+            if not change < 0.7 * before:
                 return (states, rates) if change < NOISE else None
-            last = change
+            before, last = last, change
             states = x + h * matrix @ rates
         return None
 

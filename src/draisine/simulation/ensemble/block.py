@@ -35,6 +35,7 @@ from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.methods.selection import Method, MethodChoice, detects_stiffness
 from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
+from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
 
 NO_START = "NO_START"  # the targets of a run contradict each other or the constraints
@@ -220,6 +221,7 @@ class Worker:
             state.reals[changing, 2] = np.maximum(s.equations.limits.condition, 2.0 * lowest[better])
             state.reals[changing, 3] = 1e-4
             bearing = own[~better & (condition[own] <= SINGULAR_FACTOR * s.equations.limits.condition)]
+            bearing = bearing[:0] if has_loops(s.equations) else bearing  # a single run passes singular positions
             state.x[bearing] = state.states[bearing, -1]
             state.reals[bearing, 2] = 2.0 * condition[bearing]
             state.nearly_singular[bearing] = True
@@ -275,7 +277,7 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
-        if self._shared.equations.rows:  # a single run can choose rows at its state
+        if self._shared.equations.rows or has_loops(self._shared.equations):  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
         if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
             status[(state.reason == layout.NOT_FINITE) & (state.accepted == 0)] = ""
