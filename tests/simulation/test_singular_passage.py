@@ -121,7 +121,7 @@ def test_change_point_linkages_agree():
 
 @pytest.mark.parametrize("longer", [1e-2, 1e-4, 1e-6])
 def test_branches_that_do_not_meet_are_not_left(longer):
-    """A rocker that is a little too long: the linkage turns over to the antiparallel position, within a way of the root of that."""
+    """A rocker that is a little too long: the linkage turns over to the antiparallel position, near the flat one."""
     model, begin = four_bar([0.3, 0.6, 0.3, 0.6], 0.7, longer), {"theta": -0.7, "theta_rate": 8.0}
     exact = dr.simulate(model, 0.8, start=begin, drift=Minimal(), method=TIGHT)
     for way in ({}, {"drift": Projection()}, {"formulation": Recursive()}):

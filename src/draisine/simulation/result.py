@@ -189,6 +189,10 @@ def _passing_cure(s: FinalState) -> str:
 
 def _cause(s: FinalState) -> str:
     """The cause of the singularity: the largest contribution to the condition number."""
+    if s.equations.causes is None and len(s.equations.independent) == len(s.equations.velocities):
+        point = (float(s.memory.stepper.t), s.memory.state, s.memory.inputs, s.memory.parameters)
+        names = singular_position(s.equations, *point) or [c.name for c in s.equations.constraints if c.level == "position"]
+        return f"the position is singular: the constraints {', '.join(names)} lose rank"
     if s.equations.causes is None:
         return f"the independent velocities ({', '.join(s.equations.independent)}) are singular"
     program = s.equations.causes

@@ -107,7 +107,7 @@ def symplectic(
 
 
 def with_other_controls(status: Status, drift: Drift | None, model: Model | System | Equations) -> Status:
-    """The status of a run that ended early because its drift control keeps the rows it solves for, with those that choose again."""
+    """The status of a run that ended early where its drift control keeps the rows it solves for, with those that do not."""
     if status.complete or status.kind not in _LOST or not isinstance(drift, GGL | Rattle | VelocityProjection):
         return status
     unreduced = equations_under(model, {}, (), False, NoControl(), None).equations

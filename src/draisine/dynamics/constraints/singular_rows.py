@@ -1,4 +1,4 @@
-"""How close the rows of position constraints are to a loss of rank: 1 in a typical configuration, infinite where they are dependent.
+"""How close rows of position constraints are to a loss of rank: 1 in a typical configuration, infinite where they are dependent.
 
 Every row is compared with its distance from the span of the others, 1/√(G⁻¹)ᵢᵢ with G = A Aᵀ, which does not depend on their
 units. Rows of loops that share no velocity are compared separately.

@@ -228,8 +228,8 @@ class RecursiveFormulation(BaseFormulation):
     # ---------------------------------------------------------------- programs
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
-        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form, or with
-        other rows of its loops."""
+        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form, or
+        with other rows of its loops."""
         m, reported = self.mechanism, ReportBuilder(self)
         massless = self.tree.massless(self._inward.inertias)
         if massless is not None:
