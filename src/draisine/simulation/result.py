@@ -183,8 +183,12 @@ def _singular(s: FinalState) -> Status:
 
 
 def _passing_cure(s: FinalState) -> str:
-    """What may lead across a singular position of loops, where it is not integrated already."""
-    return "drift=Minimal() or another tolerance may lead across; else " if has_loops(s.equations) else ""
+    """What may lead across a singular position of loops, or past the pole of a choice of velocities."""
+    if has_loops(s.equations):
+        return "drift=Minimal() or another tolerance may lead across; else "
+    if not s.equations.alternates and len(s.equations.independent) < len(s.equations.velocities):
+        return "formulation=Augmented() eliminates no velocity; else "
+    return ""
 
 
 def _cause(s: FinalState) -> str:
