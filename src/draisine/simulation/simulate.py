@@ -118,7 +118,8 @@ def simulate(
     units = {q.name: q.unit for q in (*computed.equations.outputs, *computed.equations.states)}
     units |= {q.name: q.unit for q in (*computed.equations.inputs, *computed.equations.parameters)}
     by = [units.get(d.name, "") for d in computed.varied.directions]
-    return replace(trajectory, sensitivity=reported_sensitivity(computed.varied, computed.parameters, trajectory.channels, by))
+    found = reported_sensitivity(computed.varied, computed.parameters, trajectory.channels, by)
+    return replace(trajectory, sensitivity=replace(found, by=tuple(sensitivity)))  # named as requested, "start.speed"
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:

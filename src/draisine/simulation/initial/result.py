@@ -72,6 +72,7 @@ class StartReport:
     redundant: tuple[tuple[str, int], ...] = ()  # level, number of redundant rows
     rest: tuple[str, ...] = ()  # what is not given and rests, in words
     excess: str = ""  # a velocity many orders above what is given, in words
+    moving: tuple[str, ...] = ()  # joints that rest in another position than the one that was not given, in words
 
     @property
     def largest_residual(self) -> float:
