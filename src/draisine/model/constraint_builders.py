@@ -55,7 +55,8 @@ class ConstraintBuilders(ItemRegistry):
     def cable(self, name: str, points: Sequence[PointLike], length: Amount) -> ResidualConstraint:
         """A taut massless cable of given length runs along the points, over small frictionless pulleys.
 
-        Its multiplier is minus the tension; a positive multiplier means that the cable would be slack.
+        Its multiplier is minus the tension. The constraint holds in both directions: a run whose cable would have to push, because
+        it would be slack, warns of it.
         """
         if isinstance(points, str | Mapping) or not isinstance(points, Iterable):
             raise ModelError(f"cable {name!r}: needs a list of two points or more, got {points!r}")
@@ -65,7 +66,7 @@ class ConstraintBuilders(ItemRegistry):
         repeated = next((a for a, b in pairwise(along) if a == b), None)
         if repeated is not None:
             raise ModelError(f"cable {name!r}: point {repeated!r} is listed twice in a row; remove one")
-        return self._add_constraint(constraints.stretched(name, along, self._length("cable", name, length)))
+        return self._add_constraint(constraints.stretched(name, along, self._length("cable", name, length), only_pulls=True))
 
     def gear(
         self, name: str, first: Measured, second: Measured, ratio: Amount, phase: Amount = 0.0, unit: str | None = None

@@ -48,14 +48,14 @@ def closed_slider(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
     return ResidualConstraint(name, (*_offsets(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
 
 
-def stretched(name: str, points: Sequence[str], length: Expr) -> ResidualConstraint:
+def stretched(name: str, points: Sequence[str], length: Expr, only_pulls: bool = False) -> ResidualConstraint:
     """The path along the points has a fixed length: a rod between two points, a cable over more."""
     ends = [named(point, f"constraint {name!r}") for point in points]
     distances = [Call("distance", pair) for pair in pairwise(ends)]
     total: Expr = distances[0]
     for distance in distances[1:]:
         total = total + distance
-    return ResidualConstraint(name, ((name, total - length),))
+    return ResidualConstraint(name, ((name, total - length),), only_pulls=only_pulls)
 
 
 def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> ResidualConstraint:

@@ -277,6 +277,7 @@ class ResidualConstraint:
     level: str = "position"
     unit: str = "m"
     plain: tuple[str, ...] = ()
+    only_pulls: bool = False  # a cable, whose multiplier is minus its tension; a rod also pushes
 
     def unit_of(self, residual: str) -> str:
         """The unit of a residual, by name."""
