@@ -24,6 +24,7 @@ from itertools import pairwise
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, Number, did_you_mean, names
 from draisine.model import constraints as constraints
+from draisine.model.axes import Axis
 from draisine.model.items import Body, Joint, Point, ResidualConstraint
 from draisine.model.quantities import Amount, amount_in, expression_of
 from draisine.model.registry import ItemRegistry, name_of, with_checked_texts
@@ -40,12 +41,14 @@ class ConstraintBuilders(ItemRegistry):
         """Close a loop: two points coincide along the given `axes` of `a`; "xy" for a planar mechanism."""
         return self._add_constraint(constraints.closed_point(name, *_both(name, a, b), axes))
 
-    def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: str = "z") -> ResidualConstraint:
-        """Close a loop by a revolute joint: two frames share their origin and one axis."""
+    def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: Axis = "z") -> ResidualConstraint:
+        """Close a loop by a revolute joint: two frames share their origin and one axis, "x", "y", "z" or a vector that has the
+        same components in both frames."""
         return self._add_constraint(constraints.closed_hinge(name, *_both(name, a, b), axis))
 
-    def close_slider(self, name: str, a: PointLike, b: PointLike, axis: str = "x") -> ResidualConstraint:
-        """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, with parallel axes."""
+    def close_slider(self, name: str, a: PointLike, b: PointLike, axis: Axis = "x") -> ResidualConstraint:
+        """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, "x", "y", "z" or a vector, with
+        parallel axes."""
         return self._add_constraint(constraints.closed_slider(name, *_both(name, a, b), axis))
 
     def rod(self, name: str, a: PointLike, b: PointLike, length: Amount) -> ResidualConstraint:
@@ -55,8 +58,8 @@ class ConstraintBuilders(ItemRegistry):
     def cable(self, name: str, points: Sequence[PointLike], length: Amount) -> ResidualConstraint:
         """A taut massless cable of given length runs along the points, over small frictionless pulleys.
 
-        Its multiplier is minus the tension. The constraint holds in both directions: a run whose cable would have to push, because
-        it would be slack, warns of it.
+        Its multiplier is minus the tension. The constraint holds in both directions: a run whose cable would have to push,
+        because it would be slack, warns of it.
         """
         if isinstance(points, str | Mapping) or not isinstance(points, Iterable):
             raise ModelError(f"cable {name!r}: needs a list of two points or more, got {points!r}")

@@ -59,16 +59,29 @@ class JointBuilders(ItemRegistry):
         turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
 
-    def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
-        """A planar joint in the x–y plane: coordinates <body>_x, <body>_y, <body>_heading.
+    def planar(
+        self,
+        body: Body | str,
+        name: str | None = None,
+        parent: Body | str = GROUND,
+        at: Sequence[float | str] = (0.0, 0.0),
+        heading: float | str = 0.0,
+    ) -> Joint:
+        """A planar joint in the x–y plane: coordinates <body>_x, <body>_y, <body>_heading; `at` and `heading` are their defaults.
 
         With the ground as parent the velocities are <body>_vx, <body>_vy in body axes and <body>_heading_rate; with another
         parent they are the rates of the coordinates.
         """
         label = name_of(body)
+        where = f"position of planar body {label!r}"
+        if isinstance(at, str | Mapping) or not hasattr(at, "__len__") or len(at) != 2:
+            raise ModelError(f"{where}: it must be two numbers, x and y, got {at!r}")
+        x, y = (number_of(part, "m", where) for part in at)
+        turn = number_of(heading, "rad", f"heading of planar body {label!r}")
         if name_of(parent) == GROUND:
-            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label))
-        chain = joints.planar(joints.length(f"{label}_x"), joints.length(f"{label}_y"), joints.angle(f"{label}_heading"))
+            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label, (x, y), turn))
+        places = [joints.length(f"{label}_{a}", default=d, span=(d - 1.0, d + 1.0)) for a, d in (("x", x), ("y", y))]
+        chain = joints.planar(*places, joints.angle(f"{label}_heading", default=turn))
         return self.joint(name or f"{label}_motion", parent, label, *chain)
 
     def revolute(

@@ -58,10 +58,10 @@ def universal(first: Coordinate, second: Coordinate, axes: Sequence[Axis], where
     return (*about(axes[0], _variable(first), where), *about(axes[1], _variable(second), where)), (first, second)
 
 
-def glide(name: str) -> Chain:
+def glide(name: str, at: Sequence[float] = (0.0, 0.0), heading: float = 0.0) -> Chain:
     """Planar motion on the ground, with velocities in body axes."""
-    position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in "xy")
-    turn = angle(f"{name}_heading")
+    position = tuple(Coordinate(f"{name}_{a}", "", "m", default) for a, default in zip("xy", at, strict=True))
+    turn = angle(f"{name}_heading", default=heading)
     motion = Glide(tuple(c.name for c in position), turn.name, (f"{name}_vx", f"{name}_vy"))  # type: ignore[arg-type]
     return (motion,), (*position, turn)
 
