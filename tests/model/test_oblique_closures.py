@@ -99,3 +99,44 @@ def test_planar_bodies_take_a_default_position(parent):
     assert from_toml(to_toml(m)).freeze() == m.freeze()
     with pytest.raises(ModelError, match="two numbers"):
         Model("m").planar("body", at=(1.0, 2.0, 3.0))
+
+
+def _rotation(turns) -> np.ndarray:
+    found = np.eye(3)
+    for letter, angle in turns:
+        c, s = np.cos(angle), np.sin(angle)
+        found = found @ (
+            np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) if letter == "x" else np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+        )
+    return found
+
+
+def _disc(turned: np.ndarray | None) -> Model:
+    """A rolling disc; `turned` are its body axes relative to those of its axle, y."""
+    m = Model("disc")
+    inertia, axis = np.diag([0.1, 0.2, 0.1]), "y"
+    if turned is not None:
+        inertia, axis = turned.T @ inertia @ turned, tuple(turned.T @ [0.0, 1.0, 0.0])
+    parts = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+    m.body("disc", mass=1.0, inertia={name: float(inertia[i]) for name, i in parts.items()})
+    m.free("disc", at=(0, 0, 0.5))
+    m.wheel("rim", "disc", 0.5, axis=axis)
+    return m
+
+
+def test_wheels_on_oblique_axles():
+    """A disc whose body axes are turned relative to its axle rolls as any other."""
+    plain = dr.simulate(_disc(None), 1.0, start={"disc_wx": 0.3, "disc_wy": 6.0, "disc_wz": 0.5}, method=TIGHT)
+    rng = np.random.default_rng(1)
+    for signs in ((1, 1), (-1, 1), (2.8, 0.3), (0.4, -2.9)):
+        turns = [("x", signs[0] * rng.uniform(0.5, 1.0)), ("y", signs[1] * rng.uniform(0.5, 1.0))]
+        turned = _rotation(turns)
+        model = _disc(turned)
+        half = [(np.cos(a / 2), np.sin(a / 2)) for _, a in turns]
+        (cx, sx), (cy, sy) = half
+        quaternion = {"disc_qw": cx * cy, "disc_qx": sx * cy, "disc_qy": cx * sy, "disc_qz": sx * sy}
+        rates = dict(zip(("disc_wx", "disc_wy", "disc_wz"), turned.T @ [0.3, 6.0, 0.5], strict=True))
+        run = dr.simulate(model, 1.0, start=quaternion | rates, method=TIGHT)
+        for name in ("disc_x", "disc_y", "disc_z", "rim_normal_force", "kinetic_energy"):
+            np.testing.assert_allclose(run[name], plain[name], atol=1e-7)
+        assert from_toml(to_toml(model)).freeze() == model.freeze()

@@ -52,6 +52,14 @@ def along(axis: Axis, amount: Expr, where: str) -> Translate:
     return Translate(tuple(_product(component, amount) for component in _direction(axis, where)))  # type: ignore[arg-type]
 
 
+def turned_onto(axis: Axis, where: str) -> tuple[tuple[Rotate, ...], str]:
+    """Constant rotations, and the coordinate axis that they turn into this one."""
+    turns, letter, sign = _tilt(_direction(axis, where), where)
+    if sign < 0:  # half a turn about another axis
+        turns = (*turns, Rotate(AXES[(AXES.index(letter) + 1) % 3], Number(math.pi)))
+    return turns, letter
+
+
 def across(axis: Axis, where: str) -> tuple[Vector, Vector, Vector]:
     """Two directions at right angles to an axis and to each other, and that of the axis: a right-handed system."""
     n = _direction(axis, where)
