@@ -164,7 +164,10 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
             lambda m: m.close_hinge("loop", "pin", "pin"),
             "constraint 'loop': it connects 'pin' to itself; name two different points or bodies",
         ),
-        (lambda m: m.close_hinge("loop", "pin", "corner", "q"), "constraint 'loop': its axis must be 'x', 'y', 'z' or a vector such as (0, 1, 1), got 'q'"),
+        (
+            lambda m: m.close_hinge("loop", "pin", "corner", "q"),
+            "constraint 'loop': its axis must be 'x', 'y', 'z' or a vector such as (0, 1, 1), got 'q'",
+        ),
         (
             lambda m: m.close_slider("loop", "pin", "corner", "xy"),
             "constraint 'loop': its axis must be 'x', 'y', 'z' or a vector such as (0, 1, 1), got 'xy'",
