@@ -327,20 +327,22 @@ class _Solver:
         if not rates or not w.outputs or w.near:
             return {}
         e, places = problem.equations, problem.unknowns[0]
-        given = {*w.coordinates, *w.outputs}
 
-        def velocities(name: str, value: float) -> Mapping[str, float]:
-            return _Solver(problem, replace(w, coordinates={**w.coordinates, name: value}), self._given).solve().velocities
+        def solve(without: str, coordinates: Mapping[str, float]) -> Start:
+            outputs = {name: value for name, value in w.outputs.items() if name != without}
+            targets = replace(w, coordinates={**w.coordinates, **coordinates}, outputs=outputs)
+            return _Solver(problem, targets, self._given).solve()
 
         found = {}
         for name, rate in rates.items():
             coordinate = coordinate_of(e, name)
-            if coordinate is None:
+            if coordinate is None or coordinate in w.coordinates or coordinate in w.outputs:
                 continue
             c = e.coordinates[places.index(coordinate)]
-            position = resting_position(e, name, rate, c.default, given, velocities, self._length if c.unit == "m" else 1.0)
+            size = self._length if c.unit == "m" else 1.0
+            position = resting_position(name, rate, coordinate, c.default, w.outputs, solve, size)
             if position is not None:
-                found[name] = position
+                found[name] = (coordinate, position)
         return found
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:

@@ -7,17 +7,19 @@ of that is named with the position at which it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from draisine.errors import StartError
 from draisine.numerics.root_finding import bracketed_root
 from draisine.program.equations import Equations
+from draisine.simulation.initial.result import Start
 
-Rates = Callable[[str, float], Mapping[str, float]]  # all velocities of the start in which a coordinate has this value
+# the start without the target of an output, and with another value of a coordinate if one is given
+Solve = Callable[[str, Mapping[str, float]], Start]
 
 REACH = math.pi / 2  # radians, or lengths of the model, within which the position is sought
 FIRST, GROWTH = 0.02, 2.0
-RESTS = 1e-6  # of the rate, what may be left
+RESTS = 1e-9  # of the rate, what may be left without the target
 
 
 def coordinate_of(e: Equations, velocity: str) -> str | None:
@@ -27,28 +29,39 @@ def coordinate_of(e: Equations, velocity: str) -> str | None:
 
 
 def resting_position(
-    e: Equations, velocity: str, rate: float, position: float, given: Collection[str], rates: Rates, size: float
-) -> tuple[str, float] | None:
-    """The coordinate of a joint, and the value nearest to its position at which the rate is zero; None if there is none."""
-    name = coordinate_of(e, velocity)
-    if name is None or name in given:
-        return None
-
-    def moving(value: float) -> float:
+    velocity: str, rate: float, coordinate: str, position: float, targets: Mapping[str, float], solve: Solve, size: float
+) -> float | None:
+    """The value of a coordinate nearest to its position at which the joint rests and the targets are met: one of the outputs that
+    are given moves the joint, and has its value there by itself. None if there is none."""
+    for output, target in targets.items():
         try:
-            return rates(name, value)[velocity]
+            if abs(solve(output, {}).velocities[velocity]) > RESTS * abs(rate):
+                continue
         except StartError:
-            return math.nan
+            continue
 
-    reached = {1.0: position, -1.0: position}
-    step = FIRST * size
+        def missing(value: float, output: str = output, target: float = target) -> float:
+            try:
+                return solve(output, {coordinate: value}).outputs[output] - target
+            except StartError:
+                return math.nan
+
+        found = _nearest_root(missing, position, size)
+        if found is not None:
+            return found
+    return None
+
+
+def _nearest_root(function: Callable[[float], float], position: float, size: float) -> float | None:
+    """The root closest to a position, in steps that grow to both sides."""
+    reached, step, here = {1.0: position, -1.0: position}, FIRST * size, function(position)
     while reached and step < REACH * size:
         for sign, before in list(reached.items()):
             after = reached[sign] = position + sign * step
-            found = moving(after)
-            if found * rate <= 0.0:
-                value = bracketed_root(moving, *sorted((before, after)))
-                return (name, value) if abs(moving(value)) <= RESTS * abs(rate) else None
+            found = function(after)
+            if found * here <= 0.0:
+                root = bracketed_root(function, *sorted((before, after)))
+                return root if math.isfinite(root) else None
             if not math.isfinite(found):
                 reached.pop(sign)
         step *= GROWTH
