@@ -113,7 +113,8 @@ def _reduced_alternates(mechanism: Mechanism, tree: EliminatedTree) -> list[tupl
     if len(mechanism.scope.velocities) >= MANY_VELOCITIES:
         return []
     plan, others, _ = mechanism.choose(())
-    return [choice.independent for choice in (plan, *others) if set(choice.independent) != set(tree.independent)]
+    choices = [plan.independent, *(other.independent for other in others)]
+    return [tuple(choice) for choice in choices if set(choice) != set(tree.independent)]
 
 
 @checked

@@ -212,8 +212,9 @@ class BaseFormulation(ABC):
     def loop_condition(self) -> ca.SX | None:
         """How close the position constraints of loops that are solved for are to a loss of rank; None without them."""
         m = self.mechanism
-        blocks = [rows for rows in m.kept_rows if isinstance(rows.source, ResidualBlock)]
-        blocks = [rows for rows in blocks if rows.source.constraint.level == "position"]  # type: ignore[union-attr]
+        blocks = [
+            rows for rows in m.kept_rows if isinstance(rows.source, ResidualBlock) and rows.source.constraint.level == "position"
+        ]
         if not blocks:
             return None
         entries = [[rows.columns.get(name, [ZERO] * rows.count) for name in m.scope.velocities] for rows in blocks]

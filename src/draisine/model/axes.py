@@ -67,7 +67,8 @@ def across(axis: Axis, where: str) -> tuple[Vector, Vector, Vector]:
     k = max(range(3), key=lambda m: (sizes[m], m))
     i, j = (k + 1) % 3, (k + 2) % 3
     size = _size(n[j], n[k])
-    first, second = [_ZERO] * 3, [_ZERO] * 3
+    first: list[Expr] = [_ZERO] * 3
+    second: list[Expr] = [_ZERO] * 3
     first[i], first[j], first[k] = size, _scaled(-n[i], n[j], size), _scaled(-n[i], n[k], size)
     second[j], second[k] = _scaled(Number(1.0), n[k], size), _scaled(Number(-1.0), n[j], size)
     return tuple(first), tuple(second), n  # type: ignore[return-value]

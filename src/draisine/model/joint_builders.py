@@ -80,8 +80,8 @@ class JointBuilders(ItemRegistry):
         turn = number_of(heading, "rad", f"heading of planar body {label!r}")
         if name_of(parent) == GROUND:
             return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label, (x, y), turn))
-        places = [joints.length(f"{label}_{a}", default=d, span=(d - 1.0, d + 1.0)) for a, d in (("x", x), ("y", y))]
-        chain = joints.planar(*places, joints.angle(f"{label}_heading", default=turn))
+        along, across = (joints.length(f"{label}_{a}", default=d, span=(d - 1.0, d + 1.0)) for a, d in (("x", x), ("y", y)))
+        chain = joints.planar(along, across, joints.angle(f"{label}_heading", default=turn))
         return self.joint(name or f"{label}_motion", parent, label, *chain)
 
     def revolute(

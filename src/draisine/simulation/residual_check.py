@@ -98,11 +98,11 @@ def broken_samples(residuals: Reals, limit: float, equations: Equations, to_end:
     and those to be warned of, as `with_violation` does for one."""
     sizes = np.nan_to_num(np.abs(residuals), nan=0.0)
     beyond = sizes > limit + 2.0 * sizes[:, :1]
-    anywhere, at_end = beyond.any(axis=(1, 2)), beyond[:, -1].any(axis=1)
+    anywhere, at_end = np.asarray(beyond.any(axis=(1, 2))), np.asarray(beyond[:, -1].any(axis=1))
     if equations.limits.residual == UNCONTROLLED:
         return np.zeros_like(anywhere), anywhere
     broken = anywhere & to_end & (at_end | (equations.project is None))
-    return broken, anywhere & ~broken
+    return np.asarray(broken), np.asarray(anywhere & ~broken)
 
 
 def violation(pieces: Sequence[Piece], limit: float, end: float) -> Violation | None:

@@ -405,7 +405,8 @@ class _Driver:
         def weights(x: Reals) -> Reals:
             if not self._method.adaptive:
                 return np.full(len(x), 1e-9)
-            return np.asarray(stepper.rtol * np.abs(x) + stepper.atol)
+            # rounding errors of accelerations near the singular position do not allow less
+            return np.maximum(stepper.rtol * np.abs(x) + stepper.atol, 1e-10 * (1.0 + np.abs(x)))
 
         return Motion(rates, onto, condition, weights, 100.0 * float(stepper.threshold))
 

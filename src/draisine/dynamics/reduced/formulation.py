@@ -204,8 +204,8 @@ class ReducedFormulation(BaseFormulation):
                 found[sentence] = self._relative_to_typical(volume)
         if self.mechanism.solved_rows:  # those of several constraints together
             matrix = self.mechanism.matrix
-            rows = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in self.mechanism.selection.kept]
-            found["the rows that are solved for lose rank"] = self._relative_to_typical(squared_volume(rows))
+            kept = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in self.mechanism.selection.kept]
+            found["the rows that are solved for lose rank"] = self._relative_to_typical(squared_volume(kept))
         return found
 
     def _monitor(self) -> Program | None:

@@ -314,12 +314,12 @@ class _Solver:
         velocities = np.where(moving, one.point.y, 0.0)
         instead = self._resting_positions(driven_rates(rows, one.level.unknowns, velocities))
         words = {name: f"; it is zero with {c} = {value:.6g}" for name, (c, value) in instead.items()}
-        moving = [
+        still = [
             f"the run starts with {name} = {velocities[one.level.unknowns.index(name)]:.6g}: {c} is not given, and stays as it "
             f"is by default; with {c} = {value:.6g} in the start the rate is zero"
             for name, (c, value) in instead.items()
         ]
-        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values, words), tuple(moving)
+        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values, words), tuple(still)
 
     def _resting_positions(self, rates: Mapping[str, float]) -> dict[str, tuple[str, float]]:
         """Positions of joints, by their rates, in which these would be zero, where outputs are given."""
