@@ -52,7 +52,7 @@ def test_ensembles_count_slack_cables():
     found = dr.ensemble(bob("cable", 1.0), 1.5, {"vx": speeds}, outputs=["x"])
     assert [bool(x < 0) for x in found["least_tension"]] == [False, True, False]
     assert list(found.survived()) == [True, False, True]
-    assert any("in 1 runs a cable would be slack" in text for text in found.warnings)
+    assert any("in 1 run a cable would be slack" in text for text in found.warnings)
 
 
 def test_files_keep_a_cable_between_two_points(tmp_path):

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean, walk
-from draisine.model.axes import Axis, across, projection
 from draisine.model.items import ResidualConstraint
+from draisine.model.joints import Axis, across, projection
 from draisine.model.quantities import named
 
 AXES = "xyz"

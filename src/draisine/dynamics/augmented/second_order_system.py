@@ -21,10 +21,19 @@ from draisine.dynamics.constraints.singular_rows import row_condition
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
-from draisine.program.equations import Constraint, DependentQuantity, Equations, Event, Kind, Quantity, RunLimits
+from draisine.program.equations import (
+    NO_STRUCTURE,
+    Constraint,
+    DependentQuantity,
+    Equations,
+    Event,
+    Kind,
+    Quantity,
+    RunLimits,
+    Structure,
+)
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
-from draisine.program.structure import NO_STRUCTURE, Structure
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 

@@ -8,11 +8,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
@@ -29,6 +29,7 @@ from draisine.simulation.ensemble.batch_stepper import (
 )
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
+from draisine.simulation.ensemble.residuals import OFF, broken_samples, checked_rows, residual_kernel
 from draisine.simulation.ensemble.statistics import SEPARATOR
 from draisine.simulation.initial.batch import BatchStart, BatchTargets, consistent_starts
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -40,7 +41,6 @@ from draisine.simulation.methods.selection import (
     detects_stiffness,
     projection_threshold,
 )
-from draisine.simulation.residual_check import OFF, broken_samples, checked_rows, residual_kernel
 from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
@@ -65,8 +65,8 @@ class Shared:
     stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics …
-    margins: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # … and of contact margins
+    wide: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # vector kernels of the dynamics …
+    margins: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # … and of contact margins
     side_by_side: bool = True
     lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
 
@@ -365,7 +365,7 @@ class Worker:
                 return
             extra = begin.x[len(begin.x) - len(e.extra_states) :]
             fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.monitored)
+        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.margins_of)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[index], into.count[index] = np.nan, 0
