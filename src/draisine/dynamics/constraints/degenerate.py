@@ -22,8 +22,7 @@ Array = NDArray[np.float64]
 Residuals = Callable[[Array], tuple[Array, Array]]  # values and their Jacobian at a configuration
 
 ZERO = 1e-12  # derivative at a zero that needs no step, relative to others
-NEARLY_ZERO = 1e-6  # after steps within rounding errors
-ROUNDING = 1e-14  # of a residual, relative to the derivative
+ROUNDING = 1e-15  # of a residual whose terms are about 1; smaller ones are compared where there are no others
 SUSPECT = 1e-2  # derivative at admissible configurations, relative to others, below which it is examined
 DECREASES = 0.8  # factor of the derivative in the last step of Newton's method: 1/2 for a square, 4/9 for a cube, 1 for others
 _EXAMINED = 3  # configurations
@@ -66,13 +65,11 @@ def _vanishes(residuals: Residuals, row: int, q: Array, usual: float) -> bool:
         return values[row : row + 1], jacobian[row : row + 1]
 
     _CLOSER.solve(evaluate, q, LeastNorm(None))
-    clear = [
-        pair for pair in closer if pair[0] > ROUNDING * usual
-    ]  # the others are rounding errors, and so are their derivatives
-    if len(clear) < 2:
-        return closer[-1][1] <= (ZERO if len(closer) < 2 else NEARLY_ZERO) * usual
-    derivative = clear[-1][1]
-    return derivative < SUSPECT * usual and derivative < DECREASES * clear[-2][1]
+    if len(closer) < 2:
+        return closer[-1][1] <= ZERO * usual
+    clear = [pair for pair in closer if pair[0] > ROUNDING]  # the others are rounding errors, and so are their derivatives
+    before, last = (clear if len(clear) > 1 else closer)[-2:]
+    return last[1] < SUSPECT * usual and last[1] < DECREASES * before[1]
 
 
 def implied(residuals: Residuals, rows: Sequence[int], admissible: Sequence[Array]) -> list[int]:
