@@ -268,6 +268,7 @@ def _inconsistent_model(level: Level, leftover: Mapping[str, float]) -> StartErr
         off = [
             f"{label!r} (off by {r:.3g})" for label, r in zip(system.labels, end.residual, strict=True) if label in constraints
         ]
+        off = off or ["the constraints"]  # residuals that are small, and do not vanish
         together = "together " if len(off) > 1 else ""
         unknowns = "coordinates" if level.name == "position" else "velocities"
         text = (
