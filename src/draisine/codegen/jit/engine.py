@@ -39,6 +39,7 @@ class LoadedObject:
 
     address: int
     linked: Any = field(repr=False)
+    size: int  # bytes of the object code
 
     def address_of(self, symbol: str) -> int:
         """The address of another symbol that was exported when the object was loaded."""
@@ -105,7 +106,7 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
         library = builder.link(linker.compiler, f"draisine {next(linker.numbers)}")
     except RuntimeError as error:
         raise CompilationError(f"object code with symbol {symbol!r} cannot be linked: {str(error).strip()}") from error
-    return LoadedObject(int(library[symbol]), library)
+    return LoadedObject(int(library[symbol]), library, len(data))
 
 
 class _Linker(NamedTuple):
