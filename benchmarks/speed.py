@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.codegen.jit.engine import compile_ir, load_object
 from draisine.codegen.jit.kernel import compile, compile_hoisted
-from draisine.codegen.simd import LANES, compile_vector
+from draisine.codegen.simd import compile_vector
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -165,7 +165,7 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
     given = [np.zeros(1), x, np.zeros(len(equations.inputs)), hoisted.extended(equations.default_parameters)]
     clocks: list[Clock | None] = [repeated(hoisted.address, given, x.size)]
     wide = compile_vector(equations.dynamics)
-    clocks.append(repeated(wide.address, [np.repeat(column, LANES) for column in given], x.size * LANES))
+    clocks.append(repeated(wide.address, [np.repeat(column, wide.lanes) for column in given], x.size * wide.lanes))
     with tempfile.TemporaryDirectory() as folder:
         plain = None
         if peers and casadi_bicycle.available():
@@ -176,7 +176,7 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
         clocks.append(None if plain is None else clock(_interpreted(plain)))
         ours, lanes, theirs, interpreted = medians(40, *clocks, running=5)
     yield Figure("state derivative in a run", ours / REPEATED, "s", AtMost(0.2e-6))
-    yield Figure(f"state derivative in a run, each of {LANES} lanes", lanes / REPEATED / LANES, "s", AtMost(0.08e-6))
+    yield Figure(f"state derivative in a run, each of {wide.lanes} lanes", lanes / REPEATED / wide.lanes, "s", AtMost(0.08e-6))
     yield Figure(
         "state derivative in a run, beside CasADi's C of a plain model", ours / REPEATED, "s", Faster(3), theirs / REPEATED
     )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.cache import cached_object, stored_object
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
 from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
@@ -220,7 +220,8 @@ def _compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: b
 
 
 def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
-    return f"kernel{' of samples' if vectorized else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
+    kind = f"kernel of {lane_count()} samples" if vectorized else "kernel"
+    return f"{kind}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
 
 
 def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes) -> str:

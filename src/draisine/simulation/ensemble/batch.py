@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
-from draisine.codegen.simd import LANES
 from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
 from draisine.simulation.stepper.layout import (
@@ -169,34 +168,35 @@ PENDING = -2  # the attempt is not yet rejected
 
 
 class Group(Record):
-    """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · LANES + k."""
+    """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · lanes + k."""
 
-    slots: list[SampleStepper]  # (LANES)
-    sample_of: Integers  # (LANES) the sample in a slot, or EMPTY
+    lanes: int  # of the vector kernel; fixed when this is compiled
+    slots: list[SampleStepper]  # (lanes)
+    sample_of: Integers  # (lanes) the sample in a slot, or EMPTY
     kernel: int
-    time: Vector  # (LANES)
-    state: Vector  # (n · LANES)
-    inputs: Vector  # (m · LANES)
-    parameters: Vector  # (p · LANES)
-    rate: Vector  # (n · LANES)
+    time: Vector  # (lanes)
+    state: Vector  # (n · lanes)
+    inputs: Vector  # (m · lanes)
+    parameters: Vector  # (p · lanes)
+    rate: Vector  # (n · lanes)
     contact_kernel: int  # of contact margins, or 0
-    margins: Vector  # (c · LANES)
-    step: Vector  # (LANES) of the round
-    new_time: Vector  # (LANES)
-    size: Vector  # (LANES) of the errors
-    outcome: Integers  # (LANES) of the round
-    accepted: Integers  # (LANES) whether the round's step was accepted
-    begin: Vector  # (LANES) of the round's step
+    margins: Vector  # (c · lanes)
+    step: Vector  # (lanes) of the round
+    new_time: Vector  # (lanes)
+    size: Vector  # (lanes) of the errors
+    outcome: Integers  # (lanes) of the round
+    accepted: Integers  # (lanes) whether the round's step was accepted
+    begin: Vector  # (lanes) of the round's step
 
 
 def advance_groups(g: Group) -> int:
-    """Run the samples, LANES at a time; return 1 if all were run."""
+    """Run the samples, as many at a time as there are lanes; return 1 if all were run."""
     stop, following = g.slots[0].batch.stop, 0
-    for k in range(LANES):
+    for k in range(g.lanes):
         g.sample_of[k] = EMPTY
     while stop[0] == 0:
         busy = 0
-        for k in range(LANES):
+        for k in range(g.lanes):
             if g.sample_of[k] == EMPTY:
                 following = take_next(g, k, following)
             if g.sample_of[k] != EMPTY:
@@ -220,8 +220,8 @@ def take_next(g: Group, k: int, following: int) -> int:
                 reason = check_before_step(p, index)
             if reason == CONTINUE:
                 g.sample_of[k] = index
-                scatter(s.u, g.inputs, s.inputs, k)
-                scatter(s.parameters, g.parameters, len(s.parameters), k)
+                scatter(s.u, g.inputs, s.inputs, k, g.lanes)
+                scatter(s.parameters, g.parameters, len(s.parameters), k, g.lanes)
                 return index + 1
             store_result(p, index, reason)
     return batch.size
@@ -244,28 +244,28 @@ def check_before_step(p: SampleStepper, index: int) -> int:
 def attempt_round(g: Group) -> None:
     """The stages of a step of every sample."""
     m = g.slots[0].stepper.tableau
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             g.step[k], g.new_time[k] = next_step(g.slots[k].stepper)
     for row in range(1, m.stages):
-        for k in range(LANES):
+        for k in range(g.lanes):
             if g.sample_of[k] != EMPTY:
                 s = g.slots[k].stepper
                 stage_point(s, m, row, g.step[k], s.point)
                 g.time[k] = s.t + m.nodes[row] * g.step[k]
-                scatter(s.point, g.state, s.states, k)
+                scatter(s.point, g.state, s.states, k, g.lanes)
         call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
-        for k in range(LANES):
+        for k in range(g.lanes):
             if g.sample_of[k] != EMPTY:
                 s = g.slots[k].stepper
-                collect(g.rate, s.k[row], s.states, k)
+                collect(g.rate, s.k[row], s.states, k, g.lanes)
                 s.evaluations += 1
 
 
 def finish_round(g: Group) -> None:
     """New states, their errors and rates, and acceptance or rejection."""
     m = g.slots[0].stepper.tableau
-    for k in range(LANES):
+    for k in range(g.lanes):
         g.outcome[k], g.accepted[k] = CONTINUE, 0
         if g.sample_of[k] != EMPTY:
             s, h = g.slots[k].stepper, g.step[k]
@@ -281,21 +281,21 @@ def finish_round(g: Group) -> None:
                 g.outcome[k] = PENDING
                 g.time[k] = g.new_time[k]
                 copy(s.new, s.point, s.width)
-                scatter(s.new, g.state, s.states, k)
+                scatter(s.new, g.state, s.states, k, g.lanes)
     call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             p = g.slots[k]
             s = p.stepper
             if g.outcome[k] == PENDING:
-                collect(g.rate, s.k[m.stages], s.states, k)
+                collect(g.rate, s.k[m.stages], s.states, k, g.lanes)
                 s.evaluations += 1
                 g.accepted[k], g.begin[k] = s.accepted, s.t
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
                 g.accepted[k] = s.accepted - g.accepted[k]
     if g.contact_kernel != 0:
         monitor_round(g)
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             p, index = g.slots[k], int(g.sample_of[k])
             if g.outcome[k] == CONTINUE:
@@ -308,16 +308,16 @@ def finish_round(g: Group) -> None:
 
 def monitor_round(g: Group) -> None:
     """The contact margins of the samples whose step was accepted."""
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             s = g.slots[k].stepper
             g.time[k] = s.t
-            scatter(s.x, g.state, s.states, k)
+            scatter(s.x, g.state, s.states, k, g.lanes)
     call_kernel(g.contact_kernel, (g.time, g.state, g.inputs, g.parameters), (g.margins,))
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY and g.accepted[k] != 0:
             s = g.slots[k].stepper
-            collect(g.margins, s.contact, s.contacts, k)
+            collect(g.margins, s.contact, s.contacts, k, g.lanes)
             keep_least(s)
             if s.contact_spacing > 0.0:
                 monitor_inside(s, g.begin[k])
@@ -338,13 +338,13 @@ def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> 
     return reason
 
 
-def scatter(source: Vector, target: Vector, length: int, k: int) -> None:
+def scatter(source: Vector, target: Vector, length: int, k: int, lanes: int) -> None:
     """Write the numbers of a sample into the interleaved array."""
     for i in range(length):
-        target[i * LANES + k] = source[i]
+        target[i * lanes + k] = source[i]
 
 
-def collect(source: Vector, target: Vector, length: int, k: int) -> None:
+def collect(source: Vector, target: Vector, length: int, k: int, lanes: int) -> None:
     """Read the numbers of a sample from the interleaved array."""
     for i in range(length):
-        target[i] = source[i * LANES + k]
+        target[i] = source[i * lanes + k]

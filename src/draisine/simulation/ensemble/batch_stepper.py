@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.codegen.simd import LANES, VectorKernel, compile_vector
+from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -131,11 +131,11 @@ class BatchStepper:
         wide: VectorKernel | None,
         margins: VectorKernel | None = None,
     ) -> None:
-        self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
+        self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else wide.lanes)]
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
         self._group = None if wide is None else _group(wide, margins, self._slots)
-        self._run = batch_code(wide is not None)
+        self._run = batch_code(None if wide is None else wide.lanes)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
         """Begin or resume the samples marked by BEGIN or RESUME."""
@@ -185,25 +185,25 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
 def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[SampleStepper]) -> Group:
     """A group of samples side by side."""
     made, s = Group(), places[0].stepper
-    made.kernel, made.slots = kernel.address, places
+    made.kernel, made.slots, made.lanes = kernel.address, places, kernel.lanes
     made.contact_kernel = 0 if margins is None else margins.address
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
     sizes["margins"] = s.contacts
     sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted", "begin"), 1)
-    made.allocate({name: (size * LANES,) for name, size in sizes.items()})
+    made.allocate({name: (size * kernel.lanes,) for name, size in sizes.items()})
     return made
 
 
 _SOURCES = (
     *SOURCES,
     "draisine.simulation.ensemble.batch",
-    "draisine.codegen.simd",
 )
 
 
 @cache
-def batch_code(side_by_side: bool) -> Code:
-    """The machine code for single samples, or for groups side by side."""
-    if side_by_side:
-        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT | SMOOTH).load()
-    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT | SMOOTH).load()
+def batch_code(lanes: int | None) -> Code:
+    """The machine code for single samples, or for groups of so many side by side."""
+    module, fixed = "draisine.simulation.ensemble.batch", EXPLICIT | SMOOTH
+    if lanes is None:
+        return Entry(module, "advance_samples", _SOURCES, fixed).load()
+    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}).load()
