@@ -11,10 +11,12 @@ call is shared, so a sample makes the same steps as it would alone.
 
 from __future__ import annotations
 
+import math
+
 from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
 from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
-from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
+from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite, is_stiff, weighted_sum
 from draisine.simulation.stepper.layout import (
     CHANGED,
     CONTINUE,
@@ -178,7 +180,12 @@ class Group(Record):
     state: Vector  # (n · lanes)
     inputs: Vector  # (m · lanes)
     parameters: Vector  # (p · lanes)
-    rate: Vector  # (n · lanes)
+    rates: Matrix  # (stages + 1, n · lanes) of the round's step
+    old: Vector  # (n · lanes) the states at its beginning …
+    new: Vector  # (n · lanes) … and at its end
+    lengths: Vector  # (n · lanes) the step of a sample, for each of its states
+    error: Matrix  # (2, n · lanes)
+    sums: Matrix  # (2, lanes) of squares of the errors
     contact_kernel: int  # of contact margins, or 0
     margins: Vector  # (c · lanes)
     step: Vector  # (lanes) of the round
@@ -242,55 +249,93 @@ def check_before_step(p: SampleStepper, index: int) -> int:
 
 
 def attempt_round(g: Group) -> None:
-    """The stages of a step of every sample."""
-    m = g.slots[0].stepper.tableau
+    """The stages of a step of every sample, and its end; in slots without a sample whatever is there."""
+    m, width = g.slots[0].stepper.tableau, len(g.old)
     for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
-            g.step[k], g.new_time[k] = next_step(g.slots[k].stepper)
+            s = g.slots[k].stepper
+            g.step[k], g.new_time[k] = next_step(s)
+            g.begin[k] = s.t
+            scatter(s.x, g.old, s.states, k, g.lanes)
+            scatter(s.k[0], g.rates[0], s.states, k, g.lanes)
+            fill(g.step[k], g.lengths, s.states, k, g.lanes)
+            s.evaluations += m.stages - 1
     for row in range(1, m.stages):
+        points(g.rates, m.weights[row], row, g.old, g.lengths, g.state, width)
         for k in range(g.lanes):
-            if g.sample_of[k] != EMPTY:
-                s = g.slots[k].stepper
-                stage_point(s, m, row, g.step[k], s.point)
-                g.time[k] = s.t + m.nodes[row] * g.step[k]
-                scatter(s.point, g.state, s.states, k, g.lanes)
-        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
-        for k in range(g.lanes):
-            if g.sample_of[k] != EMPTY:
-                s = g.slots[k].stepper
-                collect(g.rate, s.k[row], s.states, k, g.lanes)
-                s.evaluations += 1
+            g.time[k] = g.begin[k] + m.nodes[row] * g.step[k]
+        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rates[row],))
+    points(g.rates, m.weights[m.stages], m.stages, g.old, g.lengths, g.new, width)
+
+
+def points(rates: Matrix, weights: Vector, count: int, old: Vector, lengths: Vector, target: Vector, width: int) -> None:
+    """`stage_point` of all samples."""
+    weighted_sum(rates, weights, count, target, width)
+    for i in range(width):
+        target[i] = old[i] + lengths[i] * target[i]
+
+
+def error_sizes(g: Group) -> None:
+    """`error_size` of all samples."""
+    s = g.slots[0].stepper
+    m, width = s.tableau, len(g.old)
+    weighted_sum(g.rates, m.error[0], m.stages, g.error[0], width)
+    weighted_sum(g.rates, m.error[1], m.stages, g.error[1], width)
+    add_squares(s.atol, s.rtol, g.old, g.new, g.error[0], g.sums[0], s.states, g.lanes)
+    add_squares(s.atol, s.rtol, g.old, g.new, g.error[1], g.sums[1], s.states, g.lanes)
+    for k in range(g.lanes):
+        main, other = g.sums[0, k], g.sums[1, k]
+        g.size[k] = 0.0
+        if main != 0.0:
+            g.size[k] = abs(g.step[k]) * main / math.sqrt((main + 0.01 * other) * s.states)
+
+
+def add_squares(
+    atol: Vector, rtol: float, old: Vector, new: Vector, error: Vector, sums: Vector, states: int, lanes: int
+) -> None:
+    """sums = Σ (error / tolerance)² over the states of every sample."""
+    for k in range(lanes):
+        sums[k] = 0.0
+    for i in range(states):
+        absolute = atol[i]
+        for k in range(lanes):
+            j = i * lanes + k
+            unit = 1.0 / (absolute + rtol * max(abs(old[j]), abs(new[j])))
+            sums[k] += (error[j] * unit) ** 2
 
 
 def finish_round(g: Group) -> None:
     """New states, their errors and rates, and acceptance or rejection."""
     m = g.slots[0].stepper.tableau
+    if g.slots[0].stepper.adaptive != 0:
+        error_sizes(g)
+    else:
+        for k in range(g.lanes):
+            g.size[k] = 0.0
     for k in range(g.lanes):
         g.outcome[k], g.accepted[k] = CONTINUE, 0
         if g.sample_of[k] != EMPTY:
             s, h = g.slots[k].stepper, g.step[k]
-            stage_point(s, m, m.stages, h, s.new)
-            g.size[k] = 0.0
-            if s.adaptive != 0:
-                g.size[k] = error_size(s, m, h)
+            collect(g.new, s.new, s.states, k, g.lanes)
+            for row in range(1, m.stages):
+                collect(g.rates[row], s.k[row], s.states, k, g.lanes)
             if first_nonfinite(s.new, s.states) >= 0:
                 g.outcome[k] = halve_step(s, m, h, m.stages - 1)
             elif not g.size[k] <= 1.0:
+                collect(g.error[0], s.error[0], s.states, k, g.lanes)
                 g.outcome[k] = reject(s, m, h, g.size[k])
             else:
                 g.outcome[k] = PENDING
-                g.time[k] = g.new_time[k]
                 copy(s.new, s.point, s.width)
-                scatter(s.new, g.state, s.states, k, g.lanes)
-    call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
+    call_kernel(g.kernel, (g.new_time, g.new, g.inputs, g.parameters), (g.rates[m.stages],))
     for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             p = g.slots[k]
             s = p.stepper
             if g.outcome[k] == PENDING:
-                collect(g.rate, s.k[m.stages], s.states, k, g.lanes)
+                collect(g.rates[m.stages], s.k[m.stages], s.states, k, g.lanes)
                 s.evaluations += 1
-                g.accepted[k], g.begin[k] = s.accepted, s.t
+                g.accepted[k] = s.accepted
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
                 g.accepted[k] = s.accepted - g.accepted[k]
     if g.contact_kernel != 0:
@@ -348,3 +393,9 @@ def collect(source: Vector, target: Vector, length: int, k: int, lanes: int) -> 
     """Read the numbers of a sample from the interleaved array."""
     for i in range(length):
         target[i] = source[i * lanes + k]
+
+
+def fill(value: float, target: Vector, length: int, k: int, lanes: int) -> None:
+    """Write one number into all places of a sample."""
+    for i in range(length):
+        target[i * lanes + k] = value

@@ -187,10 +187,12 @@ def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[Samp
     made, s = Group(), places[0].stepper
     made.kernel, made.slots, made.lanes = kernel.address, places, kernel.lanes
     made.contact_kernel = 0 if margins is None else margins.address
-    sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
+    stages, n, lanes = places[0].stepper.tableau.stages, s.states, kernel.lanes
+    sizes = {"time": 1, "state": n, "old": n, "new": n, "lengths": n, "inputs": s.inputs, "parameters": len(s.parameters)}
     sizes["margins"] = s.contacts
     sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted", "begin"), 1)
-    made.allocate({name: (size * kernel.lanes,) for name, size in sizes.items()})
+    shapes: dict[str, tuple[int, ...]] = {name: (size * lanes,) for name, size in sizes.items()}
+    made.allocate({**shapes, "rates": (stages + 1, n * lanes), "error": (2, n * lanes), "sums": (2, lanes)})
     return made
 
 
@@ -206,4 +208,4 @@ def batch_code(lanes: int | None) -> Code:
     module, fixed = "draisine.simulation.ensemble.batch", EXPLICIT | SMOOTH
     if lanes is None:
         return Entry(module, "advance_samples", _SOURCES, fixed).load()
-    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}).load()
+    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}, passes=2).load()
