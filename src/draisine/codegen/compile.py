@@ -21,11 +21,13 @@ def compile(
     arguments: Sequence[Any] | None = None,
     name: str = "kernel",
     *,
+    vectorized: bool = False,
     passes: Passes = ALL,
 ) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
     - `what`: the program, expression or matrix; `arguments`: the order of its symbols; `name`: of the kernel.
+    - `vectorized`: `map` computes several samples at a time in vector registers, with equal results.
     - `passes` reduce the number of operations; each can be switched off: `passes=Passes(reassociation=False)`.
 
     >>> import sympy as sp
@@ -35,9 +37,9 @@ def compile(
     [[6.0, 0.909297]]
     """
     if isinstance(what, Program | LinearSolveProgram):
-        return compile_program(what, passes=passes)
+        return compile_program(what, vectorized, passes)
     from draisine.codegen.sympy_kernel import compile_symbolic  # imports SymPy
 
     if arguments is None:
         raise ArgumentError("compile: the order of the arguments is missing, e.g. compile(matrix, [x, y])")
-    return compile_symbolic(what, arguments, name=name, passes=passes)
+    return compile_symbolic(what, arguments, name=name, vectorized=vectorized, passes=passes)

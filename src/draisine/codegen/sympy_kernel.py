@@ -15,7 +15,11 @@ from draisine.symbolic.sympy_bridge import to_sx
 
 
 def compile_symbolic(
-    matrix: Any, arguments: Sequence[Any] | Mapping[str, Any], name: str = "symbolic", passes: Passes = ALL
+    matrix: Any,
+    arguments: Sequence[Any] | Mapping[str, Any],
+    name: str = "symbolic",
+    vectorized: bool = False,
+    passes: Passes = ALL,
 ) -> Kernel:
     """Machine code of a SymPy matrix or expression; its one result, `value`, is dense.
 
@@ -39,7 +43,7 @@ def compile_symbolic(
                 raise ArgumentError(f"symbol {member} occurs twice among the arguments of {name!r}")
             symbols[member] = column[k]
         inputs[slot] = (column, tuple(str(m) for m in members))
-    return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), passes=passes)
+    return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), vectorized, passes)
 
 
 def _groups(arguments: Sequence[Any] | Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -135,7 +135,7 @@ class BatchStepper:
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
         self._group = None if wide is None else _group(wide, margins, self._slots)
-        self._run = batch_code(None if wide is None else wide.lanes)
+        self._run = batch_code(wide)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
         """Begin or resume the samples marked by BEGIN or RESUME."""
@@ -202,9 +202,13 @@ _SOURCES = (
 )
 
 
+def batch_code(wide: VectorKernel | None) -> Code:
+    """The machine code for single samples, or for groups side by side by a vector kernel."""
+    return _batch_code(None if wide is None else wide.lanes)
+
+
 @cache
-def batch_code(lanes: int | None) -> Code:
-    """The machine code for single samples, or for groups of so many side by side."""
+def _batch_code(lanes: int | None) -> Code:
     module, fixed = "draisine.simulation.ensemble.batch", EXPLICIT | SMOOTH
     if lanes is None:
         return Entry(module, "advance_samples", _SOURCES, fixed).load()

@@ -95,7 +95,7 @@ class Shared:
             if self.in_batches:
                 wide = self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
                 self.margins[choice] = None if wide is None else wide_margins(compiled.equations)
-                batch_code(None if wide is None else wide.lanes)
+                batch_code(wide)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
             self.prepared.add(choice)
