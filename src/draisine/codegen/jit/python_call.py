@@ -103,6 +103,11 @@ def quick_map(address: int, inputs: Sequence[Slot], outputs: Sequence[Slot], cod
     return _builtin(shared, "quick_map", bound)
 
 
+def compile_calls() -> None:
+    """Compile what all quick calls share in advance."""
+    _quick_call()
+
+
 def _bytes(table: Sequence[int]) -> bytes:
     return np.array(table, dtype=np.int64).tobytes()
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.engine import lane_count
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.dae_residual import DaeResidual
@@ -205,6 +206,12 @@ _SOURCES = (
 def batch_code(wide: VectorKernel | None) -> Code:
     """The machine code for single samples, or for groups side by side by a vector kernel."""
     return _batch_code(None if wide is None else wide.lanes)
+
+
+def compile_batches() -> None:
+    """Compile both loops in advance."""
+    _batch_code(None)
+    _batch_code(lane_count())
 
 
 @cache
