@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.codegen.jit.engine import compile_ir, load_object
-from draisine.codegen.jit.kernel import compile, compile_hoisted
+from draisine.codegen.jit.jacobian import compile_jacobian
+from draisine.codegen.jit.kernel import Kernel, compile, compile_hoisted
 from draisine.codegen.simd import compile_vector
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
@@ -70,6 +71,7 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     yield Figure("state derivative, beside PyDy, called from Python", ours, "s", Faster(40), theirs)
     yield Figure(f"state derivative, beside {cramer}", ours, "s", None, best)
     yield Figure("state derivative, called from Python, beside PyDy, called from Python", called, "s", None, theirs)
+    yield from beyond_the_kernel(equations)
     yield Figure(f"state derivative, called from Python, beside {cramer}", called, "s", None, best)
 
     clocks = [pydy_bicycle.integration(p) if p else None for p in (peer, quickest)]
@@ -155,6 +157,30 @@ def called_from_python(equations: dr.Equations, calls: int = 100) -> Clock:
 
     whole = clock(all_of_them)
     return lambda: whole() / calls
+
+
+def beyond_the_kernel(equations: dr.Equations) -> Iterator[Figure]:
+    """What a call from Python costs in addition to the kernel: state derivative and Jacobian, new arrays and given ones."""
+    x, p = consistent_start(equations, FREE_RUN).x, equations.default_parameters
+    given = [np.zeros(1), x, np.zeros(len(equations.inputs)), p]
+    jacobian = compile_jacobian(equations.dynamics, "xdot", "x")
+    for what, kernel in (("state derivative", compile(equations.dynamics)), ("its Jacobian", jacobian)):
+        out = tuple(np.empty(slot.shape if slot.shape[1] > 1 else slot.size, order="F") for slot in kernel.outputs)
+        inside = repeated(kernel.address, given, kernel.outputs[0].size)
+        clocks = [_calls(kernel, given, None), _calls(kernel, given, out), inside]
+        new, filled, alone = (seconds / REPEATED for seconds in medians(40, *clocks, running=5))
+        yield Figure(f"call from Python beyond the kernel: {what}", new - alone, "s", AtMost(1.5e-6))
+        yield Figure(f"call from Python beyond the kernel: {what} into a given array", filled - alone, "s", AtMost(1.5e-6))
+
+
+def _calls(kernel: Kernel, given: Sequence[NDArray[np.float64]], out: tuple[NDArray[np.float64], ...] | None) -> Clock:
+    t, x, u, p = given
+
+    def run() -> None:
+        for _ in range(REPEATED):
+            kernel(t, x, u, p, out=out)
+
+    return clock(run)
 
 
 def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:

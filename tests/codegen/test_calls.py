@@ -376,3 +376,23 @@ def test_one_column_is_never_taken_for_a_batch():
     assert_array_equal(kernel.map(column, np.array([1.0, 3.0]))[0], [kernel(column, 1.0)[0], kernel(column, 3.0)[0]])
     single = compile(program_of([(1, 1), (1, 1)], [(2, 1)]))
     assert single.map(np.array([[2.0]]), np.array([1.0, 3.0]))[0].shape == (2, 2)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_batches_run_without_the_interpreters_lock(quick, monkeypatch):
+    """Python goes on in this thread while another one is in the compiled loop."""
+    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_QUICK", 0 if quick else 10**9)
+    x = ca.SX.sym("x")
+    y = x
+    for k in range(200):
+        y = ca.sin(y) + 0.001 * k
+    kernel = compile(Program.build("slow", {"x": x}, {"y": y}))
+    samples, progress, turns = np.linspace(0.0, 1.0, 400_000)[:, None], [], 0
+    out = np.empty((len(samples), 1))
+    thread = threading.Thread(target=lambda: progress.append(kernel.map(samples, out=out)))
+    thread.start()
+    while not progress and turns < 10**7:
+        turns += 1
+    thread.join()
+    assert turns > 1000
+    assert np.isfinite(out).all()
