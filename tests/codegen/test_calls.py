@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 import tracemalloc
 from fractions import Fraction
 
@@ -387,12 +388,19 @@ def test_batches_run_without_the_interpreters_lock(quick, monkeypatch):
     for k in range(200):
         y = ca.sin(y) + 0.001 * k
     kernel = compile(Program.build("slow", {"x": x}, {"y": y}))
-    samples, progress, turns = np.linspace(0.0, 1.0, 400_000)[:, None], [], 0
+    samples, started, ends = np.linspace(0.0, 1.0, 200_000)[:, None], threading.Event(), []
     out = np.empty((len(samples), 1))
-    thread = threading.Thread(target=lambda: progress.append(kernel.map(samples, out=out)))
+
+    def work() -> None:
+        started.set()
+        ends.append(time.perf_counter())
+        kernel.map(samples, out=out)
+        ends.append(time.perf_counter())
+
+    thread = threading.Thread(target=work)
     thread.start()
-    while not progress and turns < 10**7:
-        turns += 1
+    started.wait()
+    woken = time.perf_counter()
     thread.join()
-    assert turns > 1000
+    assert woken - ends[0] < 0.7 * (ends[1] - ends[0])
     assert np.isfinite(out).all()
