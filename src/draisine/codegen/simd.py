@@ -16,23 +16,22 @@ lanes. A single sample takes about as long as with the scalar kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import Emitter, ScalarType
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
-from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import hoisted_parts, run_passes
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import to_ssa
 
 _CODE_VERSION = 7
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 
-@dataclass(frozen=True, eq=False)
-class VectorKernel:
+class VectorKernel(NamedTuple):
     """Machine code on vectors of doubles; it stays loaded as long as this object lives."""
 
     address: int

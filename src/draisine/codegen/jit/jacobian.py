@@ -22,11 +22,11 @@ from draisine.codegen.jit.emitter import DOUBLE, ScalarType
 from draisine.codegen.jit.engine import compile_kernel, kernel_key, lane_count, load_object
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.llvm import FLAT_SYMBOL, MAP_SYMBOL, SYMBOL, entry_points, llvm_functions
-from draisine.codegen.jit.ssa import SSA, to_ssa
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import EACH_EVALUATION, ONCE_PER_RUN, Stage, run_passes, split_into_stages
 from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import SSA, to_ssa
 
 _CODE_VERSION = 1
 _ON_STACK = 4096  # numbers; more are allocated in every call

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import Record, call_kernel, restore
-from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
+from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Record, Vector, call_kernel, restore
 from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite, is_stiff, weighted_sum
 from draisine.simulation.stepper.layout import (

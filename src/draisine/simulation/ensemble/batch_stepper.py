@@ -14,9 +14,9 @@ from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
-from draisine.simulation.contact_margins import contact_margins
+from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
@@ -172,7 +172,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     e, method = compiled.equations, chosen.method
     directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
-    memory = Memory(compiled.kernels(monitored=True), method, x, u, p, (0.0, until), samples, directions, stops)
+    memory = Memory(compiled.kernels(margins_of=monitored_margins), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)

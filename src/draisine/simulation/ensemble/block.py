@@ -12,7 +12,7 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
@@ -331,7 +331,7 @@ class Worker:
                 return
             extra = begin.x[len(begin.x) - len(e.extra_states) :]
             fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.monitored)
+        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.margins_of)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[index], into.count[index] = np.nan, 0
