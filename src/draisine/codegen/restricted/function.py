@@ -40,7 +40,10 @@ class Function(Expressions):
         for name, kind in instance.parameters:
             parts = [f"%{name}.{k}" for k in range(len(kind.parts))]
             given += [self._parameter(part, at) for part, at in zip(kind.parts, parts, strict=True)]
-            self._assign_name(instance.tree, name, Value(kind, tuple(parts)))
+            if name in self.assigned:
+                self._assign_name(instance.tree, name, Value(kind, tuple(parts)))
+            else:
+                self.constant[name] = Value(kind, tuple(parts))
         self._run(instance.tree.body)
         if not self.ended:
             if instance.result != NOTHING:
