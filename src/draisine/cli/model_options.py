@@ -280,7 +280,7 @@ def add_warm(commands: Any) -> None:
         "warm",
         help="compile the stepping loops in advance",
         description="Compile the start solver and the loop of explicit methods, which every machine needs once, with "
-        "optimization; with --all also the loops of implicit methods and of ensembles. Loops that are already compiled take no time.",
+        "optimization; with --all also the loops of implicit methods and of ensembles. What is already compiled takes no time.",
         epilog="example: draisine warm --all",
     )
     parser.add_argument("--all", action="store_true", help="also the loops of implicit methods and of ensembles")

@@ -82,22 +82,19 @@ class Entry:
         _LOADED[key] = known
         return known
 
+    def text(self) -> str:
+        """The LLVM module, with the one symbol `SYMBOL`; it is the same on every machine."""
+        function = getattr(import_module(self.module), self.function)
+        return llvm_text(f"{self.module}.{self.function}", {SYMBOL: function}, (self.module, *self.sources), Options(self.fixed))
+
     def compile(self) -> bytes:
-        """Optimized object code with the one symbol `SYMBOL`."""
+        """Optimized object code."""
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
-        return self._compile()
+        # Higher levels and more inlining take twice as long to compile and give no faster code.
+        return compile_ir(self.text(), passes=1, inlining=50)
 
     def _compile_quickly(self) -> bytes:
-        return self._compile(optimization=0, passes=0)
-
-    def _compile(self, optimization: int = 2, passes: int = 1, inlining: int = 50) -> bytes:
-        function = getattr(import_module(self.module), self.function)
-        name, sources = f"{self.module}.{self.function}", (self.module, *self.sources)
-        # Higher levels and more inlining than by default take twice as long to compile and give no faster code.
-        functions = {SYMBOL: function}
-        return compile_functions(
-            name, functions, sources, fixed=self.fixed, optimization=optimization, passes=passes, inlining=inlining
-        )
+        return compile_ir(self.text(), optimization=0)
 
     def _as_text(self) -> str:
         fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]
@@ -122,30 +119,22 @@ def optimize(text: str) -> None:
         release(entry.key)
 
 
-def compile_functions(
+def llvm_text(
     name: str,
     functions: Mapping[str, Callable[..., Any]],
     sources: tuple[str, ...],
+    options: Options,
     types: Mapping[str, Type] | None = None,
-    fixed: Mapping[tuple[type[Any], str], int] | None = None,
-    contract: bool = False,
-    distinct: bool = False,
-    optimization: int = 2,
-    passes: int = 2,
-    inlining: int = 225,
-) -> bytes:
-    """Object code of functions by symbols; `types` replace annotations, `fixed`, `contract` and `distinct` are `unit.Options`.
-
-    `optimization`, `passes` and `inlining` are those of `compile_ir`.
-    """
+) -> str:
+    """The LLVM module of functions by symbols; `types` replace annotations. `sources` must name all modules it depends on."""
     # imported here: the translator is not needed when the cache has the code
     from draisine.codegen.restricted.function import parameter_types, translate
 
     entries = {symbol: (function, parameter_types(function, types)) for symbol, function in functions.items()}
-    translation = translate(entries, Options(fixed or {}, contract, distinct))
+    translation = translate(entries, options)
     source_of.cache_clear()  # parsed sources take more memory than all the rest
     check_sources(name, translation.modules, sources)
-    return compile_ir(translation.text, optimization, passes, inlining)
+    return translation.text
 
 
 def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> None:

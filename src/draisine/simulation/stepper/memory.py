@@ -455,10 +455,11 @@ def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool
     is all that most runs need, and with the implicit methods; without switching functions, and with them. `at_once`: see
     `Entry.load`.
     """
-    return _entry(implicit, switching).load(at_once)
+    return stepping_entry(implicit, switching).load(at_once)
 
 
 @cache
-def _entry(implicit: bool, switching: bool) -> Entry:
+def stepping_entry(implicit: bool, switching: bool) -> Entry:
+    """The entry of a variant of the loop."""
     fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
     return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed)
