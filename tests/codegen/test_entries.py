@@ -15,8 +15,7 @@ from draisine.codegen import background
 from draisine.codegen.cache import claim, release, stored_object
 from draisine.codegen.restricted import entry
 from draisine.codegen.restricted.entry import Entry
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Record, Vector
 
 SOURCES = ("codegen.test_entries",)
 

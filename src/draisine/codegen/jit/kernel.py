@@ -187,23 +187,12 @@ def compile(program: Program | LazyProgram | LinearSolveProgram, vectorized: boo
     """
     key = _key(program, vectorized, passes)
     kind: Literal["batch", "plain"] = "batch" if vectorized else "plain"
-    return _loaded(program, cached_object(key, lambda: compile_kernel(_text(program, kind, passes))))
+    return load(program, cached_object(key, lambda: compile_kernel(_text(program, kind, passes))))
 
 
-def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
-    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
-
-    Name first what takes longest to compile.
-    """
-    from draisine.numerics.parallel import map_in_threads  # imports process pools, which a run does not need
-
-    compilers = (_compiler(program, vectorized) for program in programs)
-    codes = map_in_threads(lambda compiler: compiler(), compilers, threads=1, ahead=len(programs))
-    return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))
-
-
-def _compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool) -> Callable[[], bytes]:
-    """A function that returns the machine code. The text is generated now, unless the code is stored."""
+def compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> Callable[[], bytes]:
+    """A function that returns the machine code, for `load`. The text is generated now, unless the code is stored; calls in
+    other threads leave this one to generate the next text."""
     key = _key(program, vectorized, ALL)
     stored = stored_object(key)
     if stored is not None:
@@ -223,7 +212,8 @@ def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["pl
     return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
 
 
-def _loaded(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
+def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
+    """The kernel of machine code."""
     using = solvers() if isinstance(program, LinearSolveProgram) else None
     loaded = load_object(code, "kernel", "kernel_map", "kernel_flat", using=using)
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)

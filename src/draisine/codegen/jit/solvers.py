@@ -12,8 +12,7 @@ from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.sparse_qr import factorize, solve
 from draisine.codegen.restricted.entry import digest, llvm_text
-from draisine.codegen.restricted.types import AnyIntegers, ArrayType, Vector
-from draisine.codegen.restricted.unit import Options
+from draisine.codegen.restricted.types import AnyIntegers, ArrayType, Options, Vector
 
 PREFIX = "draisine_"
 _SOURCES = ("draisine.codegen.jit.solvers", "draisine.codegen.jit.sparse_qr")

@@ -20,9 +20,7 @@ from typing import Any
 from draisine.codegen.background import start
 from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import Type
-from draisine.codegen.restricted.unit import Options, source_of
+from draisine.codegen.restricted.types import Options, Record, Type
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]
@@ -49,7 +47,7 @@ class Entry:
     """A function of one record, by its module and name, and the modules whose sources determine its machine code.
 
     The sources are hashed, not imported, to find the code on disk; that the list is complete is checked when it is compiled.
-    `fixed`: see `unit.Options`.
+    `fixed`: see `types.Options`.
     """
 
     module: str
@@ -132,7 +130,6 @@ def llvm_text(
 
     entries = {symbol: (function, parameter_types(function, types)) for symbol, function in functions.items()}
     translation = translate(entries, options)
-    source_of.cache_clear()  # parsed sources take more memory than all the rest
     check_sources(name, translation.modules, sources)
     return translation.text
 

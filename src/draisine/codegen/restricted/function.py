@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from draisine.codegen.restricted.expressions import Expressions
-from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, RecordType, TupleType, Type, type_of
-from draisine.codegen.restricted.unit import Instance, Options, Unit, definition
+from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, Options, RecordType, TupleType, Type, type_of
+from draisine.codegen.restricted.unit import Instance, Unit, definition, source_of
 from draisine.codegen.restricted.writer import Value, integer, unpack
 
 # Lines beyond which a function is not inlined: the time of LLVM's passes grows faster than the length, and the cost of a call is
@@ -245,6 +245,7 @@ def translate(entries: Mapping[str, tuple[Callable[..., Any], Sequence[Type]]], 
     while unit.waiting:
         instance = unit.waiting.pop()
         unit.texts.append(Function(unit, instance).text())
+    source_of.cache_clear()  # parsed sources take more memory than all the rest
     return Translation(unit.text(), frozenset(unit.modules))
 
 
