@@ -90,10 +90,7 @@ $(VENV)/.pinocchio: $(VENV)/.test
 	$(LOCKED) pinocchio
 	@touch $@
 
-# Peers live in an environment of their own. Some need libraries or wheels that a platform may lack: their rows are left out.
-$(BENCH)/.peers: pyproject.toml
-	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
-	for peer in pin mujoco symbrim 'opty cyipopt'; do \
-	  $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check $$peer || echo "left out: $$peer"; done
+# Peers live in an environment of their own. Some need packages of the system, which are named and, by apt-get, installed.
+$(BENCH)/.peers: pyproject.toml benchmarks/install_peers.sh
+	benchmarks/install_peers.sh $(PYTHON) $(BENCH)
 	@touch $@
