@@ -14,6 +14,9 @@ missing=()
 command -v cc > /dev/null || missing+=(gcc)
 command -v pkg-config > /dev/null || missing+=(pkg-config)
 pkg-config --exists ipopt 2> /dev/null || missing+=(coinor-libipopt-dev)
+for library in blas lapack; do
+  echo 'int main(void) { return 0; }' | cc -x c - "-l$library" -o /dev/null 2> /dev/null || missing+=("lib$library-dev")
+done
 if [ ${#missing[@]} -gt 0 ]; then
   echo "peers need packages of the system: ${missing[*]}"
   as_root=()
@@ -22,12 +25,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}"; } > /dev/null 2>&1 ||
       echo "apt-get could not install them"
   else
-    echo "install them by the system's package manager (Homebrew: ipopt pkg-config), remove $environment and run again"
+    echo "install them by the system's package manager (Homebrew: ipopt, pkg-config), remove $environment and run again"
   fi
 fi
 
 pip --editable '.[peers]'
 for peer in pin mujoco symbrim 'opty cyipopt'; do
   # shellcheck disable=SC2086
-  pip $peer || echo "left out: $peer"
+  pip $peer 2> "$environment/error" || { echo "left out: $peer"; grep --max-count=3 -iE 'error:|cannot find' "$environment/error" || true; }
 done
