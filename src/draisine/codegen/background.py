@@ -1,4 +1,4 @@
-"""Work for later, in another process: it goes on when this one ends, and runs where it disturbs nobody.
+"""Work for later, in another process of lowest priority, which goes on when this one ends.
 
 LLVM works under one lock for all threads of a process, so that a thread would delay what is needed now.
 """
