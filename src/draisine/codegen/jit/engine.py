@@ -57,6 +57,11 @@ def kernel_level() -> int:
     return int(given or KERNEL_LEVEL)
 
 
+def is_level_given() -> bool:
+    """Whether `$DRAISINE_KERNEL_LEVEL` is set."""
+    return bool(os.environ.get(_LEVEL_VARIABLE))
+
+
 def lane_count() -> int:
     """Doubles in a vector: those of this machine's registers, or 2, 4 or 8 as in `$DRAISINE_LANES`."""
     given = os.environ.get(_LANES_VARIABLE, "")

@@ -147,6 +147,9 @@ class Cycle(Result):
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
 
+    def _table(self) -> Mapping[str, Any]:
+        return {"time": self.trajectory.time} | {name: self.trajectory[name] for name in self.trajectory.names()}
+
     def _overview(self) -> Mapping[str, Any]:
         sizes = np.abs(self.multipliers)
         return {"Floquet multiplier": self.multipliers, "modulus": sizes, "exponent": self.exponents}
