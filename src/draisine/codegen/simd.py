@@ -27,7 +27,7 @@ from draisine.program.program import Program, Slot
 LANES = 4  # doubles in a register of AVX2; LLVM splits vectors for narrower registers
 VECTOR = ScalarType(LANES)
 
-_CODE_VERSION = 6
+_CODE_VERSION = 7
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 

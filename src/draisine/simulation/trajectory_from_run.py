@@ -16,23 +16,25 @@ from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.residual_check import with_violation
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
+_MANY_SAMPLES = 50_000  # for which the report is compiled with optimization
+
 
 @lru_cache(maxsize=64)
-def reporter(equations: Equations) -> Kernel:
+def reporter(equations: Equations, quick: bool = True) -> Kernel:
     """The compiled report of equations."""
-    return compile(equations.report)
+    return compile(equations.report, quick=quick)
 
 
 @lru_cache(maxsize=64)
 def _event_values(equations: Equations) -> Kernel | None:
     """The compiled values of events."""
-    return None if equations.events is None else compile(equations.events)
+    return None if equations.events is None else compile(equations.events, quick=True)
 
 
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
     """All channels that the report of the equations gives along a segment of a run."""
     equations = segment.equations
-    kernel = reporter(equations)
+    kernel = reporter(equations, quick=len(segment.times) < _MANY_SAMPLES)
     names = [slot.name for slot in equations.report.outputs]
     reported = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
     blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], reported)
