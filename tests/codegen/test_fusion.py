@@ -29,19 +29,19 @@ def random_program(rng: np.random.Generator, length: int = 80) -> Program:
         a, b, c = (values[k] for k in rng.integers(max(0, len(values) - 25), len(values), 3))
         values.append(
             [
-                lambda: a * b + c,
-                lambda: a - b * c,
-                lambda: a * b - c,
-                lambda: a * b,
-                lambda: a - b,
-                lambda: -(a * b) + c,
-                lambda: a * a + b * b,
-                lambda: -a * b - c,
-                lambda: a / (2 + b * b),
-                lambda: ca.sin(a) + ca.cos(a) * b,
-                lambda: ca.if_else(a > b, a * c, b * c) + a,
-                lambda: ca.fmin(a * b, c) + ca.fabs(c) * a,
-            ][rng.integers(12)]()
+                a * b + c,
+                a - b * c,
+                a * b - c,
+                a * b,
+                a - b,
+                -(a * b) + c,
+                a * a + b * b,
+                -a * b - c,
+                a / (2 + b * b),
+                ca.sin(a) + ca.cos(a) * b,
+                ca.if_else(a > b, a * c, b * c) + a,
+                ca.fmin(a * b, c) + ca.fabs(c) * a,
+            ][rng.integers(12)]
         )
         values[-1] = values[-1] / (1 + values[-1] ** 2) if rng.integers(2) else values[-1]  # bounds rounding errors
     return Program.build("random", {"x": x}, {"y": ca.vertcat(*values[-40:])})

@@ -67,7 +67,7 @@ def test_first_trajectory_compiles_no_optimized_kernel(compiled: list[bool]) -> 
 
 
 def test_kernels_are_replaced_after_many_short_runs(compiled: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    equations = dr.derive(dr.gallery.model("double_pendulum"))
+    equations = dr.derive(dr.gallery.model("rolling_disk"))
     choices = VelocityChoices(equations, quick=True)
     begin, operations = dr.consistent_start(equations).x, equations.dynamics.operations
     integrate(choices, begin, 0.1)
