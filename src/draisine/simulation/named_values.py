@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,6 +15,8 @@ from draisine.program.equations import DependentQuantity, Quantity
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for an unknown name, with similar names."""
     names = list(dict.fromkeys(known))
+    import difflib  # only for the message
+
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:
         hint = f"did you mean {' or '.join(repr(c) for c in close)}?"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +80,6 @@ class Kernel:
         ends = list(accumulate((slot.size for slot in self.outputs), initial=0))
         shapes = (None if slot.shape[1] == 1 else slot.shape for slot in self.outputs)
         hidden = {
-            "__doc__": _documentation(self),
             "_run": _RUN(self.code.address_of("kernel_flat")),
             "_map": _MAP(self.code.address_of("kernel_map")),
             "_buffer": _Buffer([slot.size for slot in self.inputs], ends[-1]),
@@ -252,7 +250,19 @@ def _samples(slot: Slot, flat: Array) -> Array:
     return flat if columns == 1 else flat.reshape(len(flat), columns, rows).transpose(0, 2, 1)
 
 
+class _Documentation:
+    """The documentation of the class `Kernel`, and of each kernel: written when it is read, since most never are."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self._of_class = of_class
+
+    def __get__(self, kernel: Kernel | None, owner: type[Kernel]) -> str | None:
+        return self._of_class if kernel is None else _documentation(kernel)
+
+
 def _documentation(kernel: Kernel) -> str:
+    import textwrap
+
     lines = [
         f"Compiled program {kernel.program_name!r}.",
         "",
@@ -264,6 +274,9 @@ def _documentation(kernel: Kernel) -> str:
         for slot in slots:
             lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
     return "\n".join(lines)
+
+
+Kernel.__doc__ = _Documentation(Kernel.__doc__)  # type: ignore[assignment]
 
 
 # ------------------------------------------------------------------------------------------- hoisted parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,6 +61,8 @@ class Entry:
 
     def compile(self) -> bytes:
         """Object code with the one symbol `SYMBOL`."""
+        import logging  # a process that finds its code does not need it
+
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
         function = getattr(import_module(self.module), self.function)
         name, sources = f"{self.module}.{self.function}", (self.module, *self.sources)
