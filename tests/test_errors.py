@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from tools import house
 
 import draisine as dr
 from draisine import errors
@@ -70,7 +71,7 @@ def test_there_are_no_others():
     for file in FILES:
         if file.parent.name == "restricted":
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(house.parsed(file)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found += [
                     f"{file.relative_to(ROOT)}: class {node.name}"

@@ -68,10 +68,16 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax tree; the tests of a process read the package once."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(package: Path = PACKAGE) -> tuple[Import, ...]:
     """Imports within the package, those inside functions included; those for type checkers alone are left out."""
     known = modules(package)
-    return tuple(found for name, path in known.items() for found in _imports_of(name, ast.parse(path.read_text("utf-8")), known))
+    return tuple(found for name, path in known.items() for found in _imports_of(name, parsed(path), known))
 
 
 def _imports_of(importer: str, tree: ast.AST, known: dict[str, Path], in_function: bool = False) -> Iterator[Import]:
@@ -102,15 +108,21 @@ def imports_by_name(package: Path = PACKAGE) -> list[str]:
     """Files that call `import_module` with a name that is computed: what they import, a reader of imports does not see."""
     found = []
     for path in modules(package).values():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        if "import_module" not in (text := path.read_text("utf-8")) and "__import__" not in text:
+            continue
+        for node in ast.walk(parsed(path)):
             if (
                 isinstance(node, ast.Call)
-                and called in ("import_module", "__import__")
+                and _called(node) in ("import_module", "__import__")
                 and not isinstance(node.args[0], ast.Constant)
             ):
                 found.append(path.relative_to(package).as_posix())
     return sorted(set(found))
+
+
+def _called(node: ast.Call) -> str:
+    """The last part of the name of what is called, if it has one."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def cycles(package: Path = PACKAGE) -> list[list[str]]:
@@ -151,11 +163,19 @@ def cycles(package: Path = PACKAGE) -> list[list[str]]:
     return components
 
 
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Statements and what holds them, at any depth; no expressions, which contain none."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.expr):
+            yield node
+            yield from _statements(node)
+
+
 def longest_function(package: Path = PACKAGE) -> tuple[str, int]:
     """The function with the most lines, and how many."""
     found = ("", 0)
     for name, path in modules(package).items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in _statements(parsed(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
                 found = max(found, (f"{name}.{node.name}", node.end_lineno - node.lineno + 1), key=lambda one: one[1])
     return found

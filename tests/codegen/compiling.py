@@ -10,8 +10,7 @@ import numpy as np
 
 from draisine.codegen.jit.engine import compile_ir, load_object
 from draisine.codegen.restricted.function import parameter_types, translate
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import BOOL, INT, NOTHING, REAL, Type
+from draisine.codegen.restricted.types import BOOL, INT, NOTHING, REAL, Record, Type
 from draisine.codegen.restricted.unit import Options, Unit
 
 RESULTS = {INT: ctypes.c_int64, REAL: ctypes.c_double, BOOL: ctypes.c_bool, NOTHING: None}

@@ -6,7 +6,6 @@ import math
 
 from numpy import conjugate
 
-from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import (
     ComplexCube,
     ComplexVector,
@@ -17,8 +16,11 @@ from draisine.codegen.restricted.types import (
     Number,
     NumberMatrix,
     Numbers,
+    Record,
     ShortIntegers,
     Vector,
+    call_kernel,
+    restore,
 )
 
 OFFSET, FACTOR = 2, 1.5

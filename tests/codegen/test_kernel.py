@@ -16,8 +16,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import draisine.codegen.jit
+from draisine.codegen.compile import compile_all
 from draisine.codegen.jit import modules
-from draisine.codegen.jit.kernel import Kernel, compile, compile_all
+from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.program import LazyProgram, Program
 
 

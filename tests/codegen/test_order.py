@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile
 from draisine.codegen.jit.scheduling import cut_into_pieces, list_schedule
-from draisine.codegen.jit.ssa import live_values, to_ssa
 from draisine.program import opcodes as op
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
+from draisine.program.ssa import live_values, to_ssa
 
 
 def slow_chain_last() -> Program:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile, compile_hoisted
-from draisine.codegen.jit.ssa import CONSTANT, INPUT, SELECT, SSA, live_values, to_ssa
 from draisine.codegen.passes import NONE, Passes
 from draisine.codegen.passes.pipeline import Stage, hoisted_parts, run_passes, split_into_stages, split_prologue
 from draisine.dynamics.derive import derive
@@ -27,6 +26,7 @@ from draisine.program.arithmetic import Operations, exact_operations
 from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
+from draisine.program.ssa import CONSTANT, INPUT, SELECT, SSA, live_values, to_ssa
 from every_operation import BINARY, UNARY
 
 EVERY = [Passes(*switches) for switches in product((False, True), repeat=4)]

@@ -20,7 +20,7 @@ from codegen import restricted_functions as f
 from codegen.compiling import compiled
 from draisine.codegen.jit.kernel import compile
 from draisine.codegen.restricted.function import parameter_types, translate
-from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.types import Record
 from draisine.codegen.restricted.unit import Options
 from draisine.program.program import Program
 from draisine.simulation.stepper import loop

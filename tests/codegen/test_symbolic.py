@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
 
-from draisine.codegen.sympy_kernel import compile_symbolic
+from draisine.codegen.compile import compile_symbolic
 from draisine.errors import ExpressionError
 
 a, b, c = sp.symbols("a b c")

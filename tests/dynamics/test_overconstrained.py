@@ -15,7 +15,7 @@ from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import best_rows
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)

@@ -9,8 +9,8 @@ import pytest
 
 import draisine as dr
 from draisine.expr.expression import evaluate_number, parse
-from draisine.model.axes import about, along
 from draisine.model.files import from_toml, to_toml
+from draisine.model.joints import about, along
 
 
 def _matrix(steps, values):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from draisine.estimation.batched_rk import butcher_tableau
 from draisine.numerics.runge_kutta import (
     RK4,
     ExplicitTableau,
@@ -100,14 +101,15 @@ def _error(tableau: ExplicitTableau, steps: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("tableau", "steps"), [(heun.SCHEME.tableau, 80), (RK4, 40), (rk4.SCHEME.tableau, 40), (dop853.SCHEME.tableau, 4)]
+    ("tableau", "steps"),
+    [(butcher_tableau(heun.SCHEME), 80), (RK4, 40), (butcher_tableau(rk4.SCHEME), 40), (butcher_tableau(dop853.SCHEME), 4)],
 )
 def test_order_by_halving(tableau: ExplicitTableau, steps: int) -> None:
     measured = math.log2(_error(tableau, steps) / _error(tableau, 2 * steps))
     assert measured == pytest.approx(tableau.order, abs=0.4)
 
 
-@pytest.mark.parametrize("tableau", [heun.SCHEME.tableau, RK4, dop853.SCHEME.tableau])
+@pytest.mark.parametrize("tableau", [butcher_tableau(heun.SCHEME), RK4, butcher_tableau(dop853.SCHEME)])
 def test_conditions_of_a_table(tableau: ExplicitTableau) -> None:
     """Rows of A sum to c; Σ b c^(k−1) = 1/k up to the order (Hairer, Nørsett & Wanner I, section II.2)."""
     assert np.array_equal(tableau.a, np.tril(tableau.a, -1))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools import house
 
 import draisine
 
@@ -31,7 +32,7 @@ def loops_that_solve(path: Path) -> Iterator[int]:
     text = path.read_text()
     if "linalg" not in text:  # most files: parsing them all takes seconds
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(house.parsed(path)):
         if isinstance(node, ast.For | ast.While):
             for inner in ast.walk(node):
                 if (

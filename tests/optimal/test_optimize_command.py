@@ -7,8 +7,8 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
-from draisine.numerics.progress import Progress
 from draisine.optimal.study_file import read_study, study_of
+from draisine.results.base import Progress
 
 SWING = """
 model = "cart_pole"

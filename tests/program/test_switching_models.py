@@ -69,16 +69,15 @@ def test_piecewise_polynomial_inputs_do_not_switch():
     assert find_switching(driven) is None
 
 
-def test_held_equations_are_complete():
+def test_fixed_dynamics_equal_the_original_within_a_branch():
     equations = derive(gallery.bicycle(), {"steer_torque": parse("where(t > 2, 1, -lean)")})
     switching = find_switching(equations)
-    fixed = switching.with_fixed_branches(equations)
-    assert len(fixed.parameters) == len(equations.parameters) + 1 and fixed.parameters[-1].description == "t > 2"
+    assert [switch.name for switch in switching.switches] == ["t > 2"]
+    assert switching.dynamics.inputs[-1].size == len(equations.parameters) + 1
     rng = np.random.default_rng(0)
     x, u = rng.uniform(0.1, 0.3, len(equations.states)), np.zeros(len(equations.inputs))
     for t, branch in ((1.0, 0.0), (3.0, 1.0)):
         p = equations.default_parameters
-        for one, other in ((equations.dynamics, fixed.dynamics), (equations.report, fixed.report)):
-            for mine, theirs in zip(interpret(one, [t], x, u, p), interpret(other, [t], x, u, [*p, branch]), strict=True):
-                np.testing.assert_allclose(theirs, mine, rtol=1e-13)
-    np.testing.assert_allclose(fixed.motion.function.numel_in(4), len(fixed.parameters))
+        mine, theirs = interpret(equations.dynamics, [t], x, u, p), interpret(switching.dynamics, [t], x, u, [*p, branch])
+        for one, other in zip(mine, theirs, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-13)

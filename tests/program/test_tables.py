@@ -177,7 +177,7 @@ def test_third_derivatives():
 
 
 def test_a_table_and_its_derivative_search_once():
-    from draisine.codegen.jit.ssa import SEARCH, to_ssa
+    from draisine.program.ssa import SEARCH, to_ssa
 
     program = derivative_program(Table("curve", KNOTS, VALUES, "spline"))
     assert sum(value.kind == SEARCH for value in to_ssa(program.tape).values) == 1

@@ -9,9 +9,8 @@ import pytest
 
 from draisine.errors import UnknownNameError
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, pose_block
-from draisine.results.channel import Channel, Group
-from draisine.results.state_value import StateValue
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Status
+from draisine.results.channel import Channel, Group, StateValue
 from draisine.results.trajectory import Segment, Trajectory
 from synthetic_run import Named, bicycle_run, pendulum_run
 
@@ -93,7 +92,7 @@ class TestInstants:
         assert final["speed"] == run["speed"][-1]
         expected = {"time", *run.names("coordinates"), *run.names("velocities"), *run.names("outputs")}
         assert set(final) == expected
-        assert all(isinstance(value, StateValue) for value in final.values())  # a start, see results.state_value
+        assert all(isinstance(value, StateValue) for value in final.values())  # a start, see results.channel
 
     def test_between_samples_a_straight_line(self):
         run = make([0.0, 1.0, 3.0], a=[0.0, 2.0, 10.0])

@@ -13,7 +13,8 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.formulations import Augmented, Projection
+from draisine.dynamics.formulations import Augmented
+from draisine.dynamics.stabilization import Projection
 from draisine.errors import ArgumentError
 from draisine.results.load import load
 from draisine.simulation.methods.sundials import CVODE

@@ -12,11 +12,10 @@ from numpy.polynomial import polynomial
 from scipy.optimize import brentq, minimize_scalar
 
 import draisine as dr
-from draisine.numerics.bernstein import bernstein_basis
 from draisine.program.equations import Equations, Event
-from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
-from draisine.results.status import Ending
+from draisine.results.base import Ending
+from draisine.simulation.event_polynomials import bernstein_basis, polynomial_degrees
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.gauss import Gauss

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.numerics.progress import Progress
 from draisine.program.equations import Equations, Event
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.results.status import Ending
+from draisine.results.base import Ending, Progress
 from draisine.simulation import compiled_equations as forms
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853

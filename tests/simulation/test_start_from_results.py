@@ -8,7 +8,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.program.equations import Equations
-from draisine.results.state_value import StateValue
+from draisine.results.channel import StateValue
 
 RK4 = dr.methods.RK4(0.01)
 

@@ -9,9 +9,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.numerics.progress import Progress
 from draisine.program.equations import Event
-from draisine.results.status import Ending
+from draisine.results.base import Ending, Progress
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.sundials import CVODE, IDA

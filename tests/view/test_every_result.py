@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -76,11 +77,13 @@ def coverage() -> Coverage:
     return Coverage(("length", "damping"), 0.95, truth, estimates, deviations, covered)
 
 
+@cache
 def filtered() -> dr.estimation.FilterResult:
     start, spread = {"angle": 0.6, "rate": 0.0}, {"angle": 0.1, "rate": 0.1}
     return dr.filter(dr.gallery.damped_pendulum(), swing(), measured={"angle": 0.01}, start=start, spread=spread, smooth=True)
 
 
+@cache
 def sampled() -> Ensemble:
     laws = {"length": dr.distributions.Normal(1.0, 0.1), "damping": dr.distributions.Uniform(0.05, 0.3)}
     return dr.ensemble(dr.gallery.damped_pendulum(), 1.0, cases=laws, runs=30, outputs=["angle"])
@@ -90,39 +93,48 @@ def gridded() -> Ensemble:
     return dr.ensemble(dr.gallery.damped_pendulum(), 1.0, {"length": (0.8, 1.2, 9)}, outputs=["angle", "rate"])
 
 
+# one of every kind that is drawn, and of those that are tables alone
+RESULTS: dict[str, Callable[[], Result]] = {
+    "Trajectory": ride,
+    "Modes": sweep,
+    "StabilityMap": lambda: dr.stability.stability_map(
+        bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}
+    ),
+    "LinearModel": lambda: dr.linearize(bike(), {"speed": 5.0}).essential(),
+    "Descriptor": lambda: dr.stability.descriptor(dr.gallery.chaplygin_sleigh()),
+    "SteadyMotion": lambda: dr.steady(bike(), {"speed": 5.0}),
+    "Branch": lambda: dr.stability.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
+    "Atlas": lambda: dr.bicycle.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
+    "Solution": lambda: dr.gallery.solution("trolley_parks"),
+    "Optimality": lambda: dr.gallery.solution("trolley_parks").optimality,
+    "Fit": fit,
+    "Identifiability": lambda: fit().identifiability,
+    "Profile": lambda: fit().profile("length"),
+    "Bootstrap": lambda: fit().bootstrap(3),
+    "Coverage": coverage,
+    "FilterResult": filtered,
+    "Ensemble": sampled,
+    "Cycle": cycle,
+    "CycleBranch": lambda: dr.stability.follow_cycle(cycle(), "mu", 0.7, most=4),
+    "Diagnosis": lambda: dr.diagnose(dr.gallery.chaplygin_sleigh()),
+    "Certificate": lambda: dr.certify(dr.gallery.damped_pendulum(), count=3),
+    "IndexReport": lambda: dr.dae.index_of(dr.gallery.damped_pendulum()),
+    "DriftTable": lambda: dr.compare_drift(dr.gallery.four_bar(), 0.2),
+    "UncertainModes": lambda: dr.bicycle.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
+    "WhippleMatrices": lambda: dr.bicycle.whipple_matrices(bike()),
+    "Transition": lambda: dr.stability.state_transition(oscillator(), 1.0),
+    "OperationCounts": lambda: dr.codegen.operation_counts(oscillator()),
+    "Start": lambda: dr.consistent_start(dr.derive(bike()), {"lean": 0.1, "steer": 0.2}),
+}
+
+
 @cache
+def result(name: str) -> Result:
+    return RESULTS[name]()
+
+
 def results() -> dict[str, Result]:
-    """One of every kind that is drawn, and of those that are tables alone."""
-    return {
-        "Trajectory": ride(),
-        "Modes": sweep(),
-        "StabilityMap": dr.stability.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}),
-        "LinearModel": dr.linearize(bike(), {"speed": 5.0}).essential(),
-        "Descriptor": dr.stability.descriptor(dr.gallery.chaplygin_sleigh()),
-        "SteadyMotion": dr.steady(bike(), {"speed": 5.0}),
-        "Branch": dr.stability.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
-        "Atlas": dr.bicycle.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
-        "Solution": dr.gallery.solution("trolley_parks"),
-        "Optimality": dr.gallery.solution("trolley_parks").optimality,
-        "Fit": fit(),
-        "Identifiability": fit().identifiability,
-        "Profile": fit().profile("length"),
-        "Bootstrap": fit().bootstrap(3),
-        "Coverage": coverage(),
-        "FilterResult": filtered(),
-        "Ensemble": sampled(),
-        "Cycle": cycle(),
-        "CycleBranch": dr.stability.follow_cycle(cycle(), "mu", 0.7, most=4),
-        "Diagnosis": dr.diagnose(dr.gallery.chaplygin_sleigh()),
-        "Certificate": dr.certify(dr.gallery.damped_pendulum(), count=3),
-        "IndexReport": dr.dae.index_of(dr.gallery.damped_pendulum()),
-        "DriftTable": dr.compare_drift(dr.gallery.four_bar(), 0.2),
-        "UncertainModes": dr.bicycle.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
-        "WhippleMatrices": dr.bicycle.whipple_matrices(bike()),
-        "Transition": dr.stability.state_transition(oscillator(), 1.0),
-        "OperationCounts": dr.codegen.operation_counts(oscillator()),
-        "Start": dr.consistent_start(dr.derive(bike()), {"lean": 0.1, "steer": 0.2}),
-    }
+    return {name: result(name) for name in RESULTS}
 
 
 FIGURES = {
@@ -135,24 +147,24 @@ FIGURES = {
     "energy": lambda: energy_figure(ride()),
     "modes": lambda: sweep().plot(),
     "root locus": lambda: dr.view.root_locus(sweep()),
-    "map": lambda: results()["StabilityMap"].plot(),
-    "linear model": lambda: results()["LinearModel"].plot(),
-    "branch": lambda: results()["Branch"].plot(),
-    "descriptor": lambda: results()["Descriptor"].plot(),
-    "atlas": lambda: results()["Atlas"].plot(),
-    "solution": lambda: results()["Solution"].plot(),
+    "map": lambda: result("StabilityMap").plot(),
+    "linear model": lambda: result("LinearModel").plot(),
+    "branch": lambda: result("Branch").plot(),
+    "descriptor": lambda: result("Descriptor").plot(),
+    "atlas": lambda: result("Atlas").plot(),
+    "solution": lambda: result("Solution").plot(),
     "fit": lambda: fit().plot(),
     "intervals": lambda: fit().plot_intervals(),
-    "profile": lambda: fit().profile("length").plot(unit="m"),
+    "profile": lambda: result("Profile").plot(unit="m"),
     "coverage": lambda: coverage().plot(),
     "filtered": lambda: filtered().plot(),
     "ensemble, drawn": lambda: sampled().plot(),
     "ensemble, named": lambda: sampled().plot("angle.end"),
     "ensemble, over one": lambda: gridded().plot(),
     "cycle": lambda: cycle().plot(),
-    "family of cycles": lambda: results()["CycleBranch"].plot(),
-    "diagnosis": lambda: results()["Diagnosis"].plot(),
-    "certificate": lambda: results()["Certificate"].plot(),
+    "family of cycles": lambda: result("CycleBranch").plot(),
+    "diagnosis": lambda: result("Diagnosis").plot(),
+    "certificate": lambda: result("Certificate").plot(),
 }
 
 
@@ -277,7 +289,7 @@ def test_other_files_are_refused_with_those_that_there_are(tmp_path):
 
 
 def test_units_travel_with_tables():
-    assert results()["Branch"].to_pandas().attrs["units"]["lean"] == "rad"
+    assert result("Branch").to_pandas().attrs["units"]["lean"] == "rad"
 
 
 def test_a_notebook_shows_a_table():

@@ -192,9 +192,13 @@ def test_the_picture_is_to_scale_and_names_its_bodies(bicycle):
         assert side.get_xlim()[0] <= x <= side.get_xlim()[1] and side.get_ylim()[0] <= y <= side.get_ylim()[1]
 
 
-@pytest.mark.parametrize("name", [n for n in dr.gallery.models() if not isinstance(dr.gallery.model(n), dr.Equations)])
+@pytest.mark.parametrize("name", dr.gallery.models())
 def test_every_model_of_the_gallery_draws_itself(name):
     model = dr.gallery.model(name)
+    if isinstance(model, dr.Equations):
+        with pytest.raises(dr.errors.ModelError, match="is given as formulas and has no bodies to draw"):
+            dr.draw(model)
+        return
     svg = as_svg(dr.draw(model))
     assert svg.startswith("<svg") and svg.endswith("</svg>") and "nan" not in svg.lower().replace("nance", "")
     for body in model.freeze().bodies:

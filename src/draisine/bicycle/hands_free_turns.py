@@ -14,8 +14,8 @@ import numpy as np
 from draisine.errors import ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
+from draisine.results.base import ProgressCallback
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.linearization import equations_of

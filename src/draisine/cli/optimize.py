@@ -13,10 +13,10 @@ from draisine import gallery
 from draisine.cli.arguments import model_of
 from draisine.cli.terminal import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.optimal.ipopt import Outcome, default_progress
 from draisine.optimal.solution import Solution
 from draisine.optimal.study_file import read_study
+from draisine.results.base import Progress, ProgressCallback
 
 EVERY = 25  # iterations between lines when piped
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import SimulationError, SolverError
-from draisine.numerics.progress import Progress
+from draisine.results.base import Progress
 
 BAR_DELAY = 0.7  # seconds before a progress bar appears
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from draisine.codegen.jit.ssa import SSA, live_values
 from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
 from draisine.codegen.passes.pipeline import hoisted_parts, linear_solve_parts
 from draisine.dynamics.derive import derive
@@ -16,6 +15,7 @@ from draisine.program import opcodes as op
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.ssa import SSA, live_values
 from draisine.results.base import Result
 
 _TRIGONOMETRIC = frozenset({op.SIN, op.COS})

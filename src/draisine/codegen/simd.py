@@ -1,6 +1,6 @@
 """Vector (SIMD) kernels: `LANES` samples of a batch at a time in vector registers.
 
-A `VectorKernel` has the signature of a kernel (`jit.llvm`), but every number is a vector: entry i of lane k has the index
+A vector kernel has the signature of a kernel (`jit.llvm`), but every number is a vector: entry i of lane k has the index
 LANES · i + k. `batch_text` puts such code behind the entry points of ordinary kernels:
 
     void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
@@ -13,16 +13,15 @@ about as long as with the scalar kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import Emitter, ScalarType
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
-from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import hoisted_parts, run_passes
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import to_ssa
 
 LANES = 4  # doubles in a register of AVX2; LLVM splits vectors for narrower registers
 VECTOR = ScalarType(LANES)
@@ -31,23 +30,14 @@ _CODE_VERSION = 7
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 
-@dataclass(frozen=True, eq=False)
-class VectorKernel:
-    """Machine code on vectors of `LANES` doubles; it stays loaded as long as this object lives."""
-
-    address: int
-    code: LoadedObject
-
-
-def compile_vector(program: Program, passes: Passes = ALL, hoisted: bool = True) -> VectorKernel:
+def compile_vector(program: Program, passes: Passes = ALL, hoisted: bool = True) -> LoadedObject:
     """Machine code on vectors of a program of (t, x, u, p), from the cache on disk if it was compiled before.
 
     `hoisted`: it takes extended parameters, as the program's `HoistedKernel` does.
     """
     how = "" if hoisted else "plain "
     key = f"{how}wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
-    loaded = load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes, hoisted))), SYMBOL)
-    return VectorKernel(loaded.address, loaded)
+    return load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes, hoisted))), SYMBOL)
 
 
 def vector_text(program: Program, passes: Passes = ALL, hoisted: bool = True) -> str:

@@ -18,11 +18,11 @@ from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
-from draisine.results.state_value import HasState, StateValue, named_start
+from draisine.results.channel import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, with_states
-from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
 Target = float | InitialGuess

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
-from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.formulations import Augmented, FormulationChoice, Recursive, Reduced
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.recursive.formulation import EliminatedTree, RecursiveFormulation
 from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
 from draisine.dynamics.structure import with_structure
 from draisine.errors import ArgumentError, ModelError, NotRecursive
@@ -25,6 +24,9 @@ from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event, check_events
+
+if TYPE_CHECKING:
+    from draisine.dynamics.recursive.formulation import EliminatedTree
 
 MANY_VELOCITIES = 12  # from which on a tree has the recursive formulation, where it applies
 FEW_CONSTRAINTS = 1 / 3  # constraint rows per velocity up to which it is shorter than symbolic elimination
@@ -92,6 +94,8 @@ def _recursive_note(mechanism: Mechanism) -> str:
 @lru_cache(maxsize=8)
 def eliminated_tree(mechanism: Mechanism) -> EliminatedTree | str:
     """The tree with its contact rows eliminated body by body, or why that is impossible."""
+    from draisine.dynamics.recursive.formulation import EliminatedTree  # small mechanisms do not need it
+
     try:
         return EliminatedTree(mechanism)
     except NotRecursive as problem:
@@ -144,6 +148,8 @@ def _derive(
     requested = tuple(name for name in chosen if name not in rows) or system.independent
     choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
     if isinstance(choice, Augmented):
+        from draisine.dynamics.augmented.formulation import AugmentedFormulation  # reduced equations do not need it
+
         equations = AugmentedFormulation(mechanism, choice, dict(laws), events, work).equations(
             why, partial(_derive, system, laws, events, work, choice)
         )
@@ -157,9 +163,7 @@ def _derive(
                 f"{', '.join(tree.independent)}, not "
                 f"{', '.join(requested)}; omit formulation=Recursive()"
             )
-        equations = RecursiveFormulation(tree, dict(laws), events, work).equations(
-            why, partial(_derive, system, laws, events, work, None)
-        )
+        equations = tree.formulation(dict(laws), events, work).equations(why, partial(_derive, system, laws, events, work, None))
     else:
         plan, choices, notes = mechanism.choose(requested)
         reduced = ReducedFormulation(mechanism, plan, dict(laws), events, work)

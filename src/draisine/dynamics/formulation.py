@@ -9,17 +9,18 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
-from draisine.dynamics.constraints.rows import Rows
+from draisine.dynamics.constraints.rows import Rows, row_multipliers
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import ONE, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
+from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, did_you_mean, names
 from draisine.model.items import Ball, Float
-from draisine.program.equations import Event, Quantity
+from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -206,6 +207,31 @@ class BaseFormulation(ABC):
         ]
         idle = [f"constraint {name} is satisfied identically: no coordinate enters it, and it has no force" for name in m.idle]
         return warnings, [*unbalanced, *notes, *idle]
+
+    def explicit_equations(self, slope: ca.SX) -> Equations:
+        """What formulations with ẋ = `slope` share: all names, dynamics, reports, events."""
+        m, system, reported = self.mechanism, self.mechanism.system, ReportBuilder(self)
+        return Equations(
+            name=system.name,
+            coordinates=m.coordinates,
+            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
+            independent=tuple(self.independent),
+            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            dependent_parameters=dependent_parameters(system),
+            multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
+            outputs=reported.outputs,
+            force_outputs=reported.force_names,
+            constraints=reported.constraints,
+            dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
+            report=reported.program(),
+            motion=reported.motion(),
+            events=reported.event_program(self.event_list),
+            event_list=self.event_list,
+            quaternions=self.quaternions,
+            extra_states=self.extra_states,
+            inverse_dynamics=self.inverse_dynamics(),
+        )
 
     def inverse_dynamics(self) -> Program:
         m, scope = self.mechanism, self.mechanism.scope

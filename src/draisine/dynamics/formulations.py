@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from draisine.dynamics.stabilization import (
-    GGL,
-    Baumgarte,
-    InvariantStabilization,
-    Minimal,
-    NoControl,
-    Projection,
-    Rattle,
-    Symplectic,
-    VelocityProjection,
-)
 from draisine.program.linear_solve import Solver
 
-__all__ = ["Augmented", "Drift", "FormulationChoice", "Recursive", "Reduced", "Solver"]
+if TYPE_CHECKING:
+    from draisine.dynamics.stabilization import Baumgarte
+
+__all__ = ["Augmented", "FormulationChoice", "Recursive", "Reduced", "Solver"]
 
 
 @dataclass(frozen=True)
@@ -45,18 +38,3 @@ class Recursive:
 
 
 FormulationChoice = Reduced | Augmented | Recursive
-
-Drift = (
-    NoControl
-    | Baumgarte
-    | Projection
-    | VelocityProjection
-    | InvariantStabilization
-    | Minimal
-    | Reduced
-    | Recursive
-    | Augmented
-    | GGL
-    | Rattle
-    | Symplectic
-)

@@ -24,8 +24,14 @@ from draisine.dynamics.constraints.redundancy import (
     within_spans,
 )
 from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
-from draisine.dynamics.constraints.row_sizes import model_length, without_rounding
-from draisine.dynamics.constraints.rows import ResidualSystem, Rows, position_constraints_of, residual_rows
+from draisine.dynamics.constraints.rows import (
+    ResidualSystem,
+    Rows,
+    model_length,
+    position_constraints_of,
+    residual_rows,
+    without_rounding,
+)
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
@@ -129,12 +135,6 @@ class Mechanism:
     @cached_property
     def row_names(self) -> list[str]:
         return [name for rows in self.rows for name in rows.names]
-
-    @property
-    def most_rows(self) -> int:
-        """Upper bound of the number of rows, without forming them."""
-        contacts = sum(3 if isinstance(c, WheelContact) else 1 + c.edge.on_ground for c in self.contacts)
-        return contacts + sum(rows.count for rows in self.residual_rows)
 
     def _law(self, contact: ResidualContact) -> Tangential:
         """The tangential law of a wheel, with its normal force where the law depends on it."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.errors import ArgumentError
 
 TIME_CONSTANT = 0.1  # s; decay time of constraint errors where no step size is known
@@ -18,6 +19,7 @@ STEPS = 4.0  # decay time in steps: shorter would be stiff for the integrator, l
 __all__ = [
     "GGL",
     "Baumgarte",
+    "Drift",
     "InvariantStabilization",
     "Minimal",
     "NoControl",
@@ -159,6 +161,22 @@ class Symplectic:
         _check_step("Symplectic", self.step)
         if self.order not in (2, 4, 6):
             raise ArgumentError(f"Symplectic: Gauss–Legendre methods of order 2, 4 and 6 are available, not {self.order!r}")
+
+
+Drift = (
+    NoControl
+    | Baumgarte
+    | Projection
+    | VelocityProjection
+    | InvariantStabilization
+    | Minimal
+    | Reduced
+    | Recursive
+    | Augmented
+    | GGL
+    | Rattle
+    | Symplectic
+)
 
 
 def _check_limit(owner: str, limit: float | None) -> None:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
+from draisine.numerics.runge_kutta import ExplicitTableau
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.heun import Heun
 from draisine.simulation.methods.rk4 import RK4
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
 Explicit = DOP853 | RK4 | Heun
@@ -72,7 +74,7 @@ class BatchedRungeKutta:
         return x, worst
 
     def _step(self, t: Reals, x: Reals, h: Reals, u: Reals) -> tuple[Reals, Reals]:
-        tableau = self.method.scheme.tableau
+        tableau = butcher_tableau(self.method.scheme)
         after, rates = tableau.step(lambda t, x: self.kernel.map(t[:, None], x, u, self.p)[0], t, x, h)
         if tableau.error is None or not isinstance(self.method, DOP853):
             return after, np.zeros(len(t))
@@ -86,3 +88,9 @@ class BatchedRungeKutta:
         five, three = ((estimates / scale) ** 2).max(axis=2)
         below = five + 0.01 * three
         return np.asarray(h * five / np.sqrt(np.where(below > 0.0, below, 1.0)))
+
+
+def butcher_tableau(scheme: Scheme) -> ExplicitTableau:
+    """The tableau of an explicit Runge–Kutta method, for steps outside the compiled loop."""
+    s, error = scheme.stages, None if scheme.error is None else scheme.error[:, : scheme.stages]
+    return ExplicitTableau(scheme.order, scheme.weights[:s, :s], scheme.weights[s, :s], scheme.nodes[:s], error)

@@ -20,8 +20,7 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.expr.expression import did_you_mean
-from draisine.numerics.progress import Progress, ProgressCallback
-from draisine.results.base import Result
+from draisine.results.base import Progress, ProgressCallback, Result
 
 Reals = NDArray[np.float64]
 

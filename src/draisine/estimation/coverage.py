@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.fit import Fit
-from draisine.numerics.progress import Progress, ProgressCallback
-from draisine.results.base import Result, figure
+from draisine.results.base import Progress, ProgressCallback, Result, figure
 
 Reals = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from draisine.estimation.solve import FitMethod, Outcome, evaluate_at_guess, sol
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
+from draisine.results.base import ProgressCallback
 
 Reals = NDArray[np.float64]
 

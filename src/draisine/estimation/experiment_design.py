@@ -28,10 +28,10 @@ from draisine.expr.tree import names as names_in
 from draisine.model.items import Parameter, System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.state_value import HasState, named_start
+from draisine.results.base import Progress, ProgressCallback
+from draisine.results.channel import HasState, named_start
 from draisine.simulation.sensitivity import START
 from draisine.stability.linearization import equations_of
 

@@ -21,9 +21,8 @@ from draisine.estimation.profiles import Profile, profile
 from draisine.estimation.single_shooting import Predictor, SingleShooting
 from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.switching import jumps_of
-from draisine.results.base import Result, figure
+from draisine.results.base import ProgressCallback, Result, figure
 
 Reals = NDArray[np.float64]
 

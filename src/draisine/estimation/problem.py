@@ -21,10 +21,10 @@ from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.units import fits, quantity_in
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import number_in, refuse_dependent
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
-from draisine.results.state_value import named_start
-from draisine.simulation.named_values import number_in, refuse_dependent
+from draisine.results.channel import named_start
 from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]

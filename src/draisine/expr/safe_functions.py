@@ -116,15 +116,6 @@ def guard(condition: Scalar, x: Scalar, stand_in: Scalar) -> ca.SX:
     return ca.SX(ca.if_else(condition, x, stand_in))
 
 
-def smooth_where(x: Scalar, then: Scalar, otherwise: Scalar, width: Scalar) -> ca.SX:
-    """A smooth switch: `then` for x well above zero, `otherwise` well below, with a tanh transition of the given width.
-
-    Three widths away from zero the weight of the other branch is 0.25 %, ten widths away it is 2e-9.
-    """
-    weight = 0.5 + 0.5 * ca.tanh(ca.SX(x) / width)
-    return otherwise + weight * (ca.SX(then) - otherwise)
-
-
 def _column(vector: Vector) -> ca.SX:
     column = ca.vertcat(*vector) if isinstance(vector, Sequence) else ca.SX(vector)
     if column.shape[1] != 1:

@@ -7,12 +7,12 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, calls, names
-from draisine.model.axes import AXES
 from draisine.model.constraints import LEVELS, pairs, stretch_of
-from draisine.model.file_entries import Entry
 from draisine.model.file_joints import plain
 from draisine.model.items import ResidualConstraint, System
+from draisine.model.joints import AXES
 from draisine.model.model import Model
+from draisine.model.quantities import Entry
 from draisine.model.vocabulary import TIME
 
 # -------------------------------------------------------------------- reading

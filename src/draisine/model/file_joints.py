@@ -8,18 +8,17 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, names
-from draisine.model.axes import AXES, Axis
-from draisine.model.file_entries import Amount, Entry
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
+from draisine.model.joints import AXES, Axis
 from draisine.model.model import Model
-from draisine.model.quantities import amount_in
+from draisine.model.quantities import Entry, FileAmount, amount_in
 
 _ENDS = ("kind", "parent", "child")
 _PLACE = ("at", "orientation")
 _ORIGIN = (0, 0, 0)
 
 
-def plain(expr: Expr) -> Amount:
+def plain(expr: Expr) -> FileAmount:
     """An amount as it is written to files: a number, or the text of an expression."""
     return expr.value if isinstance(expr, Number) else str(expr)
 
@@ -116,9 +115,9 @@ def _both(entry: Entry) -> tuple[str, str]:
     return entry.text("parent"), entry.text("child")
 
 
-def pose_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[Axis, Amount]]]:
+def pose_of(entry: Entry) -> tuple[tuple[FileAmount, ...], list[tuple[Axis, FileAmount]]]:
     """Position and orientation of a joint or frame relative to its body."""
-    orientation: list[tuple[Axis, Amount]] = []
+    orientation: list[tuple[Axis, FileAmount]] = []
     for item in entry.items("orientation", []):
         turn = Entry.of(f"a rotation of {entry.where}", item).only(*AXES, "axis", "angle")
         if set(turn.table) == {"axis", "angle"}:
@@ -132,7 +131,7 @@ def pose_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[Axis, Amount]]
     return entry.vector("at", _ORIGIN), orientation
 
 
-def turns_table(turns: Iterable[Rotate]) -> list[dict[str, Amount]]:
+def turns_table(turns: Iterable[Rotate]) -> list[dict[str, FileAmount]]:
     """Constant rotations as they are written to files."""
     return [{turn.axis: plain(turn.angle)} for turn in turns]
 

@@ -14,10 +14,9 @@ from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact import LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
-from draisine.model.file_entries import Entry
 from draisine.model.file_joints import pose_of, read_joint
 from draisine.model.model import Model
-from draisine.model.quantities import amount_in
+from draisine.model.quantities import Entry, amount_in
 from draisine.model.shapes import shapes_of
 
 FORMAT = 1  # number of the file format

@@ -1,6 +1,7 @@
-"""Named joints as chains of elementary displacements, and the change of the reference body.
+"""Named joints as chains of elementary displacements, rotations about axes of any direction, and the change of the reference
+body.
 
-Each function returns the chain and its coordinates; `Model` prepends the fixed position and orientation of the joint. The
+Functions of joints return the chain and its coordinates; `Model` prepends the fixed position and orientation of the joint. The
 coordinate of a joint with one coordinate has the joint's name; others add a suffix.
 """
 
@@ -11,10 +12,102 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Number
-from draisine.model.axes import AXES, Axis, about, about_and_along, along
-from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
-from draisine.model.quantities import named
+from draisine.expr.expression import Call, Expr, Number
+from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate, Vector
+from draisine.model.quantities import Amount, amount_in, named
+
+AXES = ("x", "y", "z")
+Axis = str | Sequence[Amount]
+
+_ZERO = Number(0.0)
+_UNIT_ROUNDING = 1e-15  # a vector of this accuracy is kept as it is, so that files read back equal
+
+
+def about(axis: Axis, angle: Expr, where: str) -> tuple[Rotate, ...]:
+    """A rotation by `angle` about an axis, as elementary rotations."""
+    tilt, letter, sign = _tilt(_direction(axis, where), where)
+    return (*tilt, Rotate(letter, angle if sign > 0 else -angle), *_reversed(tilt))
+
+
+def about_and_along(axis: Axis, angle: Expr, amount: Expr, where: str) -> tuple[Rotate | Translate, ...]:
+    """A rotation about an axis and a translation along it."""
+    tilt, letter, sign = _tilt(_direction(axis, where), where)
+    if sign < 0:
+        angle, amount = -angle, -amount
+    return (*tilt, Rotate(letter, angle), along(letter, amount, where), *_reversed(tilt))
+
+
+def _reversed(turns: tuple[Rotate, ...]) -> tuple[Rotate, ...]:
+    return tuple(Rotate(turn.axis, -turn.angle) for turn in reversed(turns))
+
+
+def along(axis: Axis, amount: Expr, where: str) -> Translate:
+    """A translation by `amount` along an axis."""
+    return Translate(tuple(_product(component, amount) for component in _direction(axis, where)))  # type: ignore[arg-type]
+
+
+def _product(component: Expr, amount: Expr) -> Expr:
+    if component == _ZERO:
+        return _ZERO
+    if component == Number(1.0):
+        return amount
+    return -amount if component == Number(-1.0) else component * amount
+
+
+def _direction(axis: Axis, where: str) -> Vector:
+    """The unit vector of an axis."""
+    if isinstance(axis, str) and axis.removeprefix("-") in AXES:
+        one = Number(-1.0 if axis[0] == "-" else 1.0)
+        return tuple(one if letter == axis[-1] else _ZERO for letter in AXES)  # type: ignore[return-value]
+    if isinstance(axis, str) or not hasattr(axis, "__len__") or len(axis) != 3:
+        raise ModelError(f"{where}: axis {axis!r} is unknown; known are x, y, z and vectors such as (0, 1, 1)")
+    given = [amount_in(component, "", f"axis of {where}") for component in axis]
+    numbers = [component.value for component in given if isinstance(component, Number)]
+    if len(numbers) < 3:
+        if sum(component != _ZERO for component in given) == 1:
+            raise ModelError(f"{where}: the axis ({', '.join(map(str, given))}) has one component; give 'x', 'y' or 'z'")
+        size = Call("hypot", tuple(component for component in given if component != _ZERO))
+        return tuple(component if component == _ZERO else component / size for component in given)  # type: ignore[return-value]
+    length = math.hypot(*numbers)
+    if length == 0.0:
+        raise ModelError(f"{where}: the axis (0, 0, 0) has no direction; give a vector such as (0, 0, 1)")
+    if abs(length - 1.0) > _UNIT_ROUNDING:
+        largest = max(map(abs, numbers))  # first, since the squares of tiny numbers vanish
+        numbers = [number / largest for number in numbers]
+        length = math.hypot(*numbers)
+        numbers = [number / length for number in numbers]
+    return tuple(Number(number + 0.0) for number in numbers)  # type: ignore[return-value]  # −0 becomes 0
+
+
+def _tilt(direction: Vector, where: str) -> tuple[tuple[Rotate, ...], str, int]:
+    """Constant rotations B, a coordinate axis and a sign with B · (sign · axis) = direction."""
+    sizes = [abs(c.value) if isinstance(c, Number) else math.inf for c in direction]
+    k = max(range(3), key=lambda n: (sizes[n], n))
+    if isinstance(direction[k], Number) and direction[k].value < 0:  # type: ignore[attr-defined]
+        tilt, letter, _ = _tilt(tuple(-c for c in direction), where)  # type: ignore[arg-type]
+        return tilt, letter, -1
+    # with (i, j, k) cyclic: R_i(α) R_j(β) e_k = sin β e_i + cos β (cos α e_k − sin α e_j)
+    i, j = (k + 1) % 3, (k + 2) % 3
+    across = _size(direction[j], direction[k])
+    turns = ((i, _angle(-direction[j], direction[k])), (j, _angle(direction[i], across)))
+    return tuple(Rotate(AXES[n], angle) for n, angle in turns if angle != _ZERO), AXES[k], 1
+
+
+def _size(a: Expr, b: Expr) -> Expr:
+    if a == _ZERO:
+        return b
+    if isinstance(a, Number) and isinstance(b, Number):
+        return Number(math.hypot(a.value, b.value))
+    return Call("hypot", (a, b))
+
+
+def _angle(sine: Expr, cosine: Expr) -> Expr:
+    if sine == _ZERO:
+        return _ZERO
+    if isinstance(sine, Number) and isinstance(cosine, Number):
+        return Number(math.atan2(sine.value, cosine.value))
+    return Call("atan2", (sine, cosine))
+
 
 RIGHT_ANGLE = math.pi / 2
 

@@ -23,7 +23,7 @@ from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
-from draisine.model.constraint_builders import ConstraintBuilders
+from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
@@ -45,7 +45,6 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
-from draisine.model.joint_builders import JointBuilders, Turns, turns_of
 from draisine.model.joints import referred_to
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts

@@ -23,8 +23,7 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, evaluate_number, names
-from draisine.model.file_entries import Entry
-from draisine.model.quantities import amount_in
+from draisine.model.quantities import Entry, amount_in
 
 Vector = tuple[Expr, Expr, Expr]
 Turns = tuple[tuple[str, Expr], ...]  # successive rotations: axis and angle

@@ -196,13 +196,6 @@ class Grid:
     def rows(self) -> int:
         return int(self.linear[0].max()) + 1
 
-    @property
-    def row_times(self) -> Reals:
-        """The latest point in each row."""
-        times = np.zeros(self.rows)
-        np.maximum.at(times, self.linear[0], self.points[self.linear[1]])
-        return times
-
     def locate(self, tau: Reals) -> tuple[Indices, Reals]:
         """Index of the interval, and the position in it from 0 to 1."""
         k = np.clip(np.searchsorted(self.breaks, tau, side="right") - 1, 0, len(self.breaks) - 2)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class ExplicitTableau(NamedTuple):  # faster to define than a dataclass; loaded by every run
+class ExplicitTableau(NamedTuple):
     """Butcher tableau: X_i = x + h Σ_j a_ij k_j, k_i = f(t + c_i h, X_i), x⁺ = x + h Σ b_i k_i.
 
     `error` has rows of weights of k for error estimates.

@@ -16,8 +16,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.optimal.nlp import SparseNLP
+from draisine.results.base import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 

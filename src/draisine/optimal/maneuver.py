@@ -25,13 +25,13 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
-from draisine.results.state_value import HasState, named_start
+from draisine.results.base import ProgressCallback
+from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.problem import InitialGuess
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.numerics.parallel import Job
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.restore import StoredSolution, restored
-from draisine.results.base import Result
+from draisine.results.base import Progress, ProgressCallback, Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint

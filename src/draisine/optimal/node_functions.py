@@ -18,7 +18,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import Kernel, compile, compile_all
+from draisine.codegen.compile import compile_all
+from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_functions import CasadiCode
 from draisine.program.program import LazyProgram, Program, Slot

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
@@ -27,6 +26,7 @@ from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
 from draisine.program.switching import jumps_of
+from draisine.results.base import ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem

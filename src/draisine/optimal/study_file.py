@@ -36,18 +36,18 @@ from typing import Any
 from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
-from draisine.model.file_entries import Entry
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Entry
 from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.solution import Solution
 from draisine.optimal.transcription import Refinement
 from draisine.program.equations import Equations
+from draisine.results.base import ProgressCallback
 
 FindModel = Callable[[str], Model | System | Equations]
 

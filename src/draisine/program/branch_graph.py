@@ -17,10 +17,11 @@ import numpy as np
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.enclosures import bounds
-from draisine.program.graph import NUMBERS, Graph
+from draisine.program.graph import Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.ssa import CONSTANT, INPUT, NUMBERS
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switch_effect import Effects
 from draisine.program.table_breaks import Breaks
@@ -81,8 +82,8 @@ class BranchGraph:
 
     def _fixed(self, node: int) -> int:
         g = self.graph
-        operation, operands, detail = g.nodes[node]
-        if operation in (op.INPUT, op.CONST, NUMBERS):
+        operation, operands, detail = g.values[node]
+        if operation in (INPUT, CONSTANT, NUMBERS):
             return node
         new = tuple(self._new[o] for o in operands)
         if operation in op.SWITCHING and any(self._depends(o) & _MOVING for o in new):
@@ -142,10 +143,10 @@ class BranchGraph:
         g = self.graph
         for node, other, sign in ((a, b, 1), (b, a, -1)):
             if g.number(other) == 0.0:
-                while g.nodes[node].operation == op.NEG:
-                    node, sign = g.nodes[node].operands[0], -sign
-                if g.nodes[node].operation == op.SUB:
-                    argument, inner = self._difference(*g.nodes[node].operands)
+                while g.values[node].kind == op.NEG:
+                    node, sign = g.values[node].operands[0], -sign
+                if g.values[node].kind == op.SUB:
+                    argument, inner = self._difference(*g.values[node].operands)
                     return argument, sign * inner
                 return node, sign
         if g.find(op.SUB, (a, b)) is None and g.find(op.SUB, (b, a)) is not None:
@@ -192,7 +193,7 @@ class BranchGraph:
         if not breaks.cells:
             return None
         g = self.graph
-        knots = g.numbers[g.nodes[new[0]].detail]
+        knots = g.numbers[g.values[new[0]].detail]
         key = ("table", new, breaks.cells)
         found = self._switch(key, SwitchKind.TABLE, new[1], op.LOW, new[1:], old[1:])
         found.breaks = tuple(float(knots[cell]) for cell in breaks.cells)
@@ -219,8 +220,8 @@ class BranchGraph:
     def _depends(self, node: int) -> frozenset[str]:
         """The slots on which a node depends; "branch" is one of them."""
         for k in range(len(self._slots), node + 1):
-            operation, operands, detail = self.graph.nodes[k]
-            own = frozenset({detail[0]}) if operation == op.INPUT else frozenset()
+            operation, operands, detail = self.graph.values[k]
+            own = frozenset({detail[0]}) if operation == INPUT else frozenset()
             self._slots.append(own.union(*(self._slots[o] for o in operands)))
         return self._slots[node]
 
@@ -266,10 +267,10 @@ class BranchGraph:
         kinked: set[int] = set()
         reached = g.reached(roots)
         for node in sorted(reached):
-            if node in free or any(o in kinked for o in g.nodes[node].operands):
+            if node in free or any(o in kinked for o in g.values[node].operands):
                 kinked.add(node)
         timely = {node for node in kinked if not self._depends(node) & _STATE}
-        used = {o for node in reached if node not in timely for o in g.nodes[node].operands if o in timely}
+        used = {o for node in reached if node not in timely for o in g.values[node].operands if o in timely}
         return sorted(used | (timely & set(roots)))
 
     def _number(self) -> None:
@@ -303,7 +304,7 @@ class BranchGraph:
         g, finals = self.graph, self._finals if finals is None else finals
         for k in sorted(g.reached([node], lambda n: n in finals)):
             if k not in finals:
-                operation, operands, detail = g.nodes[k]
+                operation, operands, detail = g.values[k]
                 branch = self._branch_at(operands) if finals is self._finals and operation in (op.EQ, op.NE) else None
                 if branch is not None:  # inside a branch the argument is not zero, unless it stays there
                     stays = g.add(op.EQ, (branch, g.constant(0.5)))

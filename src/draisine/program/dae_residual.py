@@ -73,6 +73,10 @@ class DaeResidual:
     def operations(self) -> int:
         return self.residual.operations
 
+    @property
+    def can_switch(self) -> bool:
+        return self.residual.can_switch
+
     @cached_property
     def _symbols(self) -> list[ca.SX]:
         return self.residual.symbols()

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import real_operations
-from draisine.program.graph import NUMBERS, RESULT, Graph
+from draisine.program.graph import Graph
+from draisine.program.ssa import CALL, CONSTANT, INPUT, NUMBERS, RESULT
 
 Reals = NDArray[np.float64]
 Bounds = tuple[Reals, Reals]
@@ -43,20 +44,20 @@ def bounds(graph: Graph, wanted: Iterable[int]) -> dict[int, tuple[float, float]
 
 
 def _node(graph: Graph, k: int, known: Mapping[int, Enclosure]) -> Enclosure:
-    operation, operands, detail = graph.nodes[k]
-    if operation == op.CONST:
+    operation, operands, detail = graph.values[k]
+    if operation == CONSTANT:
         number = np.array(float.fromhex(detail))
         return (number, number), None
-    if operation in (op.INPUT, NUMBERS):
+    if operation in (INPUT, NUMBERS):
         return ALL, None
-    if operation in (op.CALL, RESULT):
+    if operation in (CALL, RESULT):
         return ALL, ALL
     if operation == op.GETNONZEROS_PARAM:
-        return _fetched(graph.numbers[graph.nodes[operands[0]].detail], known[operands[1]][0]), None
+        return _fetched(graph.numbers[graph.values[operands[0]].detail], known[operands[1]][0]), None
     if operation == op.LOW:
         search = real_operations()[op.LOW]
         low, high = known[operands[1]][0]
-        knots = graph.numbers[graph.nodes[operands[0]].detail]
+        knots = graph.numbers[graph.values[operands[0]].detail]
         return (search(knots, low), search(knots, high)), None
     values = [known[i][0] for i in operands]
     derivatives = [known[i][1] for i in operands]

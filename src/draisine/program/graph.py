@@ -7,84 +7,48 @@ called functions that contain a switching operation are inlined; others remain c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations
 from draisine.program.casadi_functions import function_of_tape
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import CALL, CONSTANT, COPIES, INPUT, NUMBERS, RESULT, SSA
 from draisine.program.table_breaks import Breaks, breaks_of
 from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
 
-NUMBERS, RESULT = -1, -2  # kinds of nodes beside the operations: a constant vector, one result of a call
-
-_COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
-
-
-class Node(NamedTuple):
-    """One value: its operation, its operands, and further data (slot and entry, a number, a callee)."""
-
-    operation: int
-    operands: tuple[int, ...] = ()
-    detail: Any = None
-
 
 @dataclass
-class Graph:
-    """Nodes in order of computation; operands precede the nodes that use them."""
+class Graph(SSA):
+    """Values in order of computation; operands precede the values that use them. Inputs are known by slot name and entry."""
 
-    nodes: list[Node] = field(default_factory=list)
-    numbers: list[NDArray[np.float64]] = field(default_factory=list)
-    callees: dict[Hashable, Callee] = field(default_factory=dict)
     labels: dict[tuple[str, int], str] = field(default_factory=dict)  # of inputs, by slot and entry
-    _known: dict[Any, int] = field(default_factory=dict)
-
-    def add(self, operation: int, operands: tuple[int, ...] = (), detail: Any = None) -> int:
-        """The number of a node, which is appended unless an equal one exists."""
-        node = Node(operation, operands, detail)
-        number = self._known.setdefault(node, len(self.nodes))
-        if number == len(self.nodes):
-            self.nodes.append(node)
-        return number
-
-    def find(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int | None:
-        """The number of a node if it exists."""
-        return self._known.get(Node(operation, operands, detail))
 
     def input(self, slot: str, entry: int) -> int:
-        return self.add(op.INPUT, (), (slot, entry))
+        return self.add(INPUT, (), (slot, entry))
 
-    def constant(self, number: float) -> int:
-        return self.add(op.CONST, (), float(number).hex())  # −0 and 0 differ, NaN equals itself
+    def operation(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int:
+        """Operations as they stand on the tape, searches in tables with their breaks."""
+        return operands[0] if operation in COPIES else self.add(operation, operands, detail)
 
-    def number(self, node: int) -> float | None:
-        """The number of a constant; None for other nodes."""
-        operation, _, detail = self.nodes[node]
-        return float.fromhex(detail) if operation == op.CONST else None
+    def inlines(self, callee: Callee) -> bool:
+        return callee.code.can_switch
 
-    def vector(self, numbers: NDArray[np.float64]) -> int:
-        key = ("numbers", numbers.tobytes())
-        if key not in self._known:
-            self._known[key] = self.add(NUMBERS, (), len(self.numbers))
-            self.numbers.append(numbers)
-        return self._known[key]
+    def details(self, callee: Callee) -> Mapping[int, Breaks]:
+        return breaks_of(callee) if callee.scalar else {}
 
     def value(self, node: int, operands: Sequence[Any], table: Operations) -> Any:
         """The value of an operation, from the values of its operands."""
-        operation, _, detail = self.nodes[node]
-        if operation == op.CALL:
+        operation, _, detail = self.values[node]
+        if operation == CALL:
             callee = self.callees[detail]
             begins = callee.input_offsets
             slots = [operands[a:b] for a, b in pairwise(begins)]
@@ -99,45 +63,8 @@ class Graph:
         self.labels |= {(slot.name, k): label for slot in program.inputs for k, label in enumerate(slot.labels)}
         results = {slot.name: [self.constant(0.0)] * slot.size for slot in program.outputs}
         outputs = [slot.name for slot in program.outputs]
-        for slot, entry, node in self._run(program.tape, lambda slot, entry: self.input(names[slot], entry)):
+        for slot, entry, node in self.run(program.tape, lambda slot, entry: self.input(names[slot], entry)):
             results[outputs[slot]][entry] = node
-        return results
-
-    def _run(
-        self, tape: Tape, read: Callable[[int, int], int], breaks: Mapping[int, Breaks] = MappingProxyType({})
-    ) -> list[tuple[int, int, int]]:
-        work: dict[int, int] = {}
-        outputs = []
-        for place, line in enumerate(tape):
-            operation = line.operation
-            if operation == op.INPUT:
-                work[line.outputs[0]] = read(*line.inputs)
-            elif operation == op.OUTPUT:
-                outputs.append((line.outputs[0], line.outputs[1], work[line.inputs[0]]))
-            elif operation == op.CONST:
-                value = self.vector(line.numbers) if isinstance(line, Numbers) else self.constant(float(line.constant or 0.0))
-                work[line.outputs[0]] = value
-            elif operation == op.CALL:
-                assert line.callee is not None
-                results = self._call(line.callee, tuple(work[i] for i in line.inputs))
-                work |= {target: value for target, value in zip(line.outputs, results, strict=True) if target >= 0}
-            elif operation in _COPIES:
-                work[line.outputs[0]] = work[line.inputs[0]]
-            else:
-                detail = breaks[place] if operation == op.LOW else None
-                work[line.outputs[0]] = self.add(operation, tuple(work[i] for i in line.inputs), detail)
-        return outputs
-
-    def _call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
-        begins, ends = callee.input_offsets, callee.output_offsets
-        if not callee.code.can_switch:
-            self.callees[callee.key] = callee
-            call = self.add(op.CALL, arguments, callee.key)
-            return [self.add(RESULT, (call,), k) for k in range(ends[-1])]
-        results = [self.constant(0.0)] * ends[-1]
-        breaks = breaks_of(callee) if callee.scalar else {}
-        for slot, entry, value in self._run(callee.tape, lambda slot, entry: arguments[begins[slot] + entry], breaks):
-            results[ends[slot] + entry] = value
         return results
 
     # ---------------------------------------------------------------- writing programs
@@ -151,7 +78,7 @@ class Graph:
             if node not in found:
                 found.add(node)
                 if not stop(node):
-                    waiting.extend(self.nodes[node].operands)
+                    waiting.extend(self.values[node].operands)
         return found
 
     def emit(self, name: str, inputs: Sequence[Slot], outputs: Sequence[tuple[Slot, Sequence[int]]]) -> Program:
@@ -162,15 +89,15 @@ class Graph:
         results: dict[int, list[int]] = {}  # of calls, by their results
         needed = sorted(self.reached(node for _, nodes in outputs for node in nodes))
         for k in needed:
-            operation, operands, detail = self.nodes[k]
+            operation, operands, detail = self.values[k]
             work[k] = len(work)
-            if operation == op.INPUT:
+            if operation == INPUT:
                 lines.append(Instruction(op.INPUT, (place[detail[0]], detail[1]), (work[k],)))
-            elif operation == op.CONST:
+            elif operation == CONSTANT:
                 lines.append(Instruction(op.CONST, (), (work[k],), float.fromhex(detail)))
             elif operation == NUMBERS:
                 lines.append(Numbers(op.CONST, (), (work[k],), numbers=self.numbers[detail]))
-            elif operation == op.CALL:
+            elif operation == CALL:
                 callee = self.callees[detail]
                 results[k] = [-1] * callee.output_offsets[-1]
                 lines.append(Instruction(op.CALL, tuple(work[i] for i in operands), (k,), callee=callee))

@@ -6,6 +6,7 @@ import math
 
 from draisine.program import opcodes as op
 from draisine.program.graph import Graph
+from draisine.program.ssa import CALL, CONSTANT, INPUT
 
 _LONGEST = 60  # characters
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # precedence
@@ -42,16 +43,16 @@ def text_of(graph: Graph, operation: int, operands: tuple[int, ...], number: int
 
 
 def _text(graph: Graph, node: int, depth: int) -> tuple[str, int]:
-    operation, operands, detail = graph.nodes[node]
-    if operation == op.CONST:
+    operation, operands, detail = graph.values[node]
+    if operation == CONSTANT:
         value = float.fromhex(detail)
         return f"{value:.6g}", _SUM if value < 0.0 or not math.isfinite(value) else _ATOM
-    if operation == op.INPUT:
+    if operation == INPUT:
         label = graph.labels.get(detail)
         if label is None:
             raise _TooLong
         return label, _ATOM
-    if depth == 0 or operation < 0 or operation in (op.CALL, op.LOW, op.GETNONZEROS_PARAM):
+    if depth == 0 or operation < 0 or operation in (CALL, op.LOW, op.GETNONZEROS_PARAM):
         raise _TooLong
     parts = [_text(graph, o, depth - 1) for o in operands]
     if sum(len(text) for text, _ in parts) > _LONGEST:

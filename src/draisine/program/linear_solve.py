@@ -225,6 +225,11 @@ class LinearSolveProgram:
         return sum(straight) + (self._sparse_operations if self.sparse else self._dense_operations)
 
     @property
+    def can_switch(self) -> bool:
+        """Whether matrix, right-hand side or results can; the start of Newton's method is only a first guess."""
+        return self.system.can_switch or self.after.can_switch
+
+    @property
     def _dense_operations(self) -> int:
         n = self.size
         return (2 * n**3) // 3 + 2 * n**2 * self.sides

@@ -16,7 +16,7 @@ _NUMBERED = (
     "ERFINV", "PRINTME", "LIFT", "LOG1P", "EXPM1", "HYPOT", "REMAINDER",
 )
 # fmt: on
-NUMBERS = MappingProxyType({name: number for number, name in enumerate(_NUMBERED)})
+NUMBERS = MappingProxyType(dict(zip(_NUMBERED, range(len(_NUMBERED)), strict=True)))
 NAMES = MappingProxyType(dict(enumerate(_NUMBERED)))
 
 ASSIGN, ADD, SUB, MUL, DIV, NEG, EXP, LOG, POW, CONSTPOW, SQRT, SQ, TWICE = range(13)

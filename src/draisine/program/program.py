@@ -119,6 +119,11 @@ class Program:
         """Number of floating-point operations (instructions other than input, output and constant)."""
         return self.code.operations
 
+    @property
+    def can_switch(self) -> bool:
+        """Whether there are operations of which value or slope can jump."""
+        return self.code.can_switch
+
     @cached_property
     def digest(self) -> str:
         """A hash of the program; the key of the cache of compiled kernels."""

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import complex_operations
-from draisine.program.graph import NUMBERS, RESULT, Graph
+from draisine.program.graph import Graph
+from draisine.program.ssa import CALL, CONSTANT, INPUT, NUMBERS, RESULT
 
 _STEP = 1e-150
 _ROUNDING = 1e-13  # relative to the operands
@@ -50,7 +51,7 @@ class Effects:
         self._roots, self._values = frozenset(roots), _RandomValues(graph, branches)
         self._users: dict[int, list[int]] = {}
         for node in graph.reached(self._roots):
-            for operand in set(graph.nodes[node].operands):
+            for operand in set(graph.values[node].operands):
                 self._users.setdefault(operand, []).append(node)
 
     def of(self, argument: int, branch: int) -> Effect:
@@ -77,10 +78,10 @@ class _RandomValues:
         return self._known[node]
 
     def _value(self, node: int) -> Any:
-        operation, operands, detail = self.graph.nodes[node]
+        operation, operands, detail = self.graph.values[node]
         if operation == NUMBERS:
             return self.graph.numbers[detail]
-        if operation == op.CONST:
+        if operation == CONSTANT:
             return np.full(_COUNT, complex(float.fromhex(detail)))
         if node in self._branches:
             return self._drawn(self._random.integers(0, self._branches[node] + 1, _DRAWS))
@@ -94,7 +95,7 @@ class _RandomValues:
             return self._drawn(self._random.integers(0, cells, _DRAWS))
         if operation in (op.FLOOR, op.CEIL):
             return self._drawn(self._random.integers(1, 4, _DRAWS))
-        if operands and operation not in (op.CALL, RESULT):
+        if operands and operation not in (CALL, RESULT):
             with np.errstate(all="ignore"):
                 found = applied(self.graph, node, [self._known[o] for o in operands])
             if np.isfinite(found).all():
@@ -123,8 +124,8 @@ class _Surface:
     def _starts_at_root(self, argument: int) -> bool:
         """An input that changes within a step is the variable across the surface, with the value at which the argument is
         zero."""
-        inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.nodes[n].operation == op.INPUT]
-        moving = [n for n in inputs if self._graph.nodes[n].detail[0] in _MOVING]
+        inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.values[n].kind == INPUT]
+        moving = [n for n in inputs if self._graph.values[n].detail[0] in _MOVING]
         for node in moving[:_TRIED]:
             for sign in (1.0, -1.0):
                 value = self._root(argument, node, sign * np.real(self._random.of(node)))
@@ -137,14 +138,14 @@ class _Surface:
         """A zero of the argument by Newton's method, in each draw; NaN where there is none."""
         moved = {node}
         for k in sorted(self._graph.reached([argument])):
-            if not moved.isdisjoint(self._graph.nodes[k].operands) and self._graph.nodes[k].operation not in (op.CALL, RESULT):
+            if not moved.isdisjoint(self._graph.values[k].operands) and self._graph.values[k].kind not in (CALL, RESULT):
                 moved.add(k)
         order = sorted(moved - {node})
         with np.errstate(all="ignore"):
             for _ in range(_ITERATIONS):
                 known = {node: value + 1j * _STEP}
                 for k in order:
-                    operands = self._graph.nodes[k].operands
+                    operands = self._graph.values[k].operands
                     known[k] = applied(self._graph, k, [known[o] if o in known else self._random.of(o) for o in operands])
                 found = known[argument]
                 change = np.real(found) / (np.imag(found) / _STEP)
@@ -156,8 +157,8 @@ class _Surface:
 
     def _starts_at_operand(self, argument: int) -> None:
         """z = a − b is zero where a = b; otherwise z itself is the variable across the surface."""
-        operation, operands, _ = self._graph.nodes[argument]
-        if operation in (op.SUB, op.ADD) and self._graph.nodes[operands[0]].operation != op.CONST:
+        operation, operands, _ = self._graph.values[argument]
+        if operation in (op.SUB, op.ADD) and self._graph.values[operands[0]].kind != CONSTANT:
             other = self._random.of(operands[1])
             self._move(operands[0], np.real(other if operation == op.SUB else -other))
         elif operation == op.SUB:
@@ -169,7 +170,7 @@ class _Surface:
         """Take a node as the variable across the surface, and note which nodes depend on it."""
         self._base, self._known = node, {node: self._beside(surface)}
         self._moved = {node}
-        for k, (_, operands, _) in enumerate(self._graph.nodes):
+        for k, (_, operands, _) in enumerate(self._graph.values):
             if not self._moved.isdisjoint(operands):
                 self._moved.add(k)
 
@@ -188,8 +189,8 @@ class _Surface:
             node = heappop(heap)
             if len(sides) > _MOST:
                 return Effect(True, True)
-            operation, operands, _ = graph.nodes[node]
-            if operation in (op.CALL, RESULT):
+            operation, operands, _ = graph.values[node]
+            if operation in (CALL, RESULT):
                 return Effect(True, True)
             pairs = [sides.get(o) for o in operands]
             if node == self._base or all(pair is None for pair in pairs):
@@ -244,14 +245,14 @@ class _Surface:
 
     def _are_alternatives(self, first: int, second: int, flags: Mapping[int, object]) -> bool:
         """Whether two terms are those of if_else(c, a, b), with a condition of other things."""
-        terms = [self._graph.nodes[n] for n in (first, second)]
-        if any(term.operation != op.IF_ELSE_ZERO for term in terms):
+        terms = [self._graph.values[n] for n in (first, second)]
+        if any(term.kind != op.IF_ELSE_ZERO for term in terms):
             return False
         c, d = (term.operands[0] for term in terms)
         if any(n in self._moved or n in flags for n in (c, d)):
             return False
-        opposite = [self._graph.nodes[n] for n in (c, d)]
-        return any(node.operation == op.NOT and node.operands[0] == n for node, n in zip(opposite, (d, c), strict=True))
+        opposite = [self._graph.values[n] for n in (c, d)]
+        return any(node.kind == op.NOT and node.operands[0] == n for node, n in zip(opposite, (d, c), strict=True))
 
     def _compared(self, results: list[Column], size: Any, steep: Any) -> tuple[bool, bool]:
         """Whether value and slope differ on the surface."""
@@ -288,8 +289,8 @@ class _Surface:
         if node not in self._known:
             if node not in self._moved:
                 return self._random.of(node)
-            operation, operands, _ = self._graph.nodes[node]
-            if operation in (op.CALL, RESULT):
+            operation, operands, _ = self._graph.values[node]
+            if operation in (CALL, RESULT):
                 return self._random.of(node)
             with np.errstate(all="ignore"):
                 self._known[node] = applied(self._graph, node, [self._value(o) for o in operands])

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.numerics.root_finding import bracketed_roots
-from draisine.program import opcodes as op
 from draisine.program.arithmetic import real_operations
 from draisine.program.branch_graph import BranchGraph
 from draisine.program.enclosures import Enclosure, enclose
-from draisine.program.graph import NUMBERS, Graph
+from draisine.program.graph import Graph
+from draisine.program.ssa import CONSTANT, INPUT, NUMBERS
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switching import Switching
 
@@ -158,10 +158,10 @@ class _Search:
         given: dict[int, Reals] = {}
         branches = {self._fixed.every[b].branch: b for b in range(k)}
         for node in self._reached(k):
-            operation, _, detail = self._graph.nodes[node]
+            operation, _, detail = self._graph.values[node]
             if node in branches:
                 given[node] = self.branch(branches[node], at)
-            elif operation == op.INPUT and detail in self._values:
+            elif operation == INPUT and detail in self._values:
                 given[node] = np.asarray(self._values[detail])
         return given
 
@@ -236,10 +236,10 @@ def _evaluated(graph: Graph, wanted: int, given: dict[int, Reals]) -> Reals:
     known: dict[int, Reals] = dict(given)
     with np.errstate(all="ignore"):
         for k in sorted(graph.reached([wanted], lambda node: node in given)):
-            operation, operands, detail = graph.nodes[k]
+            operation, operands, detail = graph.values[k]
             if k in known:
                 continue
-            if operation == op.CONST:
+            if operation == CONSTANT:
                 known[k] = np.asarray(float.fromhex(detail))
             elif operation == NUMBERS:
                 known[k] = graph.numbers[detail]

@@ -22,7 +22,7 @@ from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.branch_graph import BranchGraph
 from draisine.program.dae_residual import DaeResidual
-from draisine.program.equations import Equations, Quantity
+from draisine.program.equations import Equations
 from draisine.program.graph import Graph, TapeCode
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
@@ -83,32 +83,6 @@ class Switching:
         """Numbers of the switches that depend on time, parameters and constant inputs alone."""
         return tuple(i for i, switch in enumerate(self.switches) if switch.time_only)
 
-    @property
-    def parameters(self) -> tuple[Quantity, ...]:
-        """The branches as parameters, appended to those of the equations."""
-        return tuple(Quantity(branch_name(i), description=switch.name) for i, switch in enumerate(self.switches))
-
-    def with_fixed_branches(self, equations: Equations) -> Equations:
-        """The equations with fixed branches.
-
-        All programs take the branches at the end of p; those other than the dynamics, such as the report, ignore them. Other
-        choices of independent velocities are those of the given equations: they have switches of their own.
-        """
-        count = len(self.switches)
-        return replace(
-            equations,
-            parameters=(*equations.parameters, *self.parameters),
-            dynamics=self.dynamics,
-            report=widened(equations.report, count),
-            motion=widened(equations.motion, count),
-            project=None if equations.project is None else widened(equations.project, count),
-            monitor=_optional(equations.monitor, count),
-            events=None if equations.events is None else widened(equations.events, count),
-            twists=_optional(equations.twists, count),
-            inverse_dynamics=_optional(equations.inverse_dynamics, count),
-            causes=_optional(equations.causes, count),
-        )
-
     def __repr__(self) -> str:
         return f"<Switching: {', '.join(switch.name for switch in self.switches)}>"
 
@@ -118,6 +92,10 @@ class SwitchingEquations(Equations):
     """Equations whose switching functions are known beforehand, such as variational equations."""
 
     switching: Switching | None = None
+
+    @property
+    def can_switch(self) -> bool:
+        return self.switching is not None
 
 
 def branch_name(number: int) -> str:
@@ -172,7 +150,7 @@ def switching_functions(equations: Equations, free_kinks: bool = True) -> Functi
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
-    if not program.code.can_switch:
+    if not program.can_switch:
         return ()
     graph = Graph()
     results = graph.read(program)
@@ -182,7 +160,7 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 @lru_cache(maxsize=32)
 def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
     programs = _straight(dynamics)
-    if not any(program.code.can_switch for program in programs):
+    if not dynamics.can_switch:
         return None
     graph = Graph()
     results = [graph.read(program) for program in programs]

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 
 from draisine.program import opcodes as op
-from draisine.program.graph import NUMBERS, RESULT, Graph
+from draisine.program.graph import Graph
+from draisine.program.ssa import CALL, CONSTANT, INPUT, NUMBERS, RESULT
 
 # derivatives that are zero wherever they exist
 _CONSTANT = frozenset(
-    {op.CONST, op.INPUT, NUMBERS, op.LT, op.LE, op.EQ, op.NE, op.NOT, op.AND, op.OR, op.SIGN, op.FLOOR, op.CEIL, op.LOW}
+    {CONSTANT, INPUT, NUMBERS, op.LT, op.LE, op.EQ, op.NE, op.NOT, op.AND, op.OR, op.SIGN, op.FLOOR, op.CEIL, op.LOW}
     | {op.GETNONZEROS_PARAM}
 )
 
@@ -31,13 +32,13 @@ class Tangents:
 
     def _derivative(self, k: int) -> int | None:
         g = self.graph
-        operation, operands, _ = g.nodes[k]
+        operation, operands, _ = g.values[k]
         if operation in _CONSTANT:
             return None
         d = [self._known[i] for i in operands]
         if all(one is None for one in d):
             return None
-        if operation in (op.CALL, RESULT):
+        if operation in (CALL, RESULT):
             return g.constant(math.nan)
         if len(operands) == 1:
             assert d[0] is not None

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
-from draisine.dynamics.formulations import Drift, Reduced
+from draisine.dynamics.formulations import Reduced
 from draisine.dynamics.input_laws import StateScope
 from draisine.dynamics.stabilization import (
     GGL,
     Baumgarte,
+    Drift,
     InvariantStabilization,
     Minimal,
     NoControl,
@@ -37,13 +38,12 @@ from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
-from draisine.results.base import Result
-from draisine.results.state_value import HasState, named_start
+from draisine.results.base import Progress, ProgressCallback, Result
+from draisine.results.channel import HasState, named_start
 from draisine.results.summary import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau

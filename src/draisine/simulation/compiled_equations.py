@@ -7,6 +7,7 @@ switching back costs nothing, within a run and from one run to the next.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,15 +22,14 @@ from draisine.numerics.rank import independent_columns
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.polynomial_degree import polynomial_degrees
 from draisine.program.program import Program
-from draisine.simulation.contact_margins import contact_is_timed, contact_kernel
+from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, stepping_loop
-from draisine.simulation.switches import CompiledSwitching, compile_switching
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
+    from draisine.simulation.switches import CompiledSwitching
 
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
@@ -118,6 +118,16 @@ def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bo
 Reals = NDArray[np.float64]
 
 
+class MonitoredMargins(NamedTuple):
+    """The kernel of contact margins, and whether they depend on time itself."""
+
+    kernel: Kernel
+    timed: bool
+
+
+MarginsOf = Callable[[Equations], MonitoredMargins | None]
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledEquations:
     """The kernels of a run of these equations. Those of implicit methods are compiled at first use."""
@@ -149,13 +159,13 @@ class CompiledEquations:
 
         return DerivativeArray(self.form.form)
 
-    def kernels(self, control: int = 0, implicit: bool = False, monitored: bool = False) -> Kernels:
-        """Addresses for the stepping loop; `monitored`: with the margins of contacts."""
+    def kernels(self, control: int = 0, implicit: bool = False, margins_of: MarginsOf | None = None) -> Kernels:
+        """Addresses for the stepping loop; with `margins_of`, which compiles them, those of the margins of contacts, too."""
 
         def address(kernel: Kernel | HoistedKernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
-        margins = contact_kernel(self.equations) if monitored else None
+        contact = None if margins_of is None else margins_of(self.equations)
         return Kernels(
             address(self.dynamics),
             address(self.project),
@@ -164,9 +174,9 @@ class CompiledEquations:
             control,
             self.form if implicit else None,
             self.dynamics,
-            address(margins),
-            0 if margins is None else margins.outputs[0].size,
-            margins is not None and contact_is_timed(self.equations),
+            0 if contact is None else contact.kernel.address,
+            0 if contact is None else contact.kernel.outputs[0].size,
+            contact is not None and contact.timed,
             self.event_degrees,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
@@ -183,7 +193,7 @@ class VelocityChoices:
     """
 
     root: Equations
-    monitored: bool = False  # whether runs monitor the margins of contacts
+    margins_of: MarginsOf | None = None  # compiles the margins of contacts, where runs monitor them
     quick: bool = False
     _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
@@ -297,7 +307,7 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
 
 
 def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
-    switching = compile_switching(e, quick)
+    switching = _switching(e, quick)
     if switching is not None:
         explicit = switching.dynamics
     else:
@@ -307,6 +317,15 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
     if explicit is None:
         _ = made.form
     return made
+
+
+def _switching(e: Equations, quick: bool) -> CompiledSwitching | None:
+    """Their switching functions, compiled; None if there are none."""
+    if not e.can_switch:
+        return None
+    from draisine.simulation.switches import compile_switching  # a dozen modules that other equations do not need
+
+    return compile_switching(e, quick)
 
 
 @lru_cache(maxsize=64)
@@ -348,10 +367,10 @@ def best_choice_for(
     return best, state(best.independent)
 
 
-def prepare(equations: Equations, monitored: bool = False, quick: bool = False) -> VelocityChoices:
-    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `monitored`, runs keep the
-    least margins of contacts. `quick`: see `VelocityChoices`."""
-    choices = VelocityChoices(equations, monitored, quick)
+def prepare(equations: Equations, margins_of: MarginsOf | None = None, quick: bool = False) -> VelocityChoices:
+    """Compile the equations for runs. `integrate` takes the result in place of the equations. With `margins_of`
+    (`monitored_margins` of `contact_margins`), runs keep the least margins of contacts. `quick`: see `VelocityChoices`."""
+    choices = VelocityChoices(equations, margins_of, quick)
     choices.compiled(equations.choice)
     return choices
 

@@ -17,6 +17,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.simulation.compiled_equations import MonitoredMargins
 from draisine.simulation.stepper.contact_monitor import NEVER
 
 NORMAL, FRICTION = "_normal_force", "_friction_needed"
@@ -91,7 +92,13 @@ def contact_margins(equations: Equations) -> ContactMargins | None:
 
 
 @lru_cache(maxsize=64)
-def contact_is_timed(equations: Equations) -> bool:
+def monitored_margins(equations: Equations) -> MonitoredMargins | None:
+    """The margins for runs that monitor them."""
+    kernel = contact_kernel(equations)
+    return None if kernel is None else MonitoredMargins(kernel, _is_timed(equations))
+
+
+def _is_timed(equations: Equations) -> bool:
     """Whether the margins depend on time itself, as they do with inputs that are given as laws of time."""
     margins = contact_margins(equations)
     if margins is None:

@@ -14,7 +14,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.results.state_value import HasState
+from draisine.results.channel import HasState
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import compile
 from draisine.errors import ArgumentError, SolverError
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
 Map = Callable[[Reals], Reals]

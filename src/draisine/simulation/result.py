@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Status
 from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_position import singular_position

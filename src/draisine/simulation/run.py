@@ -17,12 +17,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.restricted.record import KERNEL
+from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import Progress, ProgressCallback
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.results.status import Ending, Status
+from draisine.results.base import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
@@ -41,12 +41,10 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
-from draisine.simulation.switches import crossing_share
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -189,14 +187,14 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit, self._choices.monitored)
+        return self._compiled.kernels(address, self._method.implicit, self._choices.margins_of)
 
     def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
         """The switching functions of the present equations over a span of time from a state."""
         switching = self._compiled.switching
         if switching is None:
             return None
-        tables = switching.tables(span, x, inputs, self._parameters, crossing_share(self._method))
+        tables = switching.tables(span, x, inputs, self._parameters, self._method)
         self._restarts |= switching.names_of_restarts(tables)
         self._all_restarts = self._all_restarts and tables.guaranteed
         return tables
@@ -364,7 +362,7 @@ class _Driver:
         self._changes.limited = float(stepper.h)
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
-        self._switch_method(self._chosen.if_stiff)
+        self._switch_method(self._chosen.if_stiff.implicit)
         stepper.h *= 0.1  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import SimulationError
+from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
 from draisine.simulation.methods.tableau import positive
-from draisine.simulation.named_values import unknown_name
 
 Reals = NDArray[np.float64]
 ControlOutput = float | Sequence[float] | NDArray[Any] | Mapping[str, float]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import ProgressCallback
+from draisine.program.arguments import refuse_dependent, unknown_name
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -28,13 +28,13 @@ from draisine.program.program import Program
 from draisine.program.switching import SwitchingEquations
 from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen, widen_solved
 from draisine.program.varied_switching import vary_switching
+from draisine.results.base import ProgressCallback
 from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
 from draisine.simulation.methods.selection import Auto, Method
-from draisine.simulation.named_values import refuse_dependent, unknown_name
 from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import Control, Recorded
@@ -196,6 +196,15 @@ class VariedRun:
         """S of each segment."""
         return tuple(split(s.states, self._count, len(self.directions))[1] for s in self.run.segments)
 
+    def reported(self, p: Reals, channels: Sequence[Any]) -> Sensitivity:
+        """The derivatives of every channel of the trajectory."""
+        e = self.equations
+        units = {q.name: q.unit for q in (*e.outputs, *e.coordinates, *e.velocities, *e.extra_states, *e.inputs, *e.parameters)}
+        by = [units.get(d.name, "") for d in self.directions]
+        pieces = zip(self.plain().segments, self.derivatives(), strict=True)
+        parts = [_reported(segment, s, p, self.directions, by) for segment, s in pieces if len(segment.times)]
+        return concatenated(parts, channels)
+
     @property
     def final(self) -> tuple[Reals, Reals]:
         """x and S at the end."""
@@ -282,14 +291,6 @@ class _ReportJacobian:
 @lru_cache(maxsize=32)
 def _report_jacobian(equations: Equations, directions: tuple[Direction, ...]) -> _ReportJacobian:
     return _ReportJacobian(equations, directions)
-
-
-def reported_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
-    """The derivatives of every channel of the trajectory."""
-    directions = varied_run.directions
-    pieces = zip(varied_run.plain().segments, varied_run.derivatives(), strict=True)
-    parts = [_reported(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
-    return concatenated(parts, channels)
 
 
 def _plain(equations: Equations) -> Equations:

@@ -16,28 +16,26 @@ from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
-from draisine.numerics.progress import ProgressCallback
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
-from draisine.results.state_value import HasState, named_start
-from draisine.results.status import Status
+from draisine.results.base import ProgressCallback, Status
+from draisine.results.channel import HasState, named_start
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
-from draisine.simulation.dense_output import DenseOutput
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
-from draisine.simulation.initial.start_notes import start_notes
+from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
-from draisine.simulation.trajectory_from_run import reporter, trajectory_of
+from draisine.simulation.trajectory_from_run import DenseOutput, reporter, trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
-    from draisine.dynamics.formulations import Drift, FormulationChoice
+    from draisine.dynamics.formulations import FormulationChoice
+    from draisine.dynamics.stabilization import Drift
     from draisine.expr.expression import Expr
     from draisine.program.variational import Direction
     from draisine.simulation.sensitivity import VariedRun
@@ -113,12 +111,7 @@ def simulate(
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
-    from draisine.simulation.sensitivity import reported_sensitivity  # imports CasADi
-
-    units = {q.name: q.unit for q in (*computed.equations.outputs, *computed.equations.states)}
-    units |= {q.name: q.unit for q in (*computed.equations.inputs, *computed.equations.parameters)}
-    by = [units.get(d.name, "") for d in computed.varied.directions]
-    return replace(trajectory, sensitivity=reported_sensitivity(computed.varied, computed.parameters, trajectory.channels, by))
+    return replace(trajectory, sensitivity=computed.varied.reported(computed.parameters, trajectory.channels))
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:

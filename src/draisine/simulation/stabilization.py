@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations, stabilized_equations
-from draisine.dynamics.formulations import Drift, FormulationChoice
+from draisine.dynamics.formulations import FormulationChoice
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.lagrangian.euler_angles import EulerAngleStates
-from draisine.dynamics.stabilization import GGL, Baumgarte, NoControl, Rattle, Symplectic
+from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations, Event
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess
 from draisine.simulation.methods.selection import Method
-from draisine.simulation.named_values import numbers
 from draisine.simulation.result import Run
 from draisine.simulation.symplectic import check_symplectic, symplectic_run
 

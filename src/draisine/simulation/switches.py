@@ -14,8 +14,8 @@ from draisine.program.branches import Evaluated, branches_at
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.opcodes import INPUT
 from draisine.program.program import Program
+from draisine.program.ssa import INPUT
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.methods.tableau import SteppingMethod
@@ -59,9 +59,9 @@ class CompiledSwitching:
         numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
         return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, share: float = LARGEST_SHARE) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs. `share`: see `LARGEST_SHARE`."""
-        begin, end = span
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, method: SteppingMethod) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs, by a method."""
+        (begin, end), share = span, _crossing_share(method)
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
         kinks, guaranteed = None, True
@@ -92,7 +92,7 @@ class CompiledSwitching:
         nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
         nodes += graph.functions_of_time() if graph.kinks else []
         entries = [
-            graph.graph.nodes[node].detail for node in graph.graph.reached(nodes) if graph.graph.nodes[node].operation == INPUT
+            graph.graph.values[node].detail for node in graph.graph.reached(nodes) if graph.graph.values[node].kind == INPUT
         ]
         u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
         branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
@@ -138,7 +138,7 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
     return lambda t, x, u, p: kernel([t], x, u, p)[0]
 
 
-def crossing_share(method: SteppingMethod) -> float:
+def _crossing_share(method: SteppingMethod) -> float:
     """The share of the range of a function of time by which it may deviate where a step of a method crosses its kinks."""
     if method.scheme.external:
         return 5.0 * LARGEST_SHARE  # only the ends of a step are known

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.restricted.record import bound_kernel
+from draisine.codegen.restricted.types import bound_kernel
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
 from draisine.dynamics.stabilization import Rattle, Symplectic
 from draisine.errors import ArgumentError
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.equations import Equations
+from draisine.results.base import ProgressCallback
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.selection import Method

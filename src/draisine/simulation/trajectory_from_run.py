@@ -1,19 +1,23 @@
-"""Trajectories from runs: all reported channels at every sample, and warnings about contact forces and non-finite values."""
+"""Trajectories from runs: all reported channels at every sample, warnings about contact forces, values that are not finite and
+residuals beyond their limit, and values between the samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.program.equations import Equations
+from draisine.errors import ArgumentError
+from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
+from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
-from draisine.simulation.residual_check import with_violation
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 _MANY_SAMPLES = 50_000  # for which the report is compiled with optimization
@@ -158,3 +162,103 @@ def _columns(pieces: Sequence[Piece], groups: tuple[Group, ...]) -> list[tuple[s
                 if channel.group in groups:
                     found.setdefault(channel.name, []).append((piece.time, group.values[:, i]))
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
+
+
+GEOMETRIC = (Kind.HOLONOMIC, Kind.NONHOLONOMIC, Kind.NORM)
+UNCONTROLLED = math.inf  # `RunLimits.residual` of a run without drift control
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The constraint row that is off most, at position level if any row there is."""
+
+    row: str
+    size: float
+    unit: str
+    time: float  # of the largest residual
+    since: float  # when the limit was exceeded first
+    at_end: bool  # whether the last state, a step end, exceeds it
+
+
+def with_violation(status: Status, pieces: Sequence[Piece], run: Run, equations: Equations) -> Status:
+    """The status of a run whose sampled residuals exceed its limit: CONSTRAINTS_BROKEN where the states of the steps are wrong,
+    a warning where the states between good steps are, or where no drift control was requested."""
+    found = violation(pieces, run.residual_limit, run.final_time)
+    if found is None or status.kind is Ending.CONSTRAINTS_BROKEN:
+        return status
+    off = f"{found.row} is off by {found.size:.3g} {found.unit}".rstrip() + f" at {time_text(found.time)}"
+    since = f"(beyond {run.residual_limit:.2g} since {time_text(found.since)})"
+    if equations.limits.residual == UNCONTROLLED:
+        return status.with_warning(f"{off} {since}: the drift is not controlled, and the motion is not that of the model")
+    if not found.at_end and equations.project is not None:
+        return status.with_warning(
+            f"{off} {since}, between steps that fulfil it: samples there are inexact; make shorter steps, or take more accurate "
+            "drift control, such as Projection() or Minimal()"
+        )
+    cure = "tighten the tolerance or the step, or use another drift control, such as Projection() or Minimal()"
+    if not status.complete:
+        return status.with_warning(f"{off} {since}: {cure}")
+    return replace(
+        status,
+        kind=Ending.CONSTRAINTS_BROKEN,
+        message=f"{off} {since}, and nothing brings it back: {cure}; the run went on ({status.message})",
+    )
+
+
+def violation(pieces: Sequence[Piece], limit: float, end: float) -> Violation | None:
+    """The largest residual beyond the limit and what the start already has; None if there is none."""
+    if not math.isfinite(limit):
+        return None
+    found: list[Violation] = []
+    levels: list[str] = []
+    first: dict[str, float] = {}
+    for piece in pieces:
+        for part in piece.blocks:
+            for channel, values in zip(part.channels, part.values.T, strict=True):
+                if channel.group is not Group.RESIDUALS or channel.kind not in GEOMETRIC or channel.level == "acceleration":
+                    continue
+                sizes = np.nan_to_num(np.abs(values), nan=0.0)
+                allowed = limit + 2.0 * first.setdefault(channel.name, float(sizes[0]))
+                beyond = sizes > allowed
+                if beyond.any():
+                    worst, since = int(np.argmax(sizes)), float(piece.time[np.argmax(beyond)])
+                    at_end = bool(beyond[-1]) and float(piece.time[-1]) == end
+                    row = channel.name.removesuffix("_residual")
+                    what = f"constraint {row}"
+                    if channel.level == "velocity" and channel.kind != Kind.NONHOLONOMIC:
+                        what = f"rate of {row.removesuffix('_velocity')}"
+                    found.append(Violation(what, float(sizes[worst]), channel.unit, float(piece.time[worst]), since, at_end))
+                    levels.append(channel.level)
+    if not found:
+        return None
+    positions = [one for one, level in zip(found, levels, strict=True) if level == "position"]
+    worst_row = max(positions or found, key=lambda one: one.size)
+    return replace(worst_row, since=min(one.since for one in found), at_end=any(one.at_end for one in found))
+
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DenseOutput:
+    """Channels of a run at other times than its samples; `repeat` integrates again, or `refused` says why it cannot."""
+
+    name: str
+    repeat: Callable[[Reals], Run]
+    parameters: Reals
+    refused: str = ""
+
+    def __call__(self, times: Reals) -> Trajectory:
+        """The run at these times, which are in its range, in its order and different."""
+        if self.refused:
+            raise ArgumentError(f"the run of {self.name!r} has no values between its samples: {self.refused}")
+        run = self.repeat(times)
+        return assemble(self.name, [report_segment(s, self.parameters) for s in run.segments if len(s.times)], status=run.status)
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        """Not pickled: kernels and control functions belong to this process."""
+        return _none, ()
+
+
+def _none() -> None:
+    """In place of the dense output of a run that was pickled."""

@@ -25,14 +25,13 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.named_values import numbers
 from draisine.stability.linearization import real_values
 
 Array = NDArray[np.float64]

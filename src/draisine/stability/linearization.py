@@ -26,13 +26,12 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, number_in, numbers
 from draisine.program.equations import Equations, Quantity
+from draisine.results.channel import HasState, StateValue, named_start
 from draisine.results.linear import LinearModel
-from draisine.results.state_value import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
-from draisine.simulation.named_values import number_in, numbers
 from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
 
 Array = NDArray[np.float64]

@@ -24,10 +24,9 @@ from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import Result, figure
+from draisine.results.base import Progress, ProgressCallback, Result, figure
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
 from draisine.stability.steady_family import Family, sweep_values

@@ -16,11 +16,10 @@ import numpy as np
 from draisine.errors import ArgumentError, ModelError, SolverError, StartError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
-from draisine.results.state_value import HasState
+from draisine.results.channel import HasState
 from draisine.simulation.initial.problem import Scales
-from draisine.simulation.named_values import numbers
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT

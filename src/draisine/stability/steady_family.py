@@ -21,9 +21,9 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.numerics.rank import independent_columns
+from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
 from draisine.results.base import Uncached
-from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of

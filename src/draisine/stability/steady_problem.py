@@ -26,8 +26,8 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
+from draisine.results.channel import HasState
 from draisine.results.linear import LinearModel
-from draisine.results.state_value import HasState
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of

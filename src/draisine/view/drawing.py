@@ -14,11 +14,10 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.named_values import numbers
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.projection import is_straight
 from draisine.view.scene.scene import Pose, Scene

@@ -9,7 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine.simulation.compiled_equations import prepare, prepared
-from draisine.simulation.contact_margins import contact_margins
+from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.run import integrate
 
@@ -42,7 +42,7 @@ def test_straight_running_has_the_static_loads(bike: dr.Model) -> None:
     assert found.survived().tolist() == [True, True, False]
     assert found.statuses == {"FINISHED": 3}
     (warning,) = found.warnings
-    assert warning.startswith("in 1 runs the ground would have to pull (least normal force -1") and warning in str(found)
+    assert warning.startswith("in 1 run the ground would have to pull (least normal force -1") and warning in str(found)
 
 
 def test_columns_are_those_of_single_runs_to_the_bit(bike: dr.Model) -> None:
@@ -51,7 +51,7 @@ def test_columns_are_those_of_single_runs_to_the_bit(bike: dr.Model) -> None:
     equations = dr.derive(bike)
     found = dr.ensemble(equations, 2.0, cases=cases, method=dr.methods.DOP853(rtol=1e-7, atol=1e-7))
     assert found.pulled().any() and not found.pulled().all()
-    choices, margins = prepare(equations, monitored=True), contact_margins(equations)
+    choices, margins = prepare(equations, monitored_margins), contact_margins(equations)
     assert margins is not None
     for k in range(12):
         begin = consistent_start(prepared(equations).starts, {name: float(column[k]) for name, column in cases.items()})

@@ -43,7 +43,7 @@ def test_stiff_equations() -> None:
     alone = [dr.simulate(model, 2.0, parameters={"k": value}, method=method).status.warnings for value in (1.0, 3e4)]
     assert [bool(texts) for texts in alone] == [False, True]
     assert [bool(text) for text in found["warnings"]] == [False, True]
-    assert "in 1 runs the equations are stiff" in found.warnings[0]
+    assert "in 1 run the equations are stiff" in found.warnings[0]
 
 
 def test_outputs_that_are_not_finite() -> None:

@@ -13,10 +13,10 @@ import casadi as ca
 from draisine.codegen.export.function_body import operation_names
 from draisine.codegen.export.language import Argument, listed
 from draisine.codegen.export.source import program_to_ssa
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, SSA, callee_to_ssa
 from draisine.errors import ArgumentError, ExportError
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, SSA, callee_to_ssa
 
 
 def as_casadi(program: Program | LinearSolveProgram) -> ca.Function:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.language import Body, Language
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA, live_values
 from draisine.program import opcodes as op
+from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA, live_values
 
 LOOSE, PRODUCT, TIGHT = range(3)  # precedence of an expression
 _LONGEST = 64  # characters of an expression that is written inside another

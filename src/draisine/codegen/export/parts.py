@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from draisine.codegen.jit.scheduling import cut_into_pieces
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FREE, INPUT, NUMBERS, RESULT, SSA, live_values
+from draisine.program.ssa import CALL, CONSTANT, FREE, INPUT, NUMBERS, RESULT, SSA, live_values
 
 LONGEST = 2000  # values of a function that is not cut
 LENGTH = 150  # values of a part, about

@@ -12,11 +12,11 @@ from draisine.codegen.export.function_body import Text, Writer
 from draisine.codegen.export.language import Argument, Body, Language, Source
 from draisine.codegen.export.names import Names, letters, plain, short, wrapped
 from draisine.codegen.export.parts import in_parts
-from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, SSA, callee_to_ssa, live_values, to_ssa
 from draisine.program.casadi_functions import callee_of
 from draisine.program.equations import Quantity
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program, Slot
+from draisine.program.ssa import CALL, INPUT, RESULT, SSA, callee_to_ssa, live_values, to_ssa
 
 WIDTH = 108  # characters of a line in the head of a file
 SOLVE = "solve"  # a call of (SOLVE, n, k) is the solution of n linear equations for k right-hand sides

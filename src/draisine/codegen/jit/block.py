@@ -9,9 +9,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op
+from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
 
 _LARGEST_INDEX = 2.0**31
 _MOST_CONSTANTS = 64  # stored in the work array, in each call

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from draisine.codegen.jit.scheduling import Piece
-from draisine.codegen.jit.ssa import CONSTANT, SSA
 from draisine.program import opcodes as op
+from draisine.program.ssa import CONSTANT, SSA
 
 _PRODUCTS, _SUMS = frozenset({op.MUL, op.SQ}), frozenset({op.ADD, op.SUB})
 _FOLDED = _PRODUCTS | _SUMS | {op.DIV, op.INV, op.NEG, op.TWICE}

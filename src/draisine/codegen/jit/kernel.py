@@ -187,7 +187,7 @@ def compile(
     run a few thousand times: it is compiled in a quarter of the time, takes 1.6 times as long, and gives the same bits.
     """
     kind: Literal["batch", "plain"] = "batch" if vectorized else "plain"
-    return _loaded(program, _code(_key(program, vectorized, passes), lambda: _text(program, kind, passes), quick))
+    return load(program, _code(_key(program, vectorized, passes), lambda: _text(program, kind, passes), quick))
 
 
 def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
@@ -198,20 +198,9 @@ def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
     return stored_object(optimized) or cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text(), quick))
 
 
-def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
-    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
-
-    Name first what takes longest to compile.
-    """
-    from draisine.numerics.parallel import map_in_threads  # imports process pools, which a run does not need
-
-    compilers = (_compiler(program, vectorized) for program in programs)
-    codes = map_in_threads(lambda compiler: compiler(), compilers, threads=1, ahead=len(programs))
-    return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))
-
-
-def _compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool) -> Callable[[], bytes]:
-    """A function that returns the machine code. The text is generated now, unless the code is stored."""
+def compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> Callable[[], bytes]:
+    """A function that returns the machine code, for `load`. The text is generated now, unless the code is stored; calls in
+    other threads leave this one to generate the next text."""
     key = f"{_key(program, vectorized, ALL)}; {kernel_key()}"
     stored = stored_object(key)
     if stored is not None:
@@ -231,7 +220,8 @@ def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["pl
     return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
 
 
-def _loaded(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
+def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
+    """The kernel of machine code."""
     using = solvers() if isinstance(program, LinearSolveProgram) else None
     loaded = load_object(code, "kernel", "kernel_map", "kernel_flat", using=using)
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)

@@ -22,12 +22,12 @@ from draisine.codegen.jit.block import Block, Constants, PlainBlock, SsaFunction
 from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declarations, number
 from draisine.codegen.jit.fusion import fused_products
 from draisine.codegen.jit.scheduling import Piece, cut_into_pieces, list_schedule
-from draisine.codegen.jit.ssa import SSA, callee_to_ssa, live_values
 from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, PROLOGUE, Passes
 from draisine.codegen.passes.pipeline import run_passes
 from draisine.program import opcodes as op
 from draisine.program.program import Slot
+from draisine.program.ssa import SSA, callee_to_ssa, live_values
 
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
 

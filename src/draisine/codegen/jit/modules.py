@@ -18,12 +18,12 @@ from draisine.codegen.jit.emitter import number
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, llvm_functions, map_loop
 from draisine.codegen.jit.solvers import PREFIX
 from draisine.codegen.jit.sparse_qr import analyze
-from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
 from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.ssa import to_ssa
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 

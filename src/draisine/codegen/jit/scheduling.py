@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from draisine.codegen.jit.emitter import INTRINSICS, LIBRARY
-from draisine.codegen.jit.ssa import CALL, FREE, RESULT, SSA
 from draisine.program import opcodes as op
+from draisine.program.ssa import CALL, FREE, RESULT, SSA
 
 # Latencies in cycles on current processors; only their proportions matter.
 _CYCLES = {

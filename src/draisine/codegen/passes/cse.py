@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from draisine.codegen.jit.ssa import CONSTANT, RESULT, SSA, Value
 from draisine.program import opcodes as op
+from draisine.program.ssa import CONSTANT, RESULT, SSA
 
 _ODD = frozenset({op.SIN, op.TAN, op.ASIN, op.ATAN, op.SINH, op.TANH, op.ASINH, op.ATANH, op.ERF, op.INV})
 _EVEN = frozenset({op.COS, op.COSH, op.FABS})
@@ -77,7 +77,7 @@ class _CommonSubexpressions:
             return Signed(self.new.add(op.ADD, _sorted(a, b)), a.negative)
         if a.negative:
             a, b = b, a
-        if self.new.knows(Value(op.SUB, (b.value, a.value))):
+        if self.new.find(op.SUB, (b.value, a.value)) is not None:
             return Signed(self.new.add(op.SUB, (b.value, a.value)), True)
         return Signed(self.new.add(op.SUB, (a.value, b.value)))
 

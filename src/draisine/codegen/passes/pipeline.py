@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, SSA, live_values, rewrite, to_ssa
 from draisine.codegen.passes import ALL, PROLOGUE, Passes, parameter_slot
 from draisine.codegen.passes.cse import eliminate_common_subexpressions
 from draisine.codegen.passes.reassociation import reassociate, use_reciprocals
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.ssa import CALL, INPUT, RESULT, SSA, live_values, rewrite, to_ssa
 
 Known = Callable[[int, int], int]  # slot and entry of an input → the stage from which on it is known
 Result = tuple[int, int, int]  # slot, entry, value

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from draisine.codegen.jit.ssa import FREE, SSA, live_values, rewrite
 from draisine.program import opcodes as op
+from draisine.program.ssa import FREE, SSA, live_values, rewrite
 
 _LONGEST_GROUP = 64  # members; pairs of larger groups are not searched
 _TOO_SMALL, _TOO_LARGE = 1e-150, 1e150  # no reciprocals of constants beyond

@@ -13,9 +13,7 @@ from typing import Any
 
 from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import Type
-from draisine.codegen.restricted.unit import Options
+from draisine.codegen.restricted.types import Options, Record, Type
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]
@@ -41,7 +39,7 @@ class Entry:
     """A function of one record, by its module and name, and the modules whose sources determine its machine code.
 
     The sources are hashed, not imported, to find the code on disk; that the list is complete is checked when it is compiled.
-    `fixed`: see `unit.Options`.
+    `fixed`: see `types.Options`.
     """
 
     module: str
@@ -81,7 +79,7 @@ def compile_functions(
     passes: int = 2,
     inlining: int = 225,
 ) -> bytes:
-    """Object code of functions by symbols; `types` replace annotations, `fixed`, `contract` and `distinct` are `unit.Options`."""
+    """Object code of functions by symbols; `types` replace annotations, `fixed`, `contract`, `distinct`: `types.Options`."""
     # imported here: the translator is not needed when the cache has the code
     from draisine.codegen.restricted.function import parameter_types, translate
 

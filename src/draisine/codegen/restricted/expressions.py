@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.restricted.intrinsics import INTRINSICS
-from draisine.codegen.restricted.record import Field
-from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordsType, RecordType, Type
+from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, Field, RecordsType, RecordType, Type
 from draisine.codegen.restricted.unit import Instance, Source, Unit, is_restricted, source_of
 from draisine.codegen.restricted.writer import Value, Writer, integer, pack, real, truth
 

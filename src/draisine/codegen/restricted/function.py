@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from draisine.codegen.restricted.expressions import Expressions
-from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, RecordType, TupleType, Type, type_of
-from draisine.codegen.restricted.unit import Instance, Options, Unit, definition
+from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, Options, RecordType, TupleType, Type, type_of
+from draisine.codegen.restricted.unit import Instance, Unit, definition
 from draisine.codegen.restricted.writer import Value, integer, unpack
 
 # Lines beyond which a function is not inlined: the time of LLVM's passes grows faster than the length, and the cost of a call is

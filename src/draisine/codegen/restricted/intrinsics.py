@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.codegen.restricted.record import call_kernel, restore
-from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordType, TupleType
+from draisine.codegen.restricted.types import (
+    BOOL,
+    COMPLEX,
+    INT,
+    NOTHING,
+    REAL,
+    ArrayType,
+    RecordType,
+    TupleType,
+    call_kernel,
+    restore,
+)
 from draisine.codegen.restricted.writer import Value, Writer, real, unpack
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Type, constraints, type_of
+from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Options, Type, constraints, type_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +66,6 @@ def is_restricted(value: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------------------- units
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of the translation.
-
-    `fixed` are fields of records with constant values: code that they exclude is left out, with all that only it calls. With
-    `contract` a product and a sum may be fused into one instruction; with `distinct` the arrays of a call do not overlap.
-    """
-
-    fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
-    contract: bool = False
-    distinct: bool = False
 
 
 @dataclass(frozen=True, eq=False)

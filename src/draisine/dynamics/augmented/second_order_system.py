@@ -19,10 +19,9 @@ from draisine.dynamics.constraints.degenerate import degenerate, degenerate_erro
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
-from draisine.program.equations import Constraint, DependentQuantity, Equations, Event, Kind, Quantity
+from draisine.program.equations import NO_STRUCTURE, Constraint, DependentQuantity, Equations, Event, Kind, Quantity, Structure
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
-from draisine.program.structure import NO_STRUCTURE, Structure
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 

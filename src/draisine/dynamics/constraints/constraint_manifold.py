@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.constraints.redundancy import RowSelection, select_rows
-from draisine.dynamics.constraints.row_sizes import without_rounding
+from draisine.dynamics.constraints.rows import without_rounding
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL, row_rank
 from draisine.program.casadi_functions import evaluate

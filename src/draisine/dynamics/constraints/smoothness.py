@@ -13,8 +13,6 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.expr.tree import calls
 from draisine.program.program import Program
-from draisine.program.switch import SwitchKind
-from draisine.program.switching import switches_of
 
 _NOT_SMOOTH = frozenset({"abs", "sign", "min", "max", "clip", "where", "floor", "ceil", "lt", "le", "gt", "ge"})
 
@@ -38,15 +36,19 @@ def check_smooth(scope: Scope, what: str, value: ca.SX, level: str = "position",
         "p": (ca.vertcat(scope.u, scope.p), [*scope.input_names, *scope.parameters]),
     }
     program = Program.build("geometry", inputs, {"value": ca.densify(ca.vec(value))})
+    if not program.can_switch:
+        return
+    from draisine.program.switching import switches_of  # most geometry is smooth and does not need it
+
     for switch in switches_of(program):
         if switch.jump or level == "position":
-            raise ModelError(_message(what, switch.name, switch.kind, switch.jump, level))
+            raise ModelError(_message(what, switch.name, bool(switch.breaks), switch.jump, level))
 
 
-def _message(what: str, name: str, kind: SwitchKind, jump: bool, level: str) -> str:
+def _message(what: str, name: str, table: bool, jump: bool, level: str) -> str:
     effect = "jumps" if jump else "has a slope that jumps"
     result = "a body would have to move in no time" if jump and level == "position" else "velocities would have to jump"
-    if kind == SwitchKind.TABLE:
+    if table:
         cure = "give the table the kind 'spline', with outside='slope'"
     else:
         cure = "smooth it over a length or a time, for example with 0.5*(1 + tanh((x - 3)/0.05))"

@@ -19,10 +19,9 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.vocabulary import events_with_forces
-from draisine.program.equations import Equations, Kind, Quantity
+from draisine.program.equations import Equations, Kind, Quantity, Structure
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.structure import Structure
 
 MULTIPLIER = "_multiplier"  # suffix of names of reactions
 CONFIGURATIONS = 12  # at which the rank of the constraints is computed

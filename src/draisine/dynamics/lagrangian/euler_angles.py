@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.lagrangian.energies import Energies, angle_names
 from draisine.expr.expression import names
 from draisine.model.items import Ball, Float, Glide, Joint, Rotate, System
-from draisine.program.structure import Structure
+from draisine.program.equations import Structure
 
 Reals = NDArray[np.float64]
 

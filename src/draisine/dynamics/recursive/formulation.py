@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.redundancy import sample_coordinates
-from draisine.dynamics.constraints.rows import ResidualBlock, Rows, row_multipliers
+from draisine.dynamics.constraints.rows import ResidualBlock, Rows
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.tree import FreeMotion
 from draisine.dynamics.linear_algebra import UNIT, ZERO, fold_constant, solve_symmetric
-from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.recursive.articulated_body import (
     ArticulatedBodyAlgorithm,
     Node,
@@ -34,7 +32,7 @@ from draisine.dynamics.recursive.elimination import LocalRows, PivotSelection, i
 from draisine.dynamics.recursive.loop_closure import LoopClosure, LoopRowBuilder
 from draisine.errors import MasslessVelocity, ModelError, NotRecursive
 from draisine.expr.expression import Expr
-from draisine.program.equations import Equations, Event, Kind, Quantity, RunLimits
+from draisine.program.equations import Equations, Event, Kind, RunLimits
 from draisine.program.program import Program
 
 SAMPLES = 32  # configurations at which pivots are chosen
@@ -95,6 +93,10 @@ class EliminatedTree:
         pivots = np.array([evaluate(0.0, q, 0.0, 0.0, m.default_parameters).full()[:, 0] for q in points])
         none = (~(np.abs(pivots) > _MASSLESS * np.nanmax(np.abs(pivots), initial=1e-300))).all(axis=0)
         return list(inertias)[int(np.argmax(none))] if none.any() else None
+
+    def formulation(self, laws: dict[str, Expr], events: tuple[Event, ...], work: bool | None) -> RecursiveFormulation:
+        """The equations with these laws and events."""
+        return RecursiveFormulation(self, laws, events, work)
 
     @cached_property
     def _points(self) -> NDArray[np.float64]:
@@ -229,7 +231,7 @@ class RecursiveFormulation(BaseFormulation):
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
         """The programs with all names; `again` derives the same system with other independent velocities, in reduced form."""
-        m, reported = self.mechanism, ReportBuilder(self)
+        m = self.mechanism
         massless = self.tree.massless(self._inward.inertias)
         if massless is not None:
             raise self._massless_error(massless)
@@ -238,32 +240,13 @@ class RecursiveFormulation(BaseFormulation):
         if self.tracks_work:
             slope = ca.vertcat(slope, self._power)
         repeated, remarks = self.remarks()
-        system = m.system
-        return Equations(
-            name=system.name,
-            coordinates=m.coordinates,
-            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
-            independent=tuple(self.independent),
-            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
-            dependent_parameters=dependent_parameters(system),
-            multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
-            outputs=reported.outputs,
-            force_outputs=reported.force_names,
-            constraints=reported.constraints,
-            dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
-            report=reported.program(),
-            motion=reported.motion(),
+        return replace(
+            self.explicit_equations(slope),
             project=self._project(),
             monitor=self._monitor(),
             causes=self._causes(),
             limits=RunLimits(condition=MOST, length=m.length),
-            events=reported.event_program(self.event_list),
-            event_list=self.event_list,
-            quaternions=self.quaternions,
-            extra_states=self.extra_states,
             with_independent=None if self._loops else again,
-            inverse_dynamics=self.inverse_dynamics(),
             notes=(*notes, *repeated, *remarks),
             warnings=tuple(repeated),
         )

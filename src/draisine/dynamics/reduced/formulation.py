@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
+from draisine.dynamics.constraints.rows import ResidualBlock
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import ONE, ZERO, fold_constant, mul, plus, squared_volume
-from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH, VelocityChoice
 from draisine.dynamics.reduced.reduction import EliminationPlan, ReducedDynamics, Reduction, reduced_dynamics
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.program.equations import Equations, Event, Quantity, RunLimits
+from draisine.program.equations import Equations, Event, RunLimits
 from draisine.program.program import Program
 
 
@@ -108,39 +106,19 @@ class ReducedFormulation(BaseFormulation):
     ) -> Equations:
         """The programs with all names; `again` derives the same system with other independent velocities."""
         m = self.mechanism
-        system = m.system
         q_rate = self.in_terms_of_state([m.measures.q_rate])[0]
         slope = ca.vertcat(q_rate, *[self.dynamics.accelerations[n] for n in self.independent])
         if self.tracks_work:
             slope = ca.vertcat(slope, self.power)
-        reported = ReportBuilder(self)
         repeated, remarks = self.remarks()
-        return Equations(
-            name=system.name,
-            coordinates=m.coordinates,
-            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
-            independent=tuple(self.independent),
-            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
-            dependent_parameters=dependent_parameters(system),
-            multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
-            outputs=reported.outputs,
-            force_outputs=reported.force_names,
-            constraints=reported.constraints,
-            dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
-            report=reported.program(),
-            motion=reported.motion(),
+        return replace(
+            self.explicit_equations(slope),
             project=self._project(),
             monitor=self._monitor(),
-            events=reported.event_program(self.event_list),
-            event_list=self.event_list,
-            quaternions=self.quaternions,
-            extra_states=self.extra_states,
             limits=RunLimits(condition=SWITCH, length=m.length),
             alternates=(*((*j.independent, *m.solved_rows) for j in choices), *m.row_alternates()),
             rows=m.solved_rows,
             with_independent=again,
-            inverse_dynamics=self.inverse_dynamics(),
             causes=self._causes(),
             notes=(*notes, *repeated, *remarks),
             warnings=(*notes, *repeated),

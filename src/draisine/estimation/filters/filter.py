@@ -24,13 +24,12 @@ from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.progress import Progress, ProgressCallback
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
-from draisine.results.state_value import HasState, named_start
+from draisine.results.base import Progress, ProgressCallback
+from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.methods.selection import Method
-from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
 

@@ -40,8 +40,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.dynamics.formulations import Drift
-from draisine.dynamics.stabilization import InvariantStabilization, NoControl, Projection
+from draisine.dynamics.stabilization import Drift, InvariantStabilization, NoControl, Projection
 from draisine.gallery.registry import Study, entry
 from draisine.simulation.run import integrate
 from draisine.simulation.simulate import compute

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
 from draisine.optimal.ipopt import Outcome, effective_progress, interruptible, iteration_progress
+from draisine.results.base import ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, SolverError
-from draisine.numerics.progress import ProgressCallback
 from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
@@ -19,6 +18,7 @@ from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
+from draisine.results.base import ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint

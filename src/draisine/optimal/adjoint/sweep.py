@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import Record, call_kernel
-from draisine.codegen.restricted.types import Integers, Matrix, Vector
+from draisine.codegen.restricted.types import Integers, Matrix, Record, Vector, call_kernel
 
 
 class Sweep(Record):

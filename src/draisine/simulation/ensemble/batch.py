@@ -11,8 +11,7 @@ call is shared, so a sample makes the same steps as it would alone.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import Record, call_kernel, restore
-from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
+from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Record, Vector, call_kernel, restore
 from draisine.codegen.simd import LANES
 from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point

@@ -8,14 +8,15 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.codegen.simd import LANES, VectorKernel, compile_vector
+from draisine.codegen.simd import LANES, compile_vector
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
-from draisine.simulation.contact_margins import contact_margins
+from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
@@ -101,7 +102,7 @@ def steps_in_batches(equations: Equations, chosen: MethodChoice) -> bool:
     return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.external
 
 
-def wide_dynamics(equations: Equations, chosen: MethodChoice) -> VectorKernel | None:
+def wide_dynamics(equations: Equations, chosen: MethodChoice) -> LoadedObject | None:
     """The vector kernel, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
@@ -110,7 +111,7 @@ def wide_dynamics(equations: Equations, chosen: MethodChoice) -> VectorKernel | 
     return compile_vector(dynamics)
 
 
-def wide_margins(equations: Equations) -> VectorKernel | None:
+def wide_margins(equations: Equations) -> LoadedObject | None:
     """The vector kernel of the contact margins, if there are contacts."""
     margins = contact_margins(equations)
     if margins is None or not isinstance(margins.program, Program):
@@ -128,8 +129,8 @@ class BatchStepper:
         until: float,
         samples: Reals,
         stop: Integers,
-        wide: VectorKernel | None,
-        margins: VectorKernel | None = None,
+        wide: LoadedObject | None,
+        margins: LoadedObject | None = None,
     ) -> None:
         self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
@@ -171,7 +172,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     e, method = compiled.equations, chosen.method
     directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
-    memory = Memory(compiled.kernels(monitored=True), method, x, u, p, (0.0, until), samples, directions, stops)
+    memory = Memory(compiled.kernels(margins_of=monitored_margins), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)
@@ -182,7 +183,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     return memory
 
 
-def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[SampleStepper]) -> Group:
+def _group(kernel: LoadedObject, margins: LoadedObject | None, places: list[SampleStepper]) -> Group:
     """A group of samples side by side."""
     made, s = Group(), places[0].stepper
     made.kernel, made.slots = kernel.address, places

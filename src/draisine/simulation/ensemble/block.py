@@ -8,11 +8,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.status import Ending
+from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
@@ -57,8 +57,8 @@ class Shared:
     stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics …
-    margins: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # … and of contact margins
+    wide: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # vector kernels of the dynamics …
+    margins: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # … and of contact margins
     side_by_side: bool = True
     lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
 
@@ -318,7 +318,7 @@ class Worker:
                 return
             extra = begin.x[len(begin.x) - len(e.extra_states) :]
             fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.monitored)
+        choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.margins_of)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[index], into.count[index] = np.nan, 0

@@ -15,10 +15,10 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
-from draisine.numerics.progress import Progress, ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
-from draisine.results.state_value import HasState
+from draisine.results.base import Progress, ProgressCallback
+from draisine.results.channel import HasState
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.compiled_equations import prepare
-from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION, contact_margins
+from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION, contact_margins, monitored_margins
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.distributions import Reals
 from draisine.simulation.ensemble.outputs import Reporter
@@ -89,7 +89,7 @@ class Task:
         check_atol(chosen.method, equations)
         check_step(chosen.method, 0.0, self.until)
         made = Shared(
-            prepare(equations, monitored=True),
+            prepare(equations, monitored_margins),
             self.problem.starts,
             self.method,
             chosen,

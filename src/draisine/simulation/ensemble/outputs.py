@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.named_values import unknown_name
 
 Reals = NDArray[np.float64]
 

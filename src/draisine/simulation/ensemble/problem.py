@@ -16,14 +16,14 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
+from draisine.program.arguments import numbers, refuse_dependent, unknown_name
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
-from draisine.results.state_value import HasState, StateValue, named_start
+from draisine.results.channel import HasState, StateValue, named_start
 from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.given_equations import equations_for_run
 from draisine.simulation.initial.batch import BatchTargets
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, plain
-from draisine.simulation.named_values import numbers, refuse_dependent, unknown_name
 
 Reals = NDArray[np.float64]
 Texts = NDArray[np.object_]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.program.arguments import unknown_name
 from draisine.results.base import Result, figure
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.ensemble.storage import Folder
-from draisine.simulation.named_values import unknown_name
 
 SHOWN = 4  # columns drawn when none are named
 
@@ -98,11 +98,11 @@ class Ensemble(Result):
         found = []
         if self.tally.pulled:
             least = self.statistics[LEAST_FORCE].least
-            found.append(f"in {self.tally.pulled:,} runs the ground would have to pull (least normal force {least:.4g} N)")
+            found.append(f"in {_runs(self.tally.pulled)} the ground would have to pull (least normal force {least:.4g} N)")
         if self.tally.slipped:
             most = self.statistics[MOST_FRICTION].greatest
-            found.append(f"in {self.tally.slipped:,} runs a contact needs a friction coefficient above 1 (up to {most:.3g})")
-        found += [f"in {count:,} runs {text}" for text, count in self.tally.warned.items()]
+            found.append(f"in {_runs(self.tally.slipped)} a contact needs a friction coefficient above 1 (up to {most:.3g})")
+        found += [f"in {_runs(count)} {text}" for text, count in self.tally.warned.items()]
         found += self.of_model
         return tuple(found)
 
@@ -139,3 +139,7 @@ class Ensemble(Result):
         state = "" if self.complete else ", interrupted"
         reported = "".join(f"; {text}" for text in (self.complaint, *self.warnings) if text)
         return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{reported}"
+
+
+def _runs(count: int) -> str:
+    return f"{count:,} run{'s' if count != 1 else ''}"

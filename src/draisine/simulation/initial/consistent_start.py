@@ -17,14 +17,13 @@ from numpy.typing import ArrayLike
 from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked_argument
+from draisine.program.arguments import checked_argument, numbers
 from draisine.program.dae_residual import DaeResidual
-from draisine.program.equations import Equations
-from draisine.program.structure import NO_STRUCTURE
-from draisine.results.state_value import HasState, named_start
+from draisine.program.equations import NO_STRUCTURE, Equations
+from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
-from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
+from draisine.simulation.initial.memory import Bools, Indices, Reals
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_groups import rest_in_words
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
@@ -38,7 +37,6 @@ from draisine.simulation.initial.solver import (
     position_level,
     velocity_level,
 )
-from draisine.simulation.named_values import numbers
 
 CONDITION_FACTOR = 1e3  # multiple of the limit of the condition number above which the report's velocities are not used
 EXCESSIVE = 1e6  # velocity, in scales, relative to what is given

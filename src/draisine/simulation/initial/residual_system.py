@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.initial.memory import Point, System
 
 EXACT = 5e-15  # a relative residual that needs no further step

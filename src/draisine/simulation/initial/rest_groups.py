@@ -12,9 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from draisine.program.equations import Equations, Quantity
-from draisine.program.structure import NO_STRUCTURE
-from draisine.simulation.initial.evaluation import Bools, Indices, Reals
+from draisine.program.equations import NO_STRUCTURE, Equations, Quantity
+from draisine.simulation.initial.memory import Bools, Indices, Reals
 
 
 class Group(IntEnum):

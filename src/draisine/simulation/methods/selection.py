@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, RunLimits
+from draisine.simulation import methods
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.tableau import SteppingMethod, check_settings
 from draisine.simulation.result import time_text
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm
+    from draisine.simulation.methods.radau import Radau
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Auto:
 
     @property
     def implicit(self) -> Radau:
-        return Radau(self.rtol, self.atol, first_step=self.first_step, max_step=self.max_step, max_steps=self.max_steps)
+        return methods.Radau(self.rtol, self.atol, first_step=self.first_step, max_step=self.max_step, max_steps=self.max_steps)
 
 
 Method = SteppingMethod | Auto
@@ -64,7 +65,7 @@ class MethodChoice(NamedTuple):
 
     method: SteppingMethod
     reason: str  # "" if it was given
-    if_stiff: SteppingMethod | None = None
+    if_stiff: Auto | None = None  # its implicit method
 
     @property
     def description(self) -> str:
@@ -83,7 +84,7 @@ def select_method(method: Method | None, equations: Equations) -> MethodChoice:
         auto = method if method is not None else Auto()
         if isinstance(dynamics, DaeResidual):
             return MethodChoice(auto.implicit, f"the equations are given as 0 = F(t, x, ẋ), {_makeup(dynamics)}")
-        return MethodChoice(auto.explicit, "the equations have the form ẋ = f and are not stiff", auto.implicit)
+        return MethodChoice(auto.explicit, "the equations have the form ẋ = f and are not stiff", auto)
     if isinstance(dynamics, DaeResidual):
         _check_fit(method, equations.name, dynamics)
     return MethodChoice(method, "")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.restricted.record import bound_kernel
+from draisine.codegen.restricted.types import bound_kernel
 from draisine.errors import ArgumentError, DependencyError
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout
@@ -46,12 +46,8 @@ SCHEME = Scheme(
 
 
 @dataclass(frozen=True)
-class CVODE:
-    """BDF of order 1 to 5 with variable steps for ẋ = f; needs the extra `draisine[sundials]`.
-
-    >>> CVODE(rtol=1e-6).max_order
-    5
-    """
+class _BackwardDifferentiation:
+    """Settings that both solvers have."""
 
     rtol: float = 1e-8
     atol: float | Sequence[float] = 1e-10
@@ -68,7 +64,8 @@ class CVODE:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        _check_order("CVODE", self.max_order)
+        if self.max_order not in range(1, 6):
+            raise ArgumentError(f"{type(self).__name__}: max_order must be a whole number from 1 to 5, got {self.max_order!r}")
 
     def stepper(
         self, memory: Memory, equations: CompiledEquations, loop: Advance, command: Callable[[], None] | None
@@ -77,40 +74,24 @@ class CVODE:
 
 
 @dataclass(frozen=True)
-class IDA:
+class CVODE(_BackwardDifferentiation):
+    """BDF of order 1 to 5 with variable steps for ẋ = f; needs the extra `draisine[sundials]`.
+
+    >>> CVODE(rtol=1e-6).max_order
+    5
+    """
+
+
+@dataclass(frozen=True)
+class IDA(_BackwardDifferentiation):
     """BDF of order 1 to 5 with variable steps for 0 = F(t, x, ẋ) of index 1; needs the extra `draisine[sundials]`.
 
     >>> IDA(max_order=2).rtol
     1e-08
     """
 
-    rtol: float = 1e-8
-    atol: float | Sequence[float] = 1e-10
-    max_order: int = 5
-    first_step: float | None = None
-    max_step: float | None = None
-    max_steps: int = 10_000_000
-
-    order = 5
-    adaptive = True
     implicit = True
     highest_index = 1
-    scheme = SCHEME
-    starter = SCHEME
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        _check_order("IDA", self.max_order)
-
-    def stepper(
-        self, memory: Memory, equations: CompiledEquations, loop: Advance, command: Callable[[], None] | None
-    ) -> SundialsStepper:
-        return SundialsStepper(memory, self, equations, loop, command)
-
-
-def _check_order(method: str, order: int) -> None:
-    if order not in range(1, 6):
-        raise ArgumentError(f"{method}: max_order must be a whole number from 1 to 5, got {order!r}")
 
 
 Reals = NDArray[np.float64]
@@ -140,7 +121,7 @@ class SundialsStepper:
     def __init__(
         self,
         memory: Memory,
-        method: CVODE | IDA,
+        method: _BackwardDifferentiation,
         compiled: CompiledEquations,
         loop: Advance,
         command: Callable[[], None] | None,

@@ -38,7 +38,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.runge_kutta import ExplicitTableau
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
@@ -93,13 +92,6 @@ class Scheme:
         derivatives = np.array([np.polyval(np.polyder(p), c[good]) for p in nested_basis(5)])
         fitted: Array = np.linalg.lstsq(derivatives[3:].T, unit[good] - derivatives[:3].T @ cubic, rcond=None)[0]
         return fitted
-
-    @property
-    def tableau(self) -> ExplicitTableau:
-        """Butcher tableau of a Runge–Kutta method, for steps outside the compiled loop."""
-        s = self.stages
-        error = None if self.error is None else self.error[:, :s]
-        return ExplicitTableau(self.order, self.weights[:s, :s], self.weights[s, :s], self.nodes[:s], error)
 
 
 class SteppingMethod(Protocol):

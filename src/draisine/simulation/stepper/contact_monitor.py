@@ -6,7 +6,7 @@ whatever force that takes, so the equations do not notice; a run reports it. Ste
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import call_kernel
+from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import Stepper
 

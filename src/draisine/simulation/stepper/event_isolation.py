@@ -2,7 +2,7 @@
 
 On a step the states are polynomials of the fraction θ (the interpolant), and an event that is a polynomial of states and time is
 one too: its Bernstein coefficients bound it, and subdivision leaves intervals with one sign change or none
-(`numerics.bernstein`). Any other event function is represented by the polynomial through its values at Chebyshev–Lobatto nodes,
+(`event_polynomials`). Any other event function is represented by the polynomial through its values at Chebyshev–Lobatto nodes,
 on parts of the step that are halved until its last Chebyshev coefficients are small; what the bounds of this polynomial leave
 open is decided by a search for the extremum of the function itself. Where it is not smooth down to the smallest part, the
 extrema between the nodes are searched for.

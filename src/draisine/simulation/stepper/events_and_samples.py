@@ -7,8 +7,7 @@ be a function of states, not of a control.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, interpolate
 from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
 

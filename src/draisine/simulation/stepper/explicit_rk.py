@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.layout import Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 

@@ -7,8 +7,16 @@ Jacobians.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.types import ComplexCube, ComplexMatrix, ComplexVector, IntegerMatrix, Integers, Matrix, Vector
+from draisine.codegen.restricted.types import (
+    ComplexCube,
+    ComplexMatrix,
+    ComplexVector,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Record,
+    Vector,
+)
 
 # Reasons why the loop returned.
 CONTINUE = 0
@@ -148,7 +156,7 @@ class Stepper(Record):
     near: Integers  # (e) 1 if it may have zeros in the step
     root: Vector  # (ROOTS e) fractions of the step
     root_event: Integers  # (ROOTS e)
-    # isolation of their zeros, see `numerics.bernstein`; c nodes
+    # isolation of their zeros, see `event_polynomials`; c nodes
     node: Vector  # (c)
     bernstein: Matrix  # (c, c)
     tail: Matrix  # (3, c)

@@ -8,7 +8,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import call_kernel
+from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -73,12 +73,10 @@ from draisine.simulation.stepper.step_size_control import (
     reject_implicit,
     retry_implicit_step,
 )
+from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
 from draisine.simulation.stepper.switching import (
     begin_branches,
     change_branches,
-    cut_step,
-    find_switch,
-    keep_margins,
     start_margins,
 )
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.numerics.bernstein import BernsteinBasis, bernstein_basis
+from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper, Tableau
@@ -434,6 +434,7 @@ _MODULES = (
     "step_size_control",
     "time_limits",
     "switching",
+    "switch_location",
     "sliding",
     "saltation",
     "events_and_samples",

@@ -14,8 +14,7 @@ M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions, J. Appl.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import COINCIDENT, LEAPING, MARGIN_GRID, TANGENTIAL, Stepper
 from draisine.simulation.stepper.sliding import sliding_field

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
+from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.layout import Stepper
 

@@ -1,4 +1,4 @@
-"""Switches within the stepping loop: where the present branches end, and which ones follow. Restricted Python.
+"""Switches within the stepping loop: margins of the present branches, and the branches that follow. Restricted Python.
 
 The equations are evaluated with their branches fixed (`program.switching`), so stages of a step see one smooth field. A margin
 is positive inside its branch. Where one becomes negative within a step, the step is cut there on its interpolant, the branch
@@ -10,24 +10,19 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.record import call_kernel
-from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
-from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
+from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
     AT_START,
     CONTINUE,
     ENTERED,
     FRESH,
-    GRID,
     LEFT,
-    MARGIN_GRID,
     MOST_SLIDING,
     MOST_SWITCHES,
     SWITCHED,
     Stepper,
-    Tableau,
 )
 from draisine.simulation.stepper.saltation import (
     NOTEWORTHY,
@@ -43,7 +38,6 @@ from draisine.simulation.stepper.saltation import (
 )
 from draisine.simulation.stepper.sliding import inward, solve_shares
 
-NEVER = 2.0  # a fraction beyond the step
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
@@ -67,12 +61,6 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
             target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i])
 
 
-def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
-    """All margins at a fraction of the step."""
-    interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.states)
-    evaluate_margins(s, s.t + theta * h, target)
-
-
 def start_margins(s: Stepper) -> None:
     """The margins at (t, x), where a step begins."""
     copy(s.x, s.point, s.width)
@@ -80,219 +68,6 @@ def start_margins(s: Stepper) -> None:
     for j in range(s.margins):
         if s.margin[0, j] > 0.0:
             s.armed[j] = 1
-
-
-def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
-    """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does.
-
-    If all margins are, on a few points of the step, farther from zero than they vary, none ends. Else they are evaluated on more
-    points of the full interpolant, and near their minima.
-    """
-    if s.margins == 0:
-        return NEVER
-    copy(s.new, s.point, s.states)
-    evaluate_margins(s, new_time, s.margin[MARGIN_GRID])
-    fill_margins(s, m, h, MARGIN_GRID // GRID)
-    if stay_away(s):
-        return NEVER
-    if s.dense_ready == 0:
-        prepare_dense(s, m, h)
-        if s.aborted != 0:
-            return NEVER
-    fill_margins(s, m, h, 1)
-    first = NEVER
-    for j in range(s.margins):
-        theta = first_end(s, m, h, j)
-        if theta < first:
-            first, s.switch_row = theta, j
-    return first
-
-
-def fill_margins(s: Stepper, m: Tableau, h: float, stride: int) -> None:
-    """The margins at inner points of the step, every `stride`-th of the grid."""
-    for part in range(1, MARGIN_GRID // stride):
-        i = part * stride
-        margins_at(s, m, h, i / MARGIN_GRID, s.margin[i])
-
-
-def stay_away(s: Stepper) -> bool:
-    """Whether the margins on a few points are positive and farther from zero than they vary."""
-    for j in range(s.margins):
-        lowest = s.margin[0, j]
-        highest = lowest
-        for part in range(1, GRID + 1):
-            value = s.margin[part * (MARGIN_GRID // GRID), j]
-            lowest, highest = min(lowest, value), max(highest, value)
-        if not lowest > highest - lowest:
-            return False
-    return True
-
-
-def keep_margins(s: Stepper) -> None:
-    """After an accepted step without a switch."""
-    for j in range(s.margins):
-        s.margin[0, j] = s.margin[MARGIN_GRID, j]
-        if s.margin[0, j] > 0.0:
-            s.armed[j] = 1
-
-
-def dips(s: Stepper, j: int, i: int) -> bool:
-    """Whether the parabola through three neighbors comes close to zero between them."""
-    a, b, c = s.margin[i - 1, j], s.margin[i, j], s.margin[i + 1, j]
-    bend = a - 2.0 * b + c
-    if not bend > 0.0:
-        return False
-    place = 0.5 * (a - c) / bend  # of the minimum, from b, in parts of the grid
-    return abs(place) < 1.0 and b - 0.5 * bend * place * place < 0.1 * min(a, b, c)
-
-
-def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
-    """The fraction at which a margin first ends."""
-    inside = 0.0  # the last point at which it is known to be positive, or −1
-    if s.armed[j] == 0 and not s.margin[0, j] > 0.0:
-        inside = -1.0
-    for i in range(1, MARGIN_GRID + 1):
-        value, theta = s.margin[i, j], i / MARGIN_GRID
-        if value < 0.0:
-            return located_end(s, m, h, j, inside, theta)
-        if i < MARGIN_GRID and inside >= 0.0 and dips(s, j, i):
-            low = lowest_point(s, m, h, j, i)
-            if low < NEVER:
-                return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
-        if value > 0.0:
-            inside = theta
-    return NEVER
-
-
-def located_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outside: float) -> float:
-    """The end of a margin that is negative at `outside`; 0 if it was never positive before."""
-    if inside < 0.0:
-        # it was just taken: look for a positive value soon after the start
-        theta = 0.5 * outside
-        for _ in range(30):
-            margins_at(s, m, h, theta, s.margin_value)
-            if s.margin_value[j] > 0.0:
-                return bracketed_end(s, m, h, j, theta, outside)
-            theta *= 0.5
-        return 0.0
-    if inside == 0.0 and not s.margin[0, j] > 0.0:
-        return 0.0
-    return bracketed_end(s, m, h, j, inside, outside)
-
-
-def lowest_point(s: Stepper, m: Tableau, h: float, j: int, i: int) -> float:
-    """A fraction next to grid point i at which the margin is negative; NEVER if its minimum there is positive."""
-    left, middle, right = (i - 1) / MARGIN_GRID, i / MARGIN_GRID, (i + 1) / MARGIN_GRID
-    a, b, c = s.margin[i - 1, j], s.margin[i, j], s.margin[i + 1, j]
-    for _ in range(12):  # parabolic steps
-        p, q = (middle - left) * (b - c), (middle - right) * (b - a)
-        if p == q:
-            return NEVER
-        theta = middle - 0.5 * ((middle - left) * p - (middle - right) * q) / (p - q)
-        if not left < theta < right or abs(theta - middle) < 1e-9:
-            return NEVER
-        margins_at(s, m, h, theta, s.margin_value)
-        value = s.margin_value[j]
-        if value < 0.0:
-            return theta
-        if theta < middle:
-            if value < b:
-                right, c, middle, b = middle, b, theta, value
-            else:
-                left, a = theta, value
-        elif value < b:
-            left, a, middle, b = middle, b, theta, value
-        else:
-            right, c = theta, value
-    return NEVER
-
-
-def bracketed_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outside: float) -> float:
-    """The root of a margin between a point inside its branch and one outside, to rounding; not inside the branch.
-
-    Chandrupatla's method, as for events.
-    """
-    a, b = outside, inside
-    margins_at(s, m, h, b, s.margin_value)
-    value_b = s.margin_value[j]
-    margins_at(s, m, h, a, s.margin_value)
-    value_a = s.margin_value[j]
-    c, value_c, fraction = b, value_b, 0.5
-    tolerance = max(1e-15, 2.3e-16 * abs(s.t / h))
-    for _ in range(100):
-        room = tolerance / abs(b - a) if b != a else 1.0
-        if room > 0.5 or value_a == 0.0:
-            break
-        theta = a + min(max(fraction, room), 1.0 - room) * (b - a)
-        margins_at(s, m, h, theta, s.margin_value)
-        value = s.margin_value[j]
-        if sign_of(value) == sign_of(value_a):
-            c, value_c = a, value_a
-        else:
-            c, value_c, b, value_b = b, value_b, a, value_a
-        a, value_a = theta, value
-        fraction = inverse_quadratic(a, b, c, value_a, value_b, value_c)
-    return b if value_a > 0.0 else a
-
-
-# -------------------------------------------------------------------------------------------------------- cutting a step
-
-
-def cut_step(s: Stepper, m: Tableau, theta: float) -> None:
-    """Shorten the step to a fraction of it: its end, and its interpolant."""
-    interpolate(s, m.terms, theta, s.new, s.unknowns)
-    shortened_coefficients(s, m.terms, theta)
-    weights, f, work = s.shorten, s.dense, s.cut_work
-    for l in range(s.width):
-        for i in range(m.terms):
-            work[i] = 0.0
-            for j in range(m.terms):
-                work[i] += weights[i, j] * f[j, l]
-        for i in range(m.terms):
-            f[i, l] = work[i]
-
-
-def shortened_coefficients(s: Stepper, terms: int, theta: float) -> None:
-    """Column j of `shorten`: the coefficients of the nested basis function j of θ x, x from 0 to 1."""
-    p = s.cut_work
-    for j in range(terms):
-        for k in range(terms + 1):
-            p[k] = 0.0
-        p[0] = 1.0
-        for term in range(j + 1):  # multiply by θ x or by 1 − θ x
-            for back in range(term + 1):
-                k = term - back
-                if term % 2 == 0:
-                    p[k + 1] = theta * p[k]
-                    p[k] = 0.0
-                else:
-                    p[k + 1] -= theta * p[k]
-        divide_by_basis(s, terms, j)
-
-
-def divide_by_basis(s: Stepper, terms: int, column: int) -> None:
-    """The coefficients of a polynomial without constant term in the nested basis, by division by x and 1 − x in turn."""
-    p = s.cut_work
-    for k in range(terms):  # divide by x
-        p[k] = p[k + 1]
-    p[terms] = 0.0
-    for term in range(terms):
-        if term % 2 == 0:
-            # value at 1; the rest is divided by 1 − x
-            value = 0.0
-            for k in range(terms + 1):
-                value += p[k]
-            rest = 0.0
-            p[0] -= value
-            for k in range(terms + 1):
-                rest += p[k]
-                p[k] = rest
-        else:
-            value = p[0]
-            for k in range(terms):
-                p[k] = p[k + 1]
-            p[terms] = 0.0
-        s.shorten[term, column] = value
 
 
 # ------------------------------------------------------------------------------------------------------------- branches

@@ -25,11 +25,10 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import Result, figure
-from draisine.results.state_value import HasState
+from draisine.results.base import ProgressCallback, Result, figure
+from draisine.results.channel import HasState
 from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii

@@ -13,9 +13,9 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import ImplicitCurve
 from draisine.numerics.rank import rank_of
+from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion

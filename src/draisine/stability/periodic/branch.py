@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
+from draisine.program.arguments import refuse_dependent
 from draisine.results.base import Result, figure
-from draisine.simulation.named_values import refuse_dependent
 from draisine.stability.periodic.cycle import Cycle, cycle_of
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
 

@@ -26,9 +26,8 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.assembly import assemble
-from draisine.results.base import Result, figure
-from draisine.results.state_value import HasState
-from draisine.results.status import Ending
+from draisine.results.base import Ending, Result, figure
+from draisine.results.channel import HasState
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run

@@ -1,21 +1,19 @@
-"""Rendering of footage by Matplotlib: triangles in perspective in painter's order, with one light.
-
-Imported by `reel` when a picture is drawn, since it needs Matplotlib.
-"""
+"""Rendering of footage by Matplotlib: triangles in perspective in painter's order, with one light."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgb
 
 from draisine.view.film.footage import Footage, force_scale
 from draisine.view.plots.style import COLORS
 from draisine.view.scene.projection import ground_axes, round_length
 from draisine.view.scene.scene import Array, Cord
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _LAMP = np.array([0.35, -0.5, 0.79])
 _SHADOW, _GROUND, _GRID, _FORCE = "#CFCEC8", "#EFEEEA", "#D3D2CC", "#C2185B"
@@ -89,6 +87,8 @@ def _plane(take: Footage) -> tuple[Array, Array]:
 
 
 def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array, Array]) -> None:
+    from matplotlib.collections import LineCollection
+
     lines: list[Array] = []
     if take.ground is not None and take.ground.heights.shape != (2, 2):
         g = take.ground
@@ -119,6 +119,8 @@ def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array,
 
 def _world(take: Footage, k: int) -> tuple[Array, Array]:
     """Corners of all triangles, (m, 3, 3), and their colors, (m, 3)."""
+    from matplotlib.colors import to_rgb
+
     corners, colors = [], []
     for mesh in take.meshes:
         points = mesh.vertices @ take.rotations[mesh.body][k].T + take.positions[mesh.body][k]
@@ -130,6 +132,8 @@ def _world(take: Footage, k: int) -> tuple[Array, Array]:
 def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Array, Array]) -> None:
     if take.ground is not None and take.ground.heights.shape != (2, 2):
         return
+    from matplotlib.collections import PolyCollection
+
     corners, _ = _world(take, k)
     lit = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ _LAMP > 0  # back faces cast the same shadow
     corners = corners[lit]
@@ -141,6 +145,9 @@ def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Arr
 
 
 def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -> None:
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgb
+
     corners, colors = _world(take, k)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.linalg.norm(normals, axis=1)

@@ -15,6 +15,7 @@ import numpy as np
 from draisine.errors import ArgumentError, ToolError
 from draisine.results.files import replacing
 from draisine.view.film.footage import lift_notice
+from draisine.view.film.painter import Camera, paint
 from draisine.view.plots.canvas import new_figure
 from draisine.view.plots.labels import display_name, with_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, WARNING, style
@@ -62,8 +63,6 @@ def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
 def _figure(film: Animation, k: int, width: float) -> Figure:
     take = film.takes[0]
     with style():
-        from draisine.view.film.painter import Camera, paint
-
         height = _HIGH * width
         drawing = new_figure(width, height, layout=None)
         share = 0.66 if take.charts else 1.0

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.numerics.progress import ProgressCallback
 from draisine.program.dae_residual import DaeResidual
+from draisine.results.base import ProgressCallback
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Auto

@@ -15,8 +15,8 @@ from draisine.expr.expression import Expr, evaluate_number
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers
+from draisine.program.arguments import numbers, unknown_name
 from draisine.program.equations import Equations
-from draisine.simulation.named_values import numbers, unknown_name
 from draisine.symbolic.rendering.document import Document, document
 
 SPEEDS = np.linspace(0.0, 10.0, 101)  # m/s: default sweep

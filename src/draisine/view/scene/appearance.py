@@ -31,7 +31,7 @@ from draisine.view.scene.scene import (
     Wheel,
     orthonormal_pair,
 )
-from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Ring, Sector, Solid, Tube, ball
+from draisine.view.scene.solids import Box, Ellipsoid, Ring, Sector, Solid, Tube, ball
 
 _RUBBER, _METAL, _DARK, _PALE = "#2B2D30", "#A9B0B7", "#4A4F55", "#E8E6E0"
 _THIN = 0.011  # of the mechanism's size: radius of a tube
@@ -230,11 +230,6 @@ class _SolidBuilder:
         solids.append(Tube(blade.body, post, 0.6 * self.thin, _DARK))
         plate = np.column_stack([0.8 * long * blade.along, 2.5 * self.thin * side, 0.4 * self.thin * up])
         return [*solids, Box(blade.body, blade.at + high * up, plate, self.color[blade.body])]
-
-
-def meshes_of(solids: Sequence[Solid]) -> list[Mesh]:
-    """The triangles of many solids."""
-    return [solid.mesh() for solid in solids]
 
 
 def slider_ranges(scene: Scene, positions: Mapping[str, Array], rotations: Mapping[str, Array]) -> dict[str, tuple[float, float]]:

@@ -20,11 +20,12 @@ from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.stabilization.minimal_coordinates import minimal
 from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, at_state, program_at
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulations import Augmented, Drift, Recursive, Reduced
+from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.dynamics.input_laws import StateScope, with_laws
 from draisine.dynamics.stabilization import (
     GGL,
     Baumgarte,
+    Drift,
     InvariantStabilization,
     Minimal,
     NoControl,

@@ -1,13 +1,14 @@
 """Static single-assignment form: a tape and its callees as one list of values, from which code is generated.
 
 Small callees and tables are inlined; equal values are shared, so that a table and its derivative search for their cell once. A
-large SX callee remains a function.
+large SX callee remains a function. `graph` has the same form for analyses of several programs together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1
 
 FREE = frozenset({INPUT, CONSTANT, NUMBERS})  # values that need no computation
 
-_COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
+COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
 _LARGE = 100  # instructions; a callee of this length or more is not inlined
 
 
@@ -51,8 +52,9 @@ class SSA:
             self.values.append(value)
         return number
 
-    def knows(self, value: Value) -> bool:
-        return value in self._known
+    def find(self, kind: int, operands: tuple[int, ...], detail: Any = None) -> int | None:
+        """The index of a value if it exists."""
+        return self._known.get(Value(kind, operands, detail))
 
     def number(self, value: int) -> float | None:
         """The number of a constant; None for other values."""
@@ -60,10 +62,11 @@ class SSA:
         return float.fromhex(detail) if kind == CONSTANT else None
 
     def constant(self, number: float) -> int:
-        return self.add(CONSTANT, (), number.hex())  # −0 and 0 differ, NaN equals itself
+        return self.add(CONSTANT, (), float(number).hex())  # −0 and 0 differ, NaN equals itself
 
-    def operation(self, operation: int, operands: tuple[int, ...]) -> int:
-        if operation in _COPIES:
+    def operation(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int:
+        """The value of a scalar operation; `detail` is what `details` says of it."""
+        if operation in COPIES:
             return operands[0]
         if operation == op.ADD:
             choice = self._choice(*operands)
@@ -91,18 +94,20 @@ class SSA:
         return None
 
     def vector(self, numbers: NDArray[np.float64]) -> int:
-        key = numbers.tobytes()
+        key = ("numbers", numbers.tobytes())
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self.add(NUMBERS, (), len(self.numbers))
             self.numbers.append(numbers)
         return known
 
-    def run(self, tape: Sequence[Instruction], read: Callable[[int, int], int]) -> list[tuple[int, int, int]]:
+    def run(
+        self, tape: Sequence[Instruction], read: Callable[[int, int], int], details: Mapping[int, Any] = MappingProxyType({})
+    ) -> list[tuple[int, int, int]]:
         """Append the values of a tape; `read` maps (slot, entry) of an input to a value. Returns the results."""
         work: dict[int, int] = {}
         outputs = []
-        for line in tape:
+        for place, line in enumerate(tape):
             operation = line.operation
             if operation == op.INPUT:
                 work[line.outputs[0]] = read(*line.inputs)
@@ -116,20 +121,29 @@ class SSA:
                 results = self.call(line.callee, tuple(work[i] for i in line.inputs))
                 work |= {target: value for target, value in zip(line.outputs, results, strict=True) if target >= 0}
             else:
-                work[line.outputs[0]] = self.operation(operation, tuple(work[i] for i in line.inputs))
+                work[line.outputs[0]] = self.operation(operation, tuple(work[i] for i in line.inputs), details.get(place))
         return outputs
 
     def call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
         """The values of all results of a call, concatenated."""
         begins, ends = callee.input_offsets, callee.output_offsets
-        if not callee.scalar and len(callee.tape) - begins[-1] - ends[-1] >= _LARGE:
+        if not self.inlines(callee):
             self.callees[callee.key] = callee
             call = self.add(CALL, arguments, callee.key)
             return [self.add(RESULT, (call,), k) for k in range(ends[-1])]
         results = [self.constant(0.0)] * ends[-1]
-        for slot, entry, value in self.run(callee.tape, lambda slot, entry: arguments[begins[slot] + entry]):
+        found = self.run(callee.tape, lambda slot, entry: arguments[begins[slot] + entry], self.details(callee))
+        for slot, entry, value in found:
             results[ends[slot] + entry] = value
         return results
+
+    def inlines(self, callee: Callee) -> bool:
+        """Whether the values of a callee are appended in place of a call."""
+        return callee.scalar or len(callee.tape) - callee.input_offsets[-1] - callee.output_offsets[-1] < _LARGE
+
+    def details(self, callee: Callee) -> Mapping[int, Any]:
+        """Further data of operations of a callee that is inlined, by line of its tape."""
+        return MappingProxyType({})
 
 
 def to_ssa(tape: Sequence[Instruction]) -> SSA:
