@@ -15,16 +15,10 @@ LONGEST = 2000  # values of a function that is not cut
 LENGTH = 150  # values of a part, about
 
 
-class Part(NamedTuple):
-    """Values whose inputs (0, k) are entries k of the work array, and whose results (0, k) are stored there."""
-
-    ssa: SSA
-
-
 class Parts(NamedTuple):
-    """A long list of values in parts."""
+    """A long list of values in parts. Inputs (0, k) of a part are entries k of the work array; results (0, k) are stored there."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SSA, ...]
     size: int  # of the work array
     inputs: dict[tuple[int, int], int]  # inputs that are read → entries of the work array
     results: dict[int, int]  # values that are results → entries of the work array; others are inputs or constants
@@ -40,7 +34,7 @@ def in_parts(ssa: SSA, length: int = LENGTH) -> Parts:
     ...     a = ssa.add(op.SIN, (a,))
     >>> ssa.results = [(0, 0, a)]
     >>> made = in_parts(ssa, length=8)
-    >>> [len(live_values(part.ssa)) for part in made.parts], made.size, made.inputs, made.results
+    >>> [len(live_values(part)) for part in made.parts], made.size, made.inputs, made.results
     ([4, 4, 4, 8], 4, {(0, 0): 2}, {20: 3})
     """
     pieces, entries, size = cut_into_pieces(ssa, live_values(ssa), length, whole_calls=True)
@@ -56,7 +50,7 @@ def in_parts(ssa: SSA, length: int = LENGTH) -> Parts:
     for piece in pieces:
         taken = [(entries[v], v) for v in piece.spilled] + [(results[v], v) for v in piece.values if v in results]
         if taken:
-            parts.append(Part(_part(ssa, piece.values, entries, taken)))
+            parts.append(_part(ssa, piece.values, entries, taken))
     return Parts(tuple(parts), size, inputs, results)
 
 

@@ -178,9 +178,9 @@ class _File:
         for part in divided.parts:
             names.append(self.names.give(f"{self.name}_part_{len(names) + 1}", f"{self.name}_part"))
             work = lambda slot, entry: self.language.entry("work", entry)  # noqa: E731
-            writer = Writer(part.ssa, self.language, work, whole.tables, self._callees, self._fallback)
+            writer = Writer(part, self.language, work, whole.tables, self._callees, self._fallback)
             texts = [text.text for text in writer.write()]
-            stores = [(entry, text) for (_, entry, _), text in zip(part.ssa.results, texts, strict=True)]
+            stores = [(entry, text) for (_, entry, _), text in zip(part.results, texts, strict=True)]
             self._add(self.language.part_function(names[-1], writer.body, stores))
         given = [(k, self._read(*which)) for which, k in divided.inputs.items()]
         body = Body(self.language.calls_of_parts(names, divided.size, given))
