@@ -16,7 +16,7 @@ LENGTH = 150  # values of a part, about
 
 
 class Parts(NamedTuple):
-    """A long list of values in parts. Inputs (0, k) of a part are entries k of the work array; results (0, k) are stored there."""
+    """A long list of values in parts. Inputs and results (0, k) of a part are entries k of the work array."""
 
     parts: tuple[SSA, ...]
     size: int  # of the work array
