@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 import sys
 from importlib import import_module
@@ -54,6 +53,8 @@ def start(module: str, function: str, argument: str) -> None:
             **apart,
         )
     except OSError as error:
+        import logging  # hardly ever needed
+
         logging.getLogger("draisine").info("no process could be started in the background: %s", error)
         return
     if not _started:

@@ -204,7 +204,7 @@ def compute(
     _check_numbers(model, values)
     clock.lap("derive")
     starts = prepared(equations).starts
-    reporter(equations)
+    reporter(equations, quick=True)
     clock.lap("compile")
     named = named_start(start)
     targets = plain(equations, named)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -90,6 +89,8 @@ class Entry:
 
     def compile(self) -> bytes:
         """Optimized object code."""
+        import logging  # a process that finds its code does not need it
+
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
         # More inlining takes twice as long to compile and gives no faster code.
         return compile_ir(self.text(), passes=self.passes, inlining=50)
