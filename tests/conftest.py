@@ -15,6 +15,7 @@ import gc
 import os
 import time
 import warnings
+from collections.abc import Generator
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -74,8 +75,14 @@ def shipped_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRAISINE_KERNEL_LEVEL", raising=False)
 
 
-def pytest_collection_finish() -> None:
-    """Thousands of collected tests are nothing for the garbage collector to walk through again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of modules and collected tests are nothing for the garbage collector to walk through again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
+        gc.enable()

@@ -92,9 +92,9 @@ def test_the_quicker_solver_is_chosen():
 def test_threads_do_not_meet_in_memory():
     from concurrent.futures import ThreadPoolExecutor
 
-    solved = sparse_system(400, 3, Solver.SPARSE)
+    solved = sparse_system(100, 3, Solver.SPARSE)
     kernel = compile(solved)
-    xs = np.random.default_rng(1).normal(size=(4, 50, 3))
+    xs = np.random.default_rng(1).normal(size=(4, 200, 3))
     alone = [kernel.map(x)[0] for x in xs]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda x: kernel.map(x)[0], xs))

@@ -11,8 +11,8 @@ import draisine as dr
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Kind
+from draisine.program.program import DaeResidual
 from draisine.simulation.initial.consistent_start import consistent_start
 
 x, y, vx, vy, pull, g = sp.symbols("x y vx vy pull g")

@@ -13,9 +13,9 @@ import pytest
 import draisine as dr
 from draisine.expr.expression import evaluate_number, names, parse
 from draisine.model.model import Model
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Quantity
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 from draisine.symbolic.differential_algebraic import semi_explicit
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import markdown, read_markdown, sympy_source

@@ -13,9 +13,8 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.verify.single_derivation import DERIVATION
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 m, g, l, c = sp.symbols("m g l c")
 x, y, theta = dynamicsymbols("x y theta")

@@ -11,9 +11,9 @@ WINDOWS = dr.estimation.MultipleShooting(window=0.25)
 
 
 def recorded(speed: float, roll_rate: float, until: float) -> tuple[dr.Trajectory, dict[str, np.ndarray]]:
-    run = dr.simulate(dr.gallery.bicycle(), until, start={"speed": speed, "roll_rate": roll_rate}, samples=101)
+    run = dr.simulate(dr.gallery.bicycle(), until, start={"speed": speed, "roll_rate": roll_rate}, samples=51)
     random = np.random.default_rng(3)
-    return run, {"time": run.time, "roll_rate": run["roll_rate"] + 0.01 * random.normal(size=101)}
+    return run, {"time": run.time, "roll_rate": run["roll_rate"] + 0.01 * random.normal(size=51)}
 
 
 @pytest.mark.parametrize("method", [None, WINDOWS])

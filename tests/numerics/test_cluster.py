@@ -26,7 +26,7 @@ distributed = pytest.importorskip("distributed", reason="pip install 'draisine[c
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -61,7 +61,7 @@ class EndsItsProcess:
 def test_pieces_come_back_with_their_numbers_and_each_process_begins_once(client: Any, tmp_path: Path) -> None:
     assert dict(Job("squares", Squares(str(tmp_path))).run(range(40), client)) == {k: k * k for k in range(40)}
     begun = [name.name.split("-")[1] for name in tmp_path.iterdir()]
-    assert len(begun) == len(set(begun)) <= 3
+    assert len(begun) == len(set(begun)) <= 2
     assert str(os.getpid()) not in begun
 
 

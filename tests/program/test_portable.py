@@ -12,11 +12,10 @@ from draisine.errors import DataError
 from draisine.expr.tables import Table
 from draisine.gallery import model
 from draisine.program import opcodes as operation
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import StoredCode, from_bytes, to_bytes
 
 PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")

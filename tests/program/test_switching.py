@@ -15,10 +15,9 @@ from draisine.codegen.jit.kernel import compile
 from draisine.errors import ModelError
 from draisine.expr.tables import Table
 from draisine.program.branches import branches_at
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.interpreter import complex_step, interpret
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import to_bytes
 from draisine.program.switching import find_switching
 from switching_problems import ARGUMENTS, CLAMPED, LINEAR, PLANE, SMOOTH, P, T, U, X, expression, system

@@ -6,10 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.interpreter import complex_step_derivatives
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen
 
 T, X, U, P = (ca.SX.sym(name, count) for name, count in (("t", 1), ("x", 3), ("u", 1), ("p", 2)))

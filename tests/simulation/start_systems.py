@@ -10,10 +10,9 @@ import numpy as np
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.symbolic.lagrangian import lagrangian
 
 

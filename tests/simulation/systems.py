@@ -8,9 +8,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 Rates = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence[ca.SX] | ca.SX]
 

@@ -9,8 +9,8 @@ import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Translate
 from draisine.model.model import Model
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 
 MU, MASS, G = 0.6, 3.0, 9.81
 UNTIL = 0.5

@@ -42,8 +42,8 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.rank import row_rank
 from draisine.program.arguments import checked
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.results.base import Result, figure
 from draisine.stability.linearization import Motion, linearize, motion_at
 

@@ -17,10 +17,9 @@ from draisine.dynamics.dae.structure import moved_by_inputs, structure
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
 from draisine.expr.safe_functions import SX_FUNCTIONS
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 
 def with_laws(equations: Equations, laws: Mapping[str, Expr] | None = None, events: tuple[Event, ...] = ()) -> Equations:

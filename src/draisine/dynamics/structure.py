@@ -15,9 +15,8 @@ from draisine.expr.expression import Expr, Name
 from draisine.expr.tree import Call, walk
 from draisine.model.contact import Rolling
 from draisine.model.items import GROUND, Float, Glide, Joint, Rotate, Translate
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, GroundPose, Structure
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 FREE_COORDINATES = 3  # a joint to the ground with so many coordinates moves the root body
 MOST_TRIED = 60  # velocities up to which spins of unbalanced shape are examined

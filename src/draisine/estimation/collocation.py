@@ -25,9 +25,8 @@ from draisine.estimation.window_layout import edges_of
 from draisine.numerics.direct_methods import Collocation, breaks_of
 from draisine.numerics.newton_batch import BatchNewton, square_steps
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange_integrals, radau_nodes, runge_kutta_matrix
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.variational import Direction, jacobian
 
 Reals = NDArray[np.float64]

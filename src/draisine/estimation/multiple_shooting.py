@@ -24,8 +24,8 @@ from draisine.estimation.windows import WindowRun
 from draisine.numerics.direct_methods import Collocation as Collocation
 from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.switching import jumps_of
 from draisine.results.base import Progress, ProgressCallback
 from draisine.simulation.methods.dop853 import DOP853

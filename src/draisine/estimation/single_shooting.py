@@ -12,8 +12,8 @@ from draisine.errors import ArgumentError, SolverError, StartError
 from draisine.estimation.experiment_data import initial_state, start_problem
 from draisine.estimation.measurement import measurement_function
 from draisine.estimation.problem import EstimationProblem
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
 from draisine.results.base import Ending
 from draisine.simulation.methods.selection import Method

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.estimation.measurement import measurement_function
 from draisine.numerics.newton_batch import BatchNewton, square_steps
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.deviations import Deviations, Naming, deviations_of

@@ -23,8 +23,8 @@ from draisine.estimation.experiment_data import Recording
 from draisine.estimation.measurement import measurement_function
 from draisine.estimation.tangent_coordinates import TangentCoordinates
 from draisine.estimation.window_layout import WindowLayout
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.switching import jumps_of
 from draisine.program.variational import Direction, split
 from draisine.results.base import Ending

@@ -17,12 +17,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.newton_batch import DECREASE
 from draisine.numerics.rank import equilibrate
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
-
-DECREASE = 0.9  # a residual above this multiple of the smallest so far has not decreased
 
 
 class Status(Enum):

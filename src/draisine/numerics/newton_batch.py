@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.newton import DECREASE
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -20,6 +18,7 @@ Flags = NDArray[np.bool_]
 Evaluate = Callable[[Array, Indices], "tuple[Array, Array]"]
 Steps = Callable[[Array, Array, Array], Array]  # F (samples, rows), J (samples, rows, unknowns), damping (samples) → steps
 
+DECREASE = 0.9  # a residual above this multiple of the smallest so far has not decreased
 MANY_ROWS = 40  # beyond it normal equations instead of singular value decompositions, which are slow
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-6
 STALLED = 0.25  # ratio to the previous step above which a small step is rounding

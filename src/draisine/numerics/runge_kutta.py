@@ -44,10 +44,11 @@ class ExplicitTableau(NamedTuple):
         """
         length = np.asarray(h)[..., None] if np.ndim(h) else h
         rates = np.empty((self.stages, *x.shape))
+        rows = rates.reshape(self.stages, x.size)
         for i in range(self.stages):
-            point = x if i == 0 else x + length * np.tensordot(self.a[i, :i], rates[:i], 1)
+            point = x if i == 0 else x + length * np.dot(self.a[i : i + 1, :i], rows[:i]).reshape(x.shape)
             rates[i] = f(np.asarray(t + self.c[i] * h), point)
-        return x + length * np.tensordot(self.b, rates, 1), rates
+        return x + length * np.dot(self.b[None], rows).reshape(x.shape), rates
 
 
 # W. Kutta, "Beitrag zur näherungsweisen Integration totaler Differentialgleichungen", Z. Math. Phys. 46 (1901) 435–453.

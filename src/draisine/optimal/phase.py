@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 
 Reals = NDArray[np.float64]
 

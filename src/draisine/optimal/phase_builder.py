@@ -24,9 +24,9 @@ from draisine.optimal.end_conditions import EndConditions, resolve_end_condition
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.arguments import numbers, refuse_dependent
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 

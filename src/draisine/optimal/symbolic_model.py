@@ -24,10 +24,9 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import Call, Expr, did_you_mean, evaluate
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.quantities import Amount, amount_in
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.stability.deviations import attitude
 
 Reals = NDArray[np.float64]

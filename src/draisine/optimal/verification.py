@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.phase import Phase
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
+from draisine.program.program import DaeResidual
 from draisine.results.assembly import Piece, assemble
 from draisine.results.base import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from draisine.program import opcodes as op
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.enclosures import bounds
 from draisine.program.graph import Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.ssa import CONSTANT, INPUT, NUMBERS
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switch_effect import Effects
@@ -60,6 +59,7 @@ class BranchGraph:
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
         self._guards: set[int] = set()
+        self._complete = False  # whether all switches that count are known
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
             self._new[node] = self._fixed(node)
@@ -73,6 +73,17 @@ class BranchGraph:
         self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
         self.chosen = [k for k in self.chosen if k not in self.kinks]
         self._number()
+        self._complete = True
+
+    def fix_further(self, nodes: Sequence[int]) -> None:
+        """Fix nodes of other programs. Their operations on surfaces of the `switches` have the branches of these; others are
+        computed, as they are written."""
+        for node in sorted(self.graph.reached(nodes)):
+            if node not in self._new:
+                self._new[node] = self._fixed(node)
+        for found in self._found.values():
+            if found.branch not in self._finals:
+                self._finals[found.branch] = self._live(found, self._finals)
 
     def of(self, nodes: Sequence[int]) -> list[int]:
         """The fixed nodes."""
@@ -141,6 +152,10 @@ class BranchGraph:
     def _difference(self, a: int, b: int) -> tuple[int, int]:
         """A node that is ±(a − b), the same for all operations on one surface, and the sign."""
         g = self.graph
+        for first, second, sign in ((a, b, 1), (b, a, -1)):
+            known = g.find(op.SUB, (first, second))
+            if known is not None and ("sides", known) in self._found:
+                return known, sign
         for node, other, sign in ((a, b, 1), (b, a, -1)):
             if g.number(other) == 0.0:
                 while g.values[node].kind == op.NEG:
@@ -212,8 +227,11 @@ class BranchGraph:
         if key not in self._found:
             branch = self.graph.input("branch", len(self._found))
             self._found[key] = _Found(kind, argument, branch, operands=operands, shown=shown)
-        self._found[key].operations.append(operation)
-        return self._found[key]
+        found = self._found[key]
+        if self._complete and found.branch in self._finals:
+            return replace(found)  # what others find there does not change it
+        found.operations.append(operation)
+        return found
 
     # ---------------------------------------------------------------- dependence
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
 
 
@@ -80,6 +79,9 @@ class DependentQuantity:
     unit: str = ""
     description: str = ""
     default: float = 0.0
+
+
+MINUS_TENSION = "minus the tension of cable"  # begins the description of a cable's multiplier
 
 
 class Kind(StrEnum):

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -361,3 +361,39 @@ class LinearSolveProgram:
         return (
             f"<LinearSolveProgram {self.name}({ins}) → {outs}, {self.size} unknowns, {kind}, about {self.operations} operations>"
         )
+
+
+def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:
+    """The dynamics as a residual 0 = F(t, x, ẋ, u, p); the states come first among its unknowns.
+
+    ẋ = f becomes ẋ − f. Where accelerations are solved for at run time, K z = r, the solution z joins the unknowns: the Jacobians
+    remain sparse and exact, and no linear system is solved within a residual. Errors of z are not controlled.
+
+    >>> import casadi as ca
+    >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 0)))
+    >>> fall = Program.build("fall", {"t": t, "x": x, "u": u, "p": p}, {"xdot": -x})
+    >>> implicit_form(fall)([0.0], [2.0], [1.0], [], [])
+    array([3.])
+    """
+    if isinstance(dynamics, DaeResidual):
+        return dynamics
+    import casadi as ca
+
+    t, x, u, p = (ca.SX.sym(slot.name, slot.size) for slot in dynamics.inputs)
+    labels = dynamics.inputs[1].labels
+    if isinstance(dynamics, Program):
+        (rates,) = dynamics.function.call([t, x, u, p])[:1]
+        rate = ca.SX.sym("xdot", x.numel())
+        residual, unknowns = rate - rates, x
+    else:
+        z = ca.SX.sym("z", dynamics.size, dynamics.sides)
+        matrix, side = dynamics.linear([t, x, u, p], z[:, 0])
+        if dynamics.further is not None:
+            side = ca.horzcat(side, dynamics.further.function.call([t, x, u, p, z[:, 0]])[0])
+        rates = dynamics.after.function.call([t, x, u, p, z])[0]
+        rate = ca.SX.sym("xdot", x.numel() + z.numel())
+        residual = ca.vertcat(rate[: x.numel()] - rates, ca.vec(matrix @ z - side))
+        unknowns = ca.vertcat(x, ca.vec(z))
+        labels = ()
+    arguments: dict[str, Any] = {"t": t, "x": (unknowns, labels), "xdot": rate, "u": u, "p": p}
+    return DaeResidual(dynamics.name, Program.build(f"{dynamics.name}_residual", arguments, {"residual": residual}))

@@ -12,10 +12,9 @@ from functools import lru_cache
 
 import casadi as ca
 
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 
 @lru_cache(maxsize=32)

@@ -20,9 +20,8 @@ import numpy as np
 
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.branch_graph import BranchGraph
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.graph import Graph, TapeCode
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switch import Switch
 from draisine.program.tangents import Tangents
 
@@ -207,7 +206,7 @@ def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str,
     programs = _straight(dynamics)
 
     def inputs(program: Program | LinearSolveProgram) -> list[Slot]:
-        return [_longer(slot, count) if slot.name == "p" else slot for slot in program.inputs]
+        return [longer(slot, count) if slot.name == "p" else slot for slot in program.inputs]
 
     written = [
         graph.emit(f"{program.name}_fixed", inputs(program), [(slot, fixed.of(table[slot.name])) for slot in program.outputs])
@@ -267,7 +266,7 @@ def widened(what: Straight, count: int) -> Straight:
         )
         vars(made)["sparse"] = what.sparse
         return made
-    inputs = tuple(_longer(slot, count) if slot.name == "p" else slot for slot in what.inputs)
+    inputs = tuple(longer(slot, count) if slot.name == "p" else slot for slot in what.inputs)
     shapes = tuple(slot.shape for slot in inputs), tuple(slot.shape for slot in what.outputs)
     return Program(what.name, inputs, what.outputs, TapeCode(what.name, what.tape, *shapes))
 
@@ -276,7 +275,8 @@ def _optional(what: Straight | None, count: int) -> Straight | None:
     return None if what is None else widened(what, count)
 
 
-def _longer(slot: Slot, count: int) -> Slot:
+def longer(slot: Slot, count: int) -> Slot:
+    """The slot p with `count` branches appended."""
     labels = (*slot.labels, *(branch_name(i) for i in range(count))) if slot.labels or not slot.size else ()
     units = (*slot.units, *("" for _ in range(count))) if labels else ()
     return Slot(slot.name, (slot.size + count, 1), labels, units)

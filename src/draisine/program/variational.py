@@ -18,9 +18,8 @@ import casadi as ca
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 
 MAX_DIRECTIONS = 16  # beyond it forward differentiation in each direction is not tried
 

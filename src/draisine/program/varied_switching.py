@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import Functions, Switching, find_switching
 from draisine.program.variational import Direction, vary, vary_residual, widen, widen_solved
 
@@ -59,7 +58,7 @@ def _residual_switching(equations: Equations, directions: Sequence[Direction]) -
     if jumps:
         raise ArgumentError(
             f"{equations.name}: derivatives of its motion jump at {', '.join(jumps)}, which is not done for equations "
-            "0 = F(t, x, ẋ); write them as ẋ = f(t, x), or without jumps (tanh for sign)"
+            "0 = F(t, x, ẋ); solve them for their rates (dr.dae.reduce_index), or write them without jumps (tanh for sign)"
         )
     assert isinstance(equations.dynamics, DaeResidual)
     return find_switching(replace(equations, dynamics=vary_residual(equations.dynamics, directions)), free_kinks=True)

@@ -134,6 +134,7 @@ class Ending(StrEnum):
     TOO_MANY_STEPS = "TOO_MANY_STEPS"  # max_steps of the method was reached
     SINGULAR = "SINGULAR"  # the choice of independent velocities became singular and no other is better
     CONSTRAINTS_BROKEN = "CONSTRAINTS_BROKEN"  # a constraint, redundant ones included, is violated beyond the tolerance
+    SWITCHES_ACCUMULATE = "SWITCHES_ACCUMULATE"  # infinitely many switches in a finite time
     SLIDING_AMBIGUOUS = "SLIDING_AMBIGUOUS"  # the motion on several switching surfaces is not unique
     CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
 

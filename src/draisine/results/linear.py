@@ -47,6 +47,7 @@ class LinearModel(Result):
     formulas: dict[str, str] = field(
         default_factory=dict, repr=False
     )  # of states that are defined by deviations only, in coordinates
+    limit: str = field(default="", repr=False)  # a sentence on a motion on the limit of a switching function
     angles: tuple[str, ...] = ()  # states and outputs with values between −π and π, of which only the value modulo 2π counts
 
     @cached_property
@@ -79,11 +80,11 @@ class LinearModel(Result):
 
     @property
     def note(self) -> str:
-        """A sentence on a motion that is not steady; empty for a steady one."""
+        """A sentence on a motion that is not steady, or on the limit of a switching function; else empty."""
         if not self.unsteady:
-            return ""
+            return self.limit
         rates = ", ".join(f"{name} changes at {rate:.4g} per second" for name, rate in list(self.unsteady.items())[:4])
-        return f"the reference motion is not steady: {rates}"
+        return "; ".join([f"the reference motion is not steady: {rates}", *([self.limit] if self.limit else [])])
 
     def essential(self, outputs: tuple[str, ...] | None = None) -> LinearModel:
         """The model without states on which nothing else depends: position on the plane, heading, angles of rotors, the speed
@@ -139,6 +140,7 @@ class LinearModel(Result):
             self.units,
             self.rates,
             self.formulas,
+            self.limit,
             self.angles,
         )
 

@@ -39,9 +39,8 @@ from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Progress, ProgressCallback, Result
 from draisine.results.channel import HasState, named_start
 from draisine.results.summary import energy_balance, energy_scale

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,12 @@ from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
 from draisine.numerics.rank import independent_columns
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.linear_solve import LinearSolveProgram, implicit_form
+from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.stepper.memory import Kernels, stepping_loop
+from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
@@ -34,42 +33,6 @@ if TYPE_CHECKING:
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
 SPARSE_FROM = 30
-
-
-def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:
-    """The dynamics as a residual 0 = F(t, x, ẋ, u, p); the states come first among its unknowns.
-
-    ẋ = f becomes ẋ − f. Where accelerations are solved for at run time, K z = r, the solution z joins the unknowns: the Jacobians
-    remain sparse and exact, and no linear system is solved within a residual. Errors of z are not controlled.
-
-    >>> import casadi as ca
-    >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 0)))
-    >>> fall = Program.build("fall", {"t": t, "x": x, "u": u, "p": p}, {"xdot": -x})
-    >>> implicit_form(fall)([0.0], [2.0], [1.0], [], [])
-    array([3.])
-    """
-    if isinstance(dynamics, DaeResidual):
-        return dynamics
-    import casadi as ca
-
-    t, x, u, p = (ca.SX.sym(slot.name, slot.size) for slot in dynamics.inputs)
-    labels = dynamics.inputs[1].labels
-    if isinstance(dynamics, Program):
-        (rates,) = dynamics.function.call([t, x, u, p])[:1]
-        rate = ca.SX.sym("xdot", x.numel())
-        residual, unknowns = rate - rates, x
-    else:
-        z = ca.SX.sym("z", dynamics.size, dynamics.sides)
-        matrix, side = dynamics.linear([t, x, u, p], z[:, 0])
-        if dynamics.further is not None:
-            side = ca.horzcat(side, dynamics.further.function.call([t, x, u, p, z[:, 0]])[0])
-        rates = dynamics.after.function.call([t, x, u, p, z])[0]
-        rate = ca.SX.sym("xdot", x.numel() + z.numel())
-        residual = ca.vertcat(rate[: x.numel()] - rates, ca.vec(matrix @ z - side))
-        unknowns = ca.vertcat(x, ca.vec(z))
-        labels = ()
-    arguments: dict[str, Any] = {"t": t, "x": (unknowns, labels), "xdot": rate, "u": u, "p": p}
-    return DaeResidual(dynamics.name, Program.build(f"{dynamics.name}_residual", arguments, {"residual": residual}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +79,9 @@ Reals = NDArray[np.float64]
 
 
 class MonitoredMargins(NamedTuple):
-    """The kernel of contact margins, and whether they depend on time itself."""
+    """The program of contact margins, its kernel, and whether they depend on time itself."""
 
+    program: Program | LinearSolveProgram
     kernel: Kernel
     timed: bool
 
@@ -154,6 +118,31 @@ class CompiledEquations:
 
         return DerivativeArray(self.form.form)
 
+    def prepare_implicit_start(self, memory: Memory, parameters: Reals) -> None:
+        """Before a start or restart of an implicit method: multipliers and rates of equations of higher index from derivatives of
+        the constraints; an initial guess of reactions on which forces depend."""
+        stepper = memory.stepper
+        if not self.form.explicit and not self.form.needs_start_solve and self.derivatives.solvable:
+            x, rates = self.derivatives.solve(float(stepper.t), memory.state.copy(), memory.inputs, memory.with_branches)
+            memory.state[:] = x
+            stepper.k[0, : len(x)] = rates
+        self._guess_reactions(memory, parameters)
+
+    def _guess_reactions(self, memory: Memory, parameters: Reals) -> None:
+        """Accelerations and multipliers; with the branches of a loaded contact its friction has no value at a normal force of
+        zero."""
+        dynamics, stepper = self.equations.dynamics, memory.stepper
+        if not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
+            return
+        algebraic = stepper.x[stepper.states : stepper.unknowns]
+        if algebraic.any():
+            return
+        try:
+            found = dynamics.solution([float(stepper.t)], memory.state, memory.inputs, parameters)
+        except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse, which the loop reports
+            return
+        algebraic[:] = np.nan_to_num(found.reshape(-1, order="F"), nan=0.0)
+
     def kernels(self, control: int = 0, implicit: bool = False, margins_of: MarginsOf | None = None) -> Kernels:
         """Addresses for the stepping loop; with `margins_of`, which compiles them, those of the margins of contacts, too."""
 
@@ -177,7 +166,19 @@ class CompiledEquations:
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=0 if self.switching is None else self.switching.switching.directions,
+            mixed=self._mixed(contact),
         )
+
+    def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
+        """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
+        if self.switching is None:
+            return 0, 0, 0, 0
+        events, margins = (
+            self.switching.mixed(what) for what in (self.equations.events, None if contact is None else contact.program)
+        )
+        kernels = self.switching.mixed_dynamics, self.switching.mixed_rates, events, margins
+        first, second, third, fourth = (0 if kernel is None else kernel.address for kernel in kernels)
+        return first, second, third, fourth
 
 
 @dataclass(frozen=True, eq=False)

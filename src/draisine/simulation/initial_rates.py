@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.errors import StartError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 
 if TYPE_CHECKING:
     import casadi as ca

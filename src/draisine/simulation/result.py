@@ -7,20 +7,24 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import implicit_form
+from draisine.program.program import DaeResidual
 from draisine.results.base import Ending, Status
-from draisine.simulation.compiled_equations import implicit_form
 from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
+
+if TYPE_CHECKING:
+    from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
 
@@ -56,6 +60,7 @@ class Segment:
     states: Reals  # (n, states)
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
+    sliding: SlidingSamples | None = None  # how the law is mixed where the run slides
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +84,7 @@ class Run:
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
+    final_sliding: SlidingSamples | None = None  # the same at the end
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
@@ -156,6 +162,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.ABORTED: _control_failed,
         layout.UNSOLVED: _unsolved,
         layout.AMBIGUOUS: _ambiguous,
+        layout.ACCUMULATED: _accumulated,
         layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
     }
     return descriptions[reason](s)
@@ -177,12 +184,25 @@ def _singular(s: FinalState) -> Status:
     return Status(
         Ending.SINGULAR,
         f"{_cause(s)} at {s.at_time}: the condition is {size} (limit {s.equations.limits.condition:g}) and {others}; "
-        "stop before it by an event, or start elsewhere",
+        f"{_passing_cure(s)}stop before it by an event, or start elsewhere",
     )
+
+
+def _passing_cure(s: FinalState) -> str:
+    """What may lead across a singular position of loops, or past the pole of a choice of velocities."""
+    if has_loops(s.equations):
+        return "drift=Minimal() or another tolerance may lead across; else "
+    if not s.equations.alternates and len(s.equations.independent) < len(s.equations.velocities):
+        return "formulation=Augmented() eliminates no velocity; else "
+    return ""
 
 
 def _cause(s: FinalState) -> str:
     """The cause of the singularity: the largest contribution to the condition number."""
+    if s.equations.causes is None and len(s.equations.independent) == len(s.equations.velocities):
+        point = (float(s.memory.stepper.t), s.memory.state, s.memory.inputs, s.memory.parameters)
+        names = singular_position(s.equations, *point) or [c.name for c in s.equations.constraints if c.level == "position"]
+        return f"the position is singular: the constraints {', '.join(names)} lose rank"
     if s.equations.causes is None:
         return f"the independent velocities ({', '.join(s.equations.independent)}) are singular"
     program = s.equations.causes
@@ -298,8 +318,24 @@ def _ambiguous(s: FinalState) -> Status:
         what = f"{' and '.join(names)} switches back and forth without end at {s.at_time}"
         cure = "smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis"
         if isinstance(s.equations.dynamics, DaeResidual):
-            cure = f"sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ): solve the equations for their rates, or {cure}"
+            cure = (
+                "sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ) of a higher index or from given algebraic unknowns: "
+                f"solve the equations for their rates (dr.dae.reduce_index), or {cure}"
+            )
     return Status(Ending.SLIDING_AMBIGUOUS, f"{what}; {cure}")
+
+
+def _accumulated(s: FinalState) -> Status:
+    stepper = s.memory.stepper
+    rows = stepper.switch_margin[max(0, stepper.switch_count - layout.RECENT) : stepper.switch_count]
+    names = list(dict.fromkeys(s.surfaces[int(row)] if row >= 0 else "a function of time" for row in rows))
+    verb = "switches" if len(names) == 1 else "switch"
+    return Status(
+        Ending.SWITCHES_ACCUMULATE,
+        f"{' and '.join(names)} {verb} infinitely often before t = {stepper.t:.12g} s, and the equations do not determine how "
+        "the motion continues from this limit; the run ends there. Start another run from its end with the law that holds behind "
+        "it, smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis",
+    )
 
 
 def _control_failed(s: FinalState) -> Status:

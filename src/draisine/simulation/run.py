@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram
 from draisine.results.base import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -43,8 +42,12 @@ from draisine.simulation.methods.selection import (
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
+from draisine.simulation.singular_passage import Motion, Passage, PassageStep, has_loops, set_limits
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
+
+if TYPE_CHECKING:
+    from draisine.simulation.sliding_samples import SlidingSamples
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -54,9 +57,11 @@ CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
+BRANCHES_MEET = 30.0  # multiple of the limit from which on the warning mentions other branches
 
 # Warnings in short, without times and sizes, as ensembles count them.
 STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
+PASSED_SINGULAR = "the motion passes a singular position, where it could also branch, and is continued smoothly"
 NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
 
 
@@ -174,7 +179,7 @@ class _Driver:
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
         stepper.projections = choices.root.limits.projections
-        stepper.limit = choices.root.limits.condition
+        set_limits(stepper, choices.root)
         stepper.budget = FIRST_BUDGET
         stepper.check_stiffness = int(detects_stiffness(self._method))
         self._advance = self._make_advance()
@@ -182,6 +187,8 @@ class _Driver:
         # Segments of the run: equations, and the number of samples, steps and events before them.
         self._segment_starts: list[tuple[CompiledEquations, int, int, int]] = [(self._compiled, 0, 0, 0)]
         self._worst_condition = (0.0, 0.0)  # largest condition number accepted, and its time
+        self._passages: list[Passage] = []  # of singular positions
+        self._interrupted: int | None = None  # why the loop ended within the last of them
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
@@ -248,9 +255,8 @@ class _Driver:
         stepper.end = end
         while True:
             started, before = time.perf_counter(), stepper.accepted + stepper.rejected
-            if stepper.phase != layout.RUNNING:
-                self._solve_higher_index_start()
-                self._guess_reactions()
+            if stepper.phase != layout.RUNNING and self._method.implicit:
+                self._compiled.prepare_implicit_start(memory, self._parameters)
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
@@ -262,6 +268,8 @@ class _Driver:
             elif reason == layout.SWITCH:
                 if not self._switch_velocities():
                     return reason
+                if self._interrupted is not None and self._interrupted != layout.SWITCH:
+                    return self._interrupted
             elif reason == layout.STIFF:
                 self._handle_stiffness()
             elif reason == layout.STIFFNESS_CHECK:
@@ -320,6 +328,8 @@ class _Driver:
         choice = self._compiled.equations.choice
         best = self._choices.best_other(choice, stepper.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
+            if self._pass_singular_position():
+                return True
             stepper.limit = 2.0 * condition
             self._worst_condition = max(self._worst_condition, (condition, stepper.t))
             return condition <= SINGULAR_FACTOR * self._compiled.equations.limits.condition
@@ -339,6 +349,65 @@ class _Driver:
             self._segment_starts.pop()  # nothing was recorded with the choice before
         self._segment_starts.append(part)
         return True
+
+    def _pass_singular_position(self) -> bool:
+        """Make one step across a singular position ahead, on the branch of the motion; False where there is none."""
+        memory, stepper, compiled = self._memory, self._memory.stepper, self._compiled
+        if compiled.dynamics is None or compiled.project is None or compiled.monitor is None or stepper.accepted == 0:
+            return False
+        if not has_loops(compiled.equations):
+            return False
+        if self._callback is not None or stepper.sliding:  # inputs that depend on the state at a stage, two vector fields
+            return False
+        motion = self._motion(compiled, stepper.parameters.copy(), memory.inputs.copy())
+        found = motion.passage(float(stepper.t), memory.state.copy(), float(stepper.h), float(stepper.end))
+        if found is None:
+            return False
+        step, limit = float(stepper.h), compiled.equations.limits.condition
+        rtol, atol = (float(np.min(getattr(self._method, name, 1e-9))) for name in ("rtol", "atol"))
+        memory.take(self._kernels(), PassageStep(rtol, atol, self._method.max_steps))
+        memory.state[:] = found.first
+        loop, stepper.limit = stepping_loop(False, compiled.switching is not None), np.inf
+        stepper.h, stepper.budget = 1.0, 0
+        reason = loop(stepper)  # derivative and event values at the beginning
+        if reason == layout.PAUSED:
+            n = stepper.states
+            stepper.new[:n], stepper.dense[:], stepper.budget = found.last, 0.0, 1
+            stepper.dense[: len(found.dense), :n] = found.dense
+            stepper.h, stepper.external_time = found.end - found.begin, found.end
+            reason = loop(stepper)
+        self._passages.append(found)
+        self._interrupted = reason if reason not in (layout.PAUSED, layout.REACHED) else None
+        memory.take(self._kernels(), self._method)
+        self._advance = self._make_advance()
+        stepper.h, stepper.budget = step, FIRST_BUDGET
+        stepper.limit = max(limit, 2.0 * motion.condition(float(stepper.t), memory.state.copy()))
+        return True
+
+    def _motion(self, compiled: CompiledEquations, extended: Reals, u: Reals) -> Motion:
+        """The equations at a state, for the step across a singular position. Kernels read no further parameters than theirs."""
+        dynamics, project, monitor = compiled.dynamics, compiled.project, compiled.monitor
+        assert dynamics is not None and project is not None and monitor is not None
+        stepper, p = self._memory.stepper, self._parameters
+
+        def onto(t: float, x: Reals) -> tuple[Reals, float]:
+            moved, residual = project(t, x, u, p)
+            return moved, float(residual[0])
+
+        def rates(t: float, x: Reals) -> Reals:
+            stepper.evaluations += 1
+            return dynamics.kernel(t, x, u, extended)[0]
+
+        def condition(t: float, x: Reals) -> float:
+            return float(monitor(t, x, u, p)[0][0])
+
+        def weights(x: Reals) -> Reals:
+            if not self._method.adaptive:
+                return np.full(len(x), 1e-9)
+            # rounding errors of accelerations near the singular position do not allow less
+            return np.maximum(stepper.rtol * np.abs(x) + stepper.atol, 1e-10 * (1.0 + np.abs(x)))
+
+        return Motion(rates, onto, condition, weights, 100.0 * float(stepper.threshold))
 
     def _handle_stiffness(self) -> None:
         """Stability limits the explicit steps: switch to the implicit method if allowed, else note it for a warning."""
@@ -374,35 +443,6 @@ class _Driver:
         self._memory.take(self._kernels(), method)
         stepper.stiff_steps, stepper.nonstiff_steps = 0, 0
         self._advance = self._make_advance()
-
-    def _solve_higher_index_start(self) -> None:
-        """Before a start or restart of equations of higher index: multipliers and rates from derivatives of the constraints."""
-        if not self._method.implicit or self._compiled.form.explicit or self._compiled.form.needs_start_solve:
-            return
-        array = self._compiled.derivatives
-        if not array.solvable:
-            return
-        stepper = self._memory.stepper
-        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._memory.with_branches)
-        self._memory.state[:] = x
-        stepper.k[0, : len(x)] = rates
-
-    def _guess_reactions(self) -> None:
-        """Before a start of an implicit method: accelerations and multipliers where forces depend on these, as initial guess.
-
-        With the branches of a loaded contact its friction has no value at a normal force of zero.
-        """
-        dynamics, stepper = self._compiled.equations.dynamics, self._memory.stepper
-        if not self._method.implicit or not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
-            return
-        algebraic = stepper.x[stepper.states : stepper.unknowns]
-        if algebraic.any():
-            return
-        try:
-            found = dynamics.solution([float(stepper.t)], self._memory.state, self._memory.inputs, self._parameters)
-        except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse, which the loop reports
-            return
-        algebraic[:] = np.nan_to_num(found.reshape(-1, order="F"), nan=0.0)
 
     # ------------------------------------------------------------------------------------------------------- result
 
@@ -441,6 +481,7 @@ class _Driver:
             contact_least=stepper.contact_least.copy(),
             residual_limit=self._residual_limit(),
             cautions=tuple(warnings),
+            final_sliding=self._final_sliding(),
             applied=(np.array([t for t, _ in self._applied]), np.array([u for _, u in self._applied])) if self._applied else None,
         )
 
@@ -452,16 +493,8 @@ class _Driver:
         )
 
     def _switch_occurrences(self) -> tuple[SwitchOccurrence, ...]:
-        stepper, switching = self._memory.stepper, self._compiled.switching
-        if switching is None:
-            return ()
-        words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
-        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
-        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
-        return tuple(
-            SwitchOccurrence(switching.names[row] if row >= 0 else self._restarts[time], time, words[kind])
-            for time, row, kind in zip(times, rows, kinds, strict=True)
-        )
+        switching = self._compiled.switching
+        return () if switching is None else switching.occurrences(self._memory.stepper, self._restarts)
 
     def _warnings(self, elapsed: float) -> Iterator[tuple[str, str]]:
         """What to note about the integration: in short, and with times and cures."""
@@ -479,19 +512,11 @@ class _Driver:
                     f"{', '.join(switching.depends_on_inputs)} depends on time and on an input that is set in Python at every "
                     "stage: the time of the switch is not known, and was taken for the inputs at the start. Sampled solves it",
                 )
-        one_sided = self._one_sided()
+        switching = self._compiled.switching
+        one_sided = "" if switching is None else switching.one_sided(self._memory.stepper)
         if one_sided:
             yield "sensitivities are those of one side", one_sided
-        slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
-        root = self._choices.root
-        if slid and (root.outputs or root.multipliers):  # else nothing but states is reported
-            names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
-            yield (
-                "forces and accelerations while the motion slides are those of the laws as written",
-                f"the motion slides on {names} from {time_text(slid[0].time)}: the states are those of the sliding motion, but "
-                "forces, accelerations and other channels that depend on this law are evaluated as written, on one side of it or "
-                "at sign(0) = 0, and are not those of the sliding motion",
-            )
+        yield from self._sliding_values()
         if self._stiff_since is not None and self._chosen.if_stiff is None:
             yield (
                 STIFF_EQUATIONS,
@@ -513,43 +538,46 @@ class _Driver:
                 "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
                 "in simpler terms, or run shorter parts",
             )
+        if self._passages:
+            times = ", ".join(f"{passage.singular:.6g}" for passage in self._passages[:5])
+            more = ", …" if len(self._passages) > 5 else ""
+            yield (
+                PASSED_SINGULAR,
+                f"the motion passes a singular position at t = {times}{more} s, where it could also branch: it is continued "
+                "smoothly, on the branch on which it arrives; forces of constraints are not determined there",
+            )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition
+            meet = condition > BRANCHES_MEET * limit and has_loops(self._compiled.equations)
+            branches = ", and where branches of motion meet the run may have changed to another one: compare drift=Minimal()"
+            branches = branches if meet else ""
             yield (
                 NEARLY_SINGULAR,
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
-                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor{branches}",
             )
 
-    def _one_sided(self) -> str:
-        """Where derivatives of the state by parameters or start values are those of one side."""
-        stepper, switching = self._memory.stepper, self._compiled.switching
-        if switching is None or not stepper.one_sided:
-            return ""
-        names = [switch.name for switch in switching.switching.switches]
-        first, second = names[stepper.one_sided_switch], names[stepper.other_switch]
-        time, count = time_text(float(stepper.one_sided_time)), int(stepper.one_sided)
-        more = f" (the first of {count} such times)" if count > 1 else ""
-        if stepper.one_sided_kind == layout.AT_START:
-            return (
-                f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
-                f"sensitivities are those of one side; start beside it{more}"
+    def _sliding_values(self) -> Iterator[tuple[str, str]]:
+        """Where forces and outputs of a sliding motion are not those of a mixed law."""
+        stepper, root = self._memory.stepper, self._choices.root
+        if self._compiled.switching is None or not (root.outputs or root.multipliers):  # nothing but states is reported
+            return
+        slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
+        names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
+        if stepper.means:
+            yield (
+                "forces and accelerations while the motion slides are means of both sides",
+                f"the motion slides on {names}, and from {time_text(float(stepper.means_time))} on no single value of this law "
+                "gives the sliding motion: forces, accelerations and other channels are means of both sides over infinitely fast "
+                "switching, and channels that are not linear in the law are not functions of the others",
             )
-        if stepper.one_sided_kind == layout.LEAPING:
-            return (
-                f"at {time} the switching function of {first} itself jumps, and the derivative of that time is not known: from "
-                f"there on the numbers of sensitivities ignore this switch; write the conditions one by one{more}"
+        if slid and stepper.variations:
+            yield (
+                "sensitivities of forces while the motion slides are those of the laws as written",
+                f"the motion slides on {names} from {time_text(slid[0].time)}: sensitivities of forces, accelerations and other "
+                "channels that depend on this law are those of the law as written, not of the sliding motion",
             )
-        if stepper.one_sided_kind == layout.TANGENTIAL:
-            return (
-                f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "
-                f"do not exist, and the numbers ignore this switch{more}"
-            )
-        return (
-            f"{second} and {first} switch at the same time, {time}, and their order matters: from there on sensitivities are "
-            f"those of one side{more}"
-        )
 
     def _store_last_state(self) -> None:
         """Append the final state to the samples of a run that ended early."""
@@ -562,7 +590,21 @@ class _Driver:
         stepper.sample_time[k] = stepper.t
         stepper.sample_x[k] = self._memory.state
         stepper.sample_u[k] = self._memory.inputs
+        if self._compiled.switching is not None:
+            self._compiled.switching.record_mixture(self._memory, stepper.sample_mixture[k])
         stepper.sample_count = k + 1
+
+    def _final_sliding(self) -> SlidingSamples | None:
+        """How the law is mixed at the end, if the run slides there."""
+        stepper, switching = self._memory.stepper, self._compiled.switching
+        if switching is None or not stepper.sliding:
+            return None
+        last = stepper.sample_count - 1
+        if last >= 0 and stepper.sample_time[last] == stepper.t:
+            return switching.sliding_samples(stepper.sample_mixture[last : last + 1])
+        row = np.zeros((1, 1 + len(stepper.branch)))
+        switching.record_mixture(self._memory, row[0])
+        return switching.sliding_samples(row)
 
     def _segments(self) -> tuple[Segment, ...]:
         stepper = self._memory.stepper
@@ -572,7 +614,10 @@ class _Driver:
             steps = stepper.step_time[step:next_step]
             name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
             times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
-            segments.append(Segment(part.equations, times, states, inputs, steps))
+            sliding = (
+                None if part.switching is None else part.switching.sliding_samples(getattr(stepper, f"{name}_mixture")[rows])
+            )
+            segments.append(Segment(part.equations, times, states, inputs, steps, sliding))
         return tuple(segments)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:

@@ -21,10 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.arguments import refuse_dependent, unknown_name
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import SwitchingEquations
 from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen, widen_solved
 from draisine.program.varied_switching import vary_switching

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +17,8 @@ from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.arguments import checked, numbers
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.program.program import DaeResidual
 from draisine.results.base import ProgressCallback, Status
 from draisine.results.channel import HasState, named_start
 from draisine.results.trajectory import Trajectory
@@ -111,7 +111,8 @@ def simulate(
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
-    return replace(trajectory, sensitivity=computed.varied.reported(computed.parameters, trajectory.channels))
+    found = computed.varied.reported(computed.parameters, trajectory.channels)
+    return replace(trajectory, sensitivity=replace(found, by=tuple(sensitivity)))  # named as requested, "start.speed"
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
@@ -183,6 +184,7 @@ def compute(
             scaled,
             symplectic,
             targets_under,
+            with_other_controls,
         )
 
         def pilot(seconds: float, free: Drift) -> int:
@@ -193,7 +195,9 @@ def compute(
         drift = scaled(drift, method, until, pilot)
         stabilized = equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
     equations, reduction = (
-        (stabilized.equations, "") if stabilized is not None else _equations(model, laws, tuple(events), bool(inputs or control))
+        (stabilized.equations, "")
+        if stabilized is not None
+        else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
     )
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
@@ -240,6 +244,8 @@ def compute(
         return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
     run, varied = integrated(how)
+    if stabilized is not None:
+        run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)
@@ -262,9 +268,9 @@ def _with_lost_masses(status: Status, source: System | Equations, computed: Comp
 
 
 def _equations(
-    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool
+    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool, named: Collection[str]
 ) -> tuple[Equations, str]:
-    """The equations of a run, and a sentence where given ones were reduced."""
+    """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
         return derive_cached(described, laws, events, work=True if driven else None), ""
@@ -272,4 +278,4 @@ def _equations(
         return model, ""
     from draisine.simulation.given_equations import equations_for_run  # imports CasADi
 
-    return equations_for_run(model, laws, events)
+    return equations_for_run(model, laws, events, named)

@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.program.branches import Evaluated, branches_at
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.mixed_branches import depends_on_jumps, fix_program, mix_program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.ssa import INPUT
 from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.methods.tableau import SteppingMethod
-from draisine.simulation.stepper.memory import SwitchTables
+from draisine.simulation.result import SwitchOccurrence, time_text
+from draisine.simulation.sliding_samples import SlidingSamples
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import ONE_SIDED, Stepper
+from draisine.simulation.stepper.memory import Memory, SwitchTables
+from draisine.simulation.stepper.mixture import record_mixture
 
 Reals = NDArray[np.float64]
 
@@ -39,12 +44,37 @@ class CompiledSwitching:
     margins: Kernel | None
     dynamics: HoistedKernel | None  # of ẋ = f
     saltation: Kernel | None = None  # of variational equations
+    mixed_dynamics: Kernel | None = None  # with mixed branches, if the run may slide: derivative …
+    mixed_rates: Kernel | None = None  # … and rates
+    _mixed: dict[str, Kernel | None] = field(default_factory=dict, init=False, repr=False)
     _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the switching function of each margin."""
         return tuple(self.switching.switches[margin.switch].name for margin in self.switching.margins)
+
+    def sliding_samples(self, mixture: Reals) -> SlidingSamples | None:
+        """Samples with their mixtures, as the loop has recorded them; None if the run does not slide at any of them."""
+        if not (mixture[:, 0] != ONE_SIDED).any():
+            return None
+        return SlidingSamples(self.switching, mixture[:, : 1 + len(self.switching.switches)].copy())
+
+    @staticmethod
+    def record_mixture(memory: Memory, row: Reals) -> None:
+        """Record how the law is mixed at the present state."""
+        record_mixture(memory.stepper, float(memory.stepper.t), memory.state.copy(), row)
+
+    def mixed(self, program: Program | LinearSolveProgram | None) -> Kernel | None:
+        """A program of the same equations with mixed branches; None if it does not depend on a law on whose surface a run may
+        slide."""
+        if program is None or self.mixed_dynamics is None:
+            return None
+        if program.digest not in self._mixed:
+            depends = depends_on_jumps(self.switching, program)
+            made = compile(mix_program(self.switching, fix_program(self.switching, program))) if depends else None
+            self._mixed[program.digest] = made
+        return self._mixed[program.digest]
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
@@ -120,6 +150,44 @@ class CompiledSwitching:
             before = np.where(np.isnan(row), before, row)
         return found
 
+    def occurrences(self, stepper: Stepper, restarts: Mapping[float, str]) -> tuple[SwitchOccurrence, ...]:
+        """The switches of a run so far; `restarts` are the names of those of time."""
+        words = {layout.SWITCHED: "", layout.ENTERED: "begins", layout.LEFT: "ends"}
+        records = (stepper.switch_time, stepper.switch_margin, stepper.switch_kind)
+        times, rows, kinds = (record[: stepper.switch_count].tolist() for record in records)
+        return tuple(
+            SwitchOccurrence(self.names[row] if row >= 0 else restarts[time], time, words[kind])
+            for time, row, kind in zip(times, rows, kinds, strict=True)
+        )
+
+    def one_sided(self, stepper: Stepper) -> str:
+        """Where derivatives of the state by parameters or start values are those of one side; "" for nowhere."""
+        if not stepper.one_sided:
+            return ""
+        names = [switch.name for switch in self.switching.switches]
+        first, second = names[stepper.one_sided_switch], names[stepper.other_switch]
+        time, count = time_text(float(stepper.one_sided_time)), int(stepper.one_sided)
+        more = f" (the first of {count} such times)" if count > 1 else ""
+        if stepper.one_sided_kind == layout.AT_START:
+            return (
+                f"the run starts on the switching surface of {first}, and a change of the start or of a parameter leads off it: "
+                f"sensitivities are those of one side; start beside it{more}"
+            )
+        if stepper.one_sided_kind == layout.LEAPING:
+            return (
+                f"at {time} the switching function of {first} itself jumps, and the derivative of that time is not known: from "
+                f"there on the numbers of sensitivities ignore this switch; write the conditions one by one{more}"
+            )
+        if stepper.one_sided_kind == layout.TANGENTIAL:
+            return (
+                f"at {time} the motion touches the switching surface of {first} without crossing it: from there on sensitivities "
+                f"do not exist, and the numbers ignore this switch{more}"
+            )
+        return (
+            f"{second} and {first} switch at the same time, {time}, and their order matters: from there on sensitivities are "
+            f"those of one side{more}"
+        )
+
     def branches(self, t: float, x: Reals, u: Reals, p: Reals, known: Mapping[int, float], forward: bool = True) -> Reals:
         """The branches at a state; those of time are `known`."""
         if self.dynamics is None:  # switching functions of 0 = F are taken at zero rates
@@ -153,4 +221,8 @@ def compile_switching(equations: Equations) -> CompiledSwitching | None:
     margins = None if found.functions is None else compile(found.functions)
     explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
     saltation = None if found.saltation is None else compile(found.saltation)
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation)
+    slides = explicit is not None and any(switch.jump and not switch.time_only for switch in found.switches)
+    mixed: list[Kernel] = []
+    if slides and not isinstance(found.dynamics, DaeResidual):
+        mixed = [compile(mix_program(found, what)) for what in (found.dynamics, found.rates)]
+    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation, *mixed)

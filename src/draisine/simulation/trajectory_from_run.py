@@ -18,6 +18,7 @@ from draisine.results.assembly import Block, Piece, assemble, block, energy_bloc
 from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
+from draisine.simulation.contact_margins import cables_of
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
@@ -36,28 +37,31 @@ def _event_values(equations: Equations) -> Kernel | None:
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
     """All channels that the report of the equations gives along a segment of a run."""
     equations = segment.equations
-    kernel = reporter(equations)
+    points = segment.times, segment.states, segment.inputs, p
     names = [slot.name for slot in equations.report.outputs]
-    reported = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
-    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], reported)
+    values = dict(zip(names, reporter(equations).map(points[0][:, None], *points[1:]), strict=True))
+    if segment.sliding is not None:
+        for name, mixed in segment.sliding.report(equations, *points).items():
+            values[name][segment.sliding.rows] = mixed
+    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], values)
     return Piece(segment.times, blocks, independent=equations.independent)
 
 
-def blocks_of(equations: Equations, coordinates: np.ndarray, reported: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
+def blocks_of(equations: Equations, coordinates: np.ndarray, values: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
     """Coordinates and the values of the report, samples in rows, as blocks of named columns."""
     count = len(coordinates)
     blocks = [
         block(Group.COORDINATES, equations.coordinates, coordinates),
-        block(Group.VELOCITIES, equations.velocities, reported["v"].reshape(count, -1)),
-        block(Group.INPUTS, equations.inputs, reported["inputs"].reshape(count, -1)),
-        block(Group.OUTPUTS, equations.outputs, reported["outputs"].reshape(count, -1)),
-        block(Group.MULTIPLIERS, equations.multipliers, reported["multipliers"].reshape(count, -1)),
-        residual_block(equations.constraints, reported["residuals"].reshape(count, -1)),
+        block(Group.VELOCITIES, equations.velocities, values["v"].reshape(count, -1)),
+        block(Group.INPUTS, equations.inputs, values["inputs"].reshape(count, -1)),
+        block(Group.OUTPUTS, equations.outputs, values["outputs"].reshape(count, -1)),
+        block(Group.MULTIPLIERS, equations.multipliers, values["multipliers"].reshape(count, -1)),
+        residual_block(equations.constraints, values["residuals"].reshape(count, -1)),
     ]
-    if "energy" in reported:  # first-order systems have none
-        kinetic, potential, *work = reported["energy"].reshape(count, -1).T
+    if "energy" in values:  # first-order systems have none
+        kinetic, potential, *work = values["energy"].reshape(count, -1).T
         blocks.append(energy_block(kinetic, potential, work[0] if work else None))
-        blocks.append(power_block(equations.inputs, reported["power"].reshape(count, -1)))
+        blocks.append(power_block(equations.inputs, values["power"].reshape(count, -1)))
     return tuple(blocks)
 
 
@@ -67,7 +71,12 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     if not pieces:
         last = run.segments[-1]
         single = Segment(
-            last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
+            last.equations,
+            np.array([run.final_time]),
+            run.final_state[None, :],
+            np.zeros((1, len(equations.inputs))),
+            last.steps,
+            run.final_sliding,
         )
         pieces = [report_segment(single, p)]
     if "work" not in {s.name for s in equations.extra_states}:
@@ -82,7 +91,12 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         pieces,
         status=status,
         events=[(e.name, e.time) for e in run.events],
-        warnings=[*_contact_warnings(pieces), *_nonfinite_channels(pieces), *_nonfinite_events(run.segments, p)],
+        warnings=[
+            *_contact_warnings(pieces),
+            *_slack_cables(pieces, equations),
+            *_nonfinite_channels(pieces),
+            *_nonfinite_events(run.segments, p),
+        ],
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
@@ -116,6 +130,20 @@ def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
             wheel = name.removesuffix("_normal_force")
             warnings.append(f"the normal force on {wheel} is negative from t = {times[first]:.3f} s: it would lift off")
     return warnings
+
+
+def _slack_cables(pieces: Sequence[Piece], equations: Equations) -> list[str]:
+    """Warnings about cables that would have to push."""
+    cables, found = cables_of(equations), []
+    for name, times, values in _columns(pieces, (Group.MULTIPLIERS,)) if cables else ():
+        if name in cables and values.size and np.nanmax(values) > 0.0:
+            first, most = int(np.argmax(values > 0.0)), float(np.nanmax(values))
+            cable = name.removesuffix("_multiplier")
+            found.append(
+                f"cable {cable} would be slack from t = {times[first]:.3f} s: it would have to push, by up to {most:.4g} N; end "
+                f"the run there by an event on {name}, or use a spring that only pulls"
+            )
+    return found
 
 
 MOST_NAMED = 5  # channels that a warning names

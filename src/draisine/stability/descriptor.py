@@ -26,8 +26,8 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.arguments import checked, numbers
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel

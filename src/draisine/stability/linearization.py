@@ -34,6 +34,7 @@ from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
 from draisine.stability.explicit_time import require_no_time
+from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
 
@@ -148,8 +149,8 @@ def linearize(
     - `parameters`, `inputs`: values by name, as in `simulate`; the others have their defaults.
 
     All derivatives are exact. Outputs are outputs of motion; forces are not included. A motion that is not steady is reported:
-    by a warning, and in `unsteady` of the result with the rates of its states. Equations on which time itself has an effect are
-    refused.
+    by a warning, and in `unsteady` of the result with the rates of its states. So is one on the limit of a switching function,
+    where the linear model is one-sided (`limit` of the result). Equations on which time itself has an effect are refused.
     """
     found = _linearized(model, at, parameters, inputs, states)
     if found.note and not isinstance(model, Motion):
@@ -195,6 +196,7 @@ def _linearized(
         units,
         dict(zip(naming.names, naming.rates(derivatives)[0].tolist(), strict=True)),
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
+        limit_note(e, motion.x, motion.u, motion.p),
         deviations.angles,
     )
 

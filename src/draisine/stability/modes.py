@@ -176,7 +176,7 @@ def modes(
 
 
 def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bool_]) -> None:
-    """Warn where a sweep has no steady motion, or comes close to a singular configuration."""
+    """Warn where a sweep has no steady motion, comes close to a singular configuration, or lies on the limit of a switch."""
     model, missing = family.equations.name, np.flatnonzero(~found)
     if len(missing):
         where = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
@@ -187,6 +187,8 @@ def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bo
     if near := family.singular_at(values[:, None]):
         message = f"{model}: the sweep comes close to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
         warnings.warn(message, stacklevel=3)
+    if limit := family.limit_at(values[:, None]):
+        warnings.warn(f"{model}: at {name} = {values[limit[0]]:.6g} {limit[1]}", stacklevel=3)
 
 
 def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:

@@ -24,6 +24,7 @@ from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.numerics.rank import independent_columns
 from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
+from draisine.program.switching import find_switching
 from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
@@ -33,6 +34,7 @@ from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import steady
 from draisine.stability.steady_problem import LEAST_UNIT, SteadyMotion, SteadyProblem
+from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
 
@@ -318,6 +320,14 @@ class Family(Uncached):
         values = np.where(found[:, None], BatchProgram(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
         point, cause = np.unravel_index(int(np.argmax(values)), values.shape)
         return (int(point), e.causes.outputs[0].labels[cause]) if values.max() > e.limits.condition else None
+
+    def limit_at(self, points: Array) -> tuple[int, str] | None:
+        """The first point whose motion lies on the limit of a switching function, and a sentence on it; None if there is none."""
+        if find_switching(self.equations) is None:
+            return None
+        (_, x, u, p), found = self.states_at(points)
+        notes = ((int(i), limit_note(self.equations, x[i], u[i], p[i])) for i in np.flatnonzero(found))
+        return next(((i, note) for i, note in notes if note), None)
 
     # ------------------------------------------------------------ derivatives
 

@@ -41,6 +41,7 @@ from draisine.stability.linearization import (
     real_values,
     what_is_singular,
 )
+from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
 
@@ -74,12 +75,14 @@ class SteadyMotion(Motion, Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What ideal contacts would have to do in this motion; and that it is none, where all is prescribed in time."""
+        """What ideal contacts would have to do in this motion; that it is none, where all is prescribed in time; and whether it
+        lies on the limit of a switching function."""
         driven = changing_rates(self.equations, self.x, self.u, self.p)
         prescribed = (
             ("nothing is free to move: its motion is prescribed in time, and this is its state at t = 0",) if driven else ()
         )
-        return (*prescribed, *contact_warnings(self.values))
+        note = limit_note(self.equations, self.x, self.u, self.p)
+        return (*prescribed, *contact_warnings(self.values), *((note,) if note else ()))
 
     def _table(self) -> Mapping[str, Any]:
         units = self.units

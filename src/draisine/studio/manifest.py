@@ -14,9 +14,8 @@ from draisine import gallery
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.program.branches import branches_at
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.solver import MAX_RESTED

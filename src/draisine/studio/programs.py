@@ -24,10 +24,9 @@ from draisine.dynamics.lowering import Scope
 from draisine.errors import DraisineError, ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
@@ -64,8 +63,9 @@ def straight_running(equations: Equations) -> StraightRunning | None:
     if SWEPT not in outputs or not reported:
         return None
     p = {q.name: q.default for q in equations.parameters}
-    try:
-        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(reported, 0.0), states=reported)
+    straight = dict.fromkeys(reported, 0.0)
+    try:  # Newton's method from there alone: the search along branches that `steady` makes else may take seconds
+        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=straight, near={**straight, SWEPT: _TYPICAL}, states=reported)
         made = family.closed_form
     except (DraisineError, np.linalg.LinAlgError):
         return None

@@ -27,9 +27,8 @@ from draisine.dynamics.dae.hidden_constraints import with_hidden_constraints
 from draisine.dynamics.dae.prolongation import entries, full_signature
 from draisine.dynamics.dae.signature_method import offsets
 from draisine.errors import ModelError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.symbolic.symbol_table import Named, SystemArguments, SystemSymbols, named, plain
 
 

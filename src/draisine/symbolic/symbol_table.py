@@ -15,9 +15,8 @@ import casadi as ca
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import did_you_mean
 from draisine.expr.units import si_text
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.symbolic.sympy_bridge import to_sx
 
 Named = Mapping[str, Any] | Sequence[Any]

@@ -16,8 +16,8 @@ from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.structure import structure
 from draisine.dynamics.lagrangian.energies import derive_by_energies
 from draisine.errors import ArgumentError, ModelError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Kind
+from draisine.program.program import DaeResidual
 from draisine.simulation.initial.consistent_start import consistent_start
 
 FORMS = [(3, False), (2, False), (2, True), (1, False)]

@@ -10,8 +10,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError, SolverError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 
 t, k = sp.symbols("t k")
 EXACT = dr.methods.DOP853(rtol=1e-11, atol=1e-12)

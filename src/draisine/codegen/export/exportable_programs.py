@@ -9,10 +9,9 @@ import casadi as ca
 
 from draisine.codegen.export.source import Guide
 from draisine.errors import ExportError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switching import switching_functions
 
 _MOST_UNKNOWNS = 100  # of a linearization that is solved for at run time, or of dense Jacobians

@@ -29,10 +29,9 @@ from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
 from draisine.codegen.export.source import file_name, function_name, source_text
 from draisine.errors import ExportError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import switching_functions
 
 _FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")

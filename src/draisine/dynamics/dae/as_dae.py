@@ -20,10 +20,9 @@ from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import Slots
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 
 def as_dae(model: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:

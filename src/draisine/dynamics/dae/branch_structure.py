@@ -21,8 +21,8 @@ from draisine.dynamics.dae.structure import Structure, structure
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.rank import RTOL, condition_share, equilibrate
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 
 Reals = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.newton import Linearized, Newton
 from draisine.numerics.rank import RTOL, decompose, equilibrate, rank_of
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 from draisine.program.taylor_series import along
 
 Reals = NDArray[np.float64]

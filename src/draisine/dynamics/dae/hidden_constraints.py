@@ -16,9 +16,8 @@ from draisine.dynamics.dae.prolongation import Prolongation, entries
 from draisine.dynamics.dae.signature_method import Offsets, coupled, offsets
 from draisine.dynamics.dae.structure import structure
 from draisine.numerics.rank import condition_share, rank_of
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 BETTER = 10.0  # ratio of condition numbers for which other rows are taken to determine rates
 MOST_SOLVED = 60  # largest block of rates that is solved for symbolically

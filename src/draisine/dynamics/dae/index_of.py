@@ -44,9 +44,9 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 
 Reals = NDArray[np.float64]
 

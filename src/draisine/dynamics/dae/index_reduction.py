@@ -28,10 +28,9 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import Expr, did_you_mean
 from draisine.model.quantities import amount_in
 from draisine.numerics.rank import equilibrate, rank_of
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 DIFFERENTIATED, NOT_DIFFERENTIATED = "differentiated: ", "no differentiation was needed"
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]

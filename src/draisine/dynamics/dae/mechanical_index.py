@@ -27,10 +27,9 @@ from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import offsets
 from draisine.errors import ModelError
 from draisine.numerics.rank import condition_share, equilibrate, null_space
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 Array = NDArray[np.float64]
 

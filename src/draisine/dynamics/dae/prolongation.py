@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.signature_method import ABSENT, Offsets, offsets
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 
 
 class Prolongation:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import Offsets
 from draisine.numerics.rank import decompose, equilibrate
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 
 Reals = NDArray[np.float64]
 

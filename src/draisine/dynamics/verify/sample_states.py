@@ -15,10 +15,9 @@ from draisine.dynamics.verify.agreement import AvoidedSingularity
 from draisine.errors import ArgumentError, ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import equilibrate
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
 Residual = Callable[[Reals], tuple[Reals, Reals]]  # y → residuals, their Jacobian

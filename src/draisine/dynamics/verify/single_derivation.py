@@ -27,11 +27,10 @@ from draisine.dynamics.verify.agreement import (
     worst_line,
 )
 from draisine.dynamics.verify.sample_states import Motion, SampleState, random_states, report_at, solved_matrix
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.interpreter import complex_step_derivatives
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
 Other = Callable[[str, NDArray[np.intp], Sequence[ArrayLike]], Reals]  # argument, columns, point

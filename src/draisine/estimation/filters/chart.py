@@ -26,9 +26,8 @@ from draisine.errors import SolverError
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
 from draisine.numerics.rank import decompose
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -22,8 +22,8 @@ from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
 from draisine.estimation.filters.process_noise import Noise, independent_states
 from draisine.numerics.runge_kutta import gauss_kronrod
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction, split
 from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, prepare

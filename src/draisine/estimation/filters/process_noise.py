@@ -24,8 +24,8 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction, split, vary
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 

@@ -22,9 +22,8 @@ import casadi as ca
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ModelError
 from draisine.optimal.symbolic_model import SymbolicModel
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import jumps_of, switches_of
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -13,6 +13,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
 from draisine.program.program import Program
+from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
 
@@ -60,17 +61,27 @@ class Reporter:
         if self.names and equations.choice not in self._kernels:
             self._kernels[equations.choice] = self._compiled(equations)
 
-    def __call__(self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        """(points, outputs)."""
+    def __call__(
+        self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals, sliding: SlidingSamples | None = None
+    ) -> Reals:
+        """(points, outputs); `sliding` says how the law is mixed where a run slides."""
         if not self.names:
             return np.zeros((len(t), 0))
         self.prepare(equations)
         results = self._kernels[equations.choice].map(t[:, None], x, u, p)
         if len(results) == 1:
-            return results[0]
-        slots = [slot.name for slot in equations.report.outputs]
+            found = results[0]
+        else:
+            slots = [slot.name for slot in equations.report.outputs]
+            found = self._selected(equations, x, dict(zip(slots, results, strict=True)))
+        if sliding is not None:
+            found[sliding.rows] = self._selected(equations, x[sliding.rows], sliding.report(equations, t, x, u, p))
+        return found
+
+    def _selected(self, equations: Equations, x: Reals, values: Mapping[str, Reals]) -> Reals:
+        """The outputs from results of the whole report."""
         positions = (report_positions(equations)[name] for name in self.names)
-        return np.column_stack([x[:, i] if slot == "x" else results[slots.index(slot)][:, i] for slot, i in positions])
+        return np.column_stack([x[:, i] if slot == "x" else values[slot][:, i] for slot, i in positions])
 
     def _compiled(self, equations: Equations) -> Kernel:
         report = equations.report

@@ -17,8 +17,8 @@ from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.arguments import numbers, refuse_dependent, unknown_name
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, StateValue, named_start
 from draisine.simulation.ensemble.distributions import SampleValues
 from draisine.simulation.given_equations import equations_for_run
@@ -160,7 +160,8 @@ def ensemble_problem(
     fixed = {name: kind for kind in ("parameter", "input") for name in (parameters if kind == "parameter" else constants)}
     driven = bool(inputs) or any(_is_input(model, name) for name in varied.names)
     if isinstance(model, Equations):
-        equations, _ = equations_for_run(model, laws, events)
+        named = {*named_start(start), *(name.removeprefix(START) for name in varied.names)}
+        equations, _ = equations_for_run(model, laws, events, named)
     else:
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)

@@ -12,12 +12,11 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.arguments import number_in, unknown_name
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence, periods
-from draisine.program.program import LazyProgram, Program, Slot
+from draisine.program.program import DaeResidual, LazyProgram, Program, Slot
 from draisine.results.channel import StateValue
-from draisine.simulation.initial.memory import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
 from draisine.simulation.initial.rest_groups import RestRows, RestTable
 
 

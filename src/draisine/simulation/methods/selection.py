@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, RunLimits
+from draisine.program.program import DaeResidual
 from draisine.simulation import methods
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.tableau import SteppingMethod, check_settings

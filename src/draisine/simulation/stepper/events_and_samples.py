@@ -10,12 +10,16 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, interpolate
 from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
+from draisine.simulation.stepper.mixture import mixed_values, record_mixture
 
 
 def evaluate_events(s: Stepper, time: float, target: Vector) -> None:
     """Write the values of all event functions at (time, point)."""
     s.time[0] = time
-    call_kernel(s.event_kernel, (s.time, s.point, s.u, s.parameters), (target,))
+    if s.switching != 0 and s.sliding > 0 and s.mixed_events != 0:
+        mixed_values(s, s.mixed_events, target, s.events)
+    else:
+        call_kernel(s.event_kernel, (s.time, s.point, s.u, s.parameters), (target,))
 
 
 def sign_of(value: float) -> int:
@@ -124,6 +128,8 @@ def fill_samples_before(s: Stepper, m: Tableau, h: float, time: float) -> None:
         record_inputs(s, moment, row, s.sample_u[s.sample_count])
         if s.aborted != 0:
             return
+        if s.switching != 0 and s.mixed_dynamics != 0:
+            record_mixture(s, moment, row, s.sample_mixture[s.sample_count])
         s.sample_count += 1
 
 
@@ -133,6 +139,8 @@ def sample_at_t(s: Stepper) -> None:
         row = s.sample_x[s.sample_count]
         copy(s.x, row, s.states)
         record_inputs(s, s.t, row, s.sample_u[s.sample_count])
+        if s.switching != 0 and s.mixed_dynamics != 0:
+            record_mixture(s, s.t, row, s.sample_mixture[s.sample_count])
         s.sample_count += 1
 
 
@@ -141,6 +149,8 @@ def record_step(s: Stepper) -> None:
     if s.keep_steps != 0:
         copy(s.x, s.step_x[s.step_count], s.states)
         record_inputs(s, s.t, s.x, s.step_u[s.step_count])
+        if s.switching != 0 and s.mixed_dynamics != 0:
+            record_mixture(s, s.t, s.x, s.step_mixture[s.step_count])
     s.step_count += 1
 
 

@@ -34,6 +34,7 @@ STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
 BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected
+ACCUMULATED = 16  # infinitely many switches before t, and the motion behind them is not known
 AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
 
 # Outcome of the solution of a system of equations; also the `solver_failure` of a run.
@@ -61,6 +62,10 @@ OTHER_DEGREE = 8
 SWITCHED = 0  # the branch changed
 ENTERED = 1  # sliding began
 LEFT = 2  # sliding ended
+# Values of forces and outputs at a record.
+ONE_SIDED = 0  # as written: the run does not slide
+MIXED = 1  # with the mixed law of a sliding motion
+MEANS = 2  # means of both sides
 # Why derivatives are those of one side.
 COINCIDENT = 1  # two switches at one time, whose order matters
 TANGENTIAL = 2  # the motion touches a surface
@@ -68,6 +73,8 @@ AT_START = 3  # the run starts on a surface
 LEAPING = 4  # the switching function itself jumps
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
+# Switches in a short time that are taken for those before a limit (`accumulation`).
+RECENT = 24
 # Switches without an advance of time.
 MOST_SWITCHES = 64
 # The same for margins of switching functions that may end in the step.
@@ -198,6 +205,9 @@ class Stepper(Record):
     threshold: float  # of the residual above which the state is projected
     broken: float  # of the residual at which the run ends
     limit: float  # of the condition
+    usual_limit: float  # to which it returns when the condition is low again
+    close: float  # condition from which on states are projected to the threshold `tight`
+    tight: float
     # progress of the run
     phase: int
     history_filled: int  # rows of `past` that are known
@@ -332,6 +342,23 @@ class Stepper(Record):
     share: Vector  # (m) of the switched fields
     sliding_matrix: Matrix  # (m, m)
     sliding_pivot: Integers  # (m)
+    resting: int  # whether all states rest on these surfaces, behind a limit of switches
+    sliding_row: int  # 1 + the surface that determines all shares, of laws that act along one line; 0 if each does, −1 if none
+    # the law while sliding (`mixture`)
+    mixed_dynamics: int  # kernels of (t, x, u, p) that take branches between those of two sides, 0 for none: derivative, …
+    mixed_rates: int  # … rates of the switching functions, …
+    mixed_events: int  # … events, if they depend on the law, …
+    mixed_contact: int  # … and contact margins
+    first_branch: int  # entry of the parameters at which the branches begin
+    mixture_kind: int  # MIXED or MEANS
+    mixed_parameters: Vector  # (parameters)
+    mixed_field: Vector  # (w)
+    mixed_rate: Vector  # (b, and their derivatives)
+    mixed_value: Matrix  # (2, events or contacts)
+    sample_mixture: Matrix  # (samples + 1, 1 + b) kind and branches at the samples …
+    step_mixture: Matrix  # (step_room, 1 + b) … and at the steps, if keep_steps
+    means: int  # number of records of means …
+    means_time: float  # … and the first one
     # derivatives of the state in k directions, after the state itself (`saltation`)
     variations: int  # k
     plain_states: int  # n without them

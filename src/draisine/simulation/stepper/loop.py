@@ -9,6 +9,7 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 from __future__ import annotations
 
 from draisine.codegen.restricted.types import call_kernel
+from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -96,10 +97,12 @@ def advance(s: Stepper) -> int:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
-        before, begun = s.accepted, s.t
+        before, begun, slid = s.accepted, s.t, 0
+        if s.switching != 0:
+            slid = s.sliding
         reason = step(s)
         if s.contact_kernel != 0 and s.accepted != before:
-            monitor_step(s, begun)
+            monitor_step(s, begun, slid)
         if reason != CONTINUE:
             return reason
     return REACHED if s.t == s.end else PAUSED
@@ -309,7 +312,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         return ABORTED if s.aborted != 0 else STOPPED
     reason = finish_step(s, m, h)
     if s.switching != 0 and reason == CONTINUE:
-        reason = continue_branches(s, m, row)
+        reason = continue_branches(s, m, row, h)
     return reason
 
 
@@ -326,14 +329,14 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     """A branch ends where it began: switch without a step."""
     s.rejected += 1
     note_grid(s, True)
-    reason = change_branches(s, row)
+    reason = beyond_limit(s, change_branches(s, row))
     return restart(s, m) if reason == CONTINUE else reason
 
 
-def continue_branches(s: Stepper, m: Tableau, row: int) -> int:
-    """After a step: switch where a margin or an interval of time ended, else keep the branches."""
-    if s.sliding > 0:
-        return_to_surfaces(s)
+def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
+    """After a step h: switch where a margin or an interval of time ended, else keep the branches."""
+    if s.sliding > 0 and not return_to_surfaces(s, h) and row < 0:
+        row = int(s.sliding_margin[0])
     at_restart = s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
     if row < 0 and not at_restart:
         keep_margins(s)
@@ -343,7 +346,7 @@ def continue_branches(s: Stepper, m: Tableau, row: int) -> int:
             evaluate(s, s.t, 0)
         return CONTINUE
     s.switches_here = 0
-    reason = change_branches(s, row)
+    reason = beyond_limit(s, change_branches(s, row))
     return restart(s, m) if reason == CONTINUE else reason
 
 
@@ -404,10 +407,11 @@ def project(s: Stepper, m: Tableau) -> int:
     """Project the state onto its constraints if the residual exceeds the threshold."""
     moved = False
     s.time[0] = s.t
+    threshold = s.tight if s.condition > s.close else s.threshold
     for _ in range(s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
-        if s.scalar[0] <= s.threshold:
+        if s.scalar[0] <= threshold:
             break
         bad = first_nonfinite(s.new, s.states)
         if bad >= 0:
@@ -435,4 +439,6 @@ def well_conditioned(s: Stepper) -> bool:
     s.time[0] = s.t
     call_kernel(s.monitor, (s.time, s.point, s.u, s.parameters), (s.scalar,))
     s.condition = s.scalar[0]
+    if s.limit > s.usual_limit and s.condition < 0.25 * s.limit:
+        s.limit = max(s.usual_limit, 2.0 * s.condition)
     return s.condition <= s.limit

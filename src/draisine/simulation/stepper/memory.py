@@ -47,6 +47,7 @@ class Kernels:
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
     variations: int = 0  # … k
+    mixed: tuple[int, int, int, int] = (0, 0, 0, 0)  # with mixed branches: derivative, rates, events and contact margins
 
     def extended(self, parameters: Reals) -> Reals:
         """The parameters in the form that these kernels read."""
@@ -163,6 +164,7 @@ class Memory:
         if self._switches is not None:
             s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
             shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
+            shapes["mixed_value"] = (2, max(e, s.contacts))
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         if self._switches is not None:
@@ -196,7 +198,7 @@ class Memory:
         s, first = self.stepper, len(self._parameters)
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
-        s.branch, s.hoisted = s.parameters[first:after], s.parameters[after:]
+        s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
         for name in ("switch_jumps", "margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = (
@@ -254,6 +256,7 @@ class Memory:
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
         s.margin_kernel, s.switch_rate_kernel, s.saltation_kernel = kernels.margins, kernels.switch_rates, kernels.saltation
+        s.mixed_dynamics, s.mixed_rates, s.mixed_events, s.mixed_contact = kernels.mixed
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
         if kernels.form is not None:
@@ -262,6 +265,12 @@ class Memory:
     def set_switches(self, switches: SwitchTables) -> None:
         """Use the switching functions of other equations, from `take` on."""
         self._switches, self._branches = switches, np.array(switches.branches, dtype=np.float64)
+        for name in ("sample_mixture", "step_mixture"):
+            old = getattr(self.stepper, name)
+            more = 1 + len(self._branches) - old.shape[1]
+            if more > 0:
+                setattr(self.stepper, name, np.hstack([old, np.zeros((len(old), more))]))
+        self.stepper.resting = 0
         self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
 
     def renew_restarts(self, switches: SwitchTables) -> None:
@@ -291,7 +300,9 @@ class Memory:
         """Double the buffers whose length is not known in advance."""
         s = self.stepper
         if s.step_count >= s.step_room:
-            self._resize(("step_time", "step_x", "step_u"), s.step_count, 2 * s.step_room)
+            self._resize(
+                ("step_time", "step_x", "step_u", *(("step_mixture",) if s.switching else ())), s.step_count, 2 * s.step_room
+            )
             s.step_room *= 2
         if s.event_count + layout.ROOTS * s.events > s.event_room:
             self._resize(("event_time", "event_x", "event_index"), s.event_count, 2 * s.event_room)
@@ -356,6 +367,8 @@ class Memory:
         if self._switches is not None:
             s.switch_room = 16 * layout.MOST_SWITCHES
             s.allocate({name: (s.switch_room,) for name in ("switch_time", "switch_margin", "switch_kind")})
+            columns = 1 + len(self._branches)
+            s.allocate({"sample_mixture": (s.samples + 1, columns), "step_mixture": (kept, columns)})
 
 
 def isolation_shapes(nodes: int, events: int) -> dict[str, tuple[int, ...]]:
@@ -419,7 +432,9 @@ def switching_shapes(
         **{name: (most,) for name in ("sliding_margin", "share", "sliding_pivot")},
         "sliding_parameters": (most + 1, parameters),
         "sliding_field": (most + 1, width),
-        **{name: (width,) for name in ("sliding_motion", "sliding_start")},
+        **{name: (width,) for name in ("sliding_motion", "sliding_start", "mixed_field")},
+        "mixed_parameters": (parameters,),
+        "mixed_rate": (rates,),
         "sliding_rate": (most + 1, rates),
         "sliding_matrix": (most, most),
     }
@@ -435,6 +450,8 @@ _MODULES = (
     "switching",
     "switch_location",
     "sliding",
+    "mixture",
+    "accumulation",
     "saltation",
     "events_and_samples",
     "contact_monitor",

@@ -40,6 +40,7 @@ from draisine.simulation.stepper.sliding import inward, solve_shares
 
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
+SLACK = 1e-13  # of a share beyond 0 and 1: rounding errors where one of both fields is tangential
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
 
@@ -58,7 +59,7 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
     if s.sliding > 0:
         solve_shares(s)
         for i in range(s.sliding):
-            target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i])
+            target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i]) + SLACK
 
 
 def start_margins(s: Stepper) -> None:
@@ -132,6 +133,7 @@ def leave_surface(s: Stepper, place: int) -> None:
     for i in range(place, s.sliding - 1):
         s.sliding_margin[i], s.share[i] = s.sliding_margin[i + 1], s.share[i + 1]
     s.sliding -= 1
+    s.resting = 0
     take_branch(s, row, other_branch(s, row) if share > 0.5 else s.branch[int(s.margin_branch[row])])
     use_branches(s)
     record_switch(s, row, LEFT)
@@ -196,6 +198,7 @@ def enter_surface(s: Stepper, row: int) -> int:
         return AMBIGUOUS
     s.sliding_margin[s.sliding] = row
     s.sliding += 1
+    s.resting = 0
     s.armed[row] = 0
     use_branches(s)
     record_switch(s, row, ENTERED)
@@ -270,13 +273,26 @@ def begin_branches(s: Stepper) -> int:
         if is_sliding_on(s, j) < 0:
             s.armed[j] = 1
     reason = settle_branches(s)
+    changes = s.switches_here
     for j in range(s.margins):
-        undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.branch[int(s.margin_branch[j])] != HALF
-        if reason == CONTINUE and undecided and s.switch_rate_kernel != 0 and not enters(s, j):
+        undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0
+        if reason == CONTINUE and undecided and not remains(s, j):
             reason = switch_branch(s, j)
+    if reason == CONTINUE:
+        reason = settle_branches(s) if s.switches_here != changes else CONTINUE
     if reason == CONTINUE:
         start_margins(s)
     return reason
+
+
+def remains(s: Stepper, row: int) -> bool:
+    """Whether the motion keeps the branch of a margin that is zero: it goes into this side, or it stays on the surface."""
+    if s.branch[int(s.margin_branch[row])] != HALF:
+        return enters(s, row)
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
+    return not abs(s.switch_rate[int(s.margin_branch[row])]) > 0.0
 
 
 def check_start(s: Stepper) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.branches import branches_at, nearest_limit
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.program.switching import find_switching
 
 Array = NDArray[np.float64]

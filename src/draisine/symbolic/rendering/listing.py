@@ -18,10 +18,9 @@ from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program, Slot
+from draisine.program.program import DaeResidual, Program, Slot
 from draisine.symbolic.rendering.annotations import chapters as annotated_chapters
 from draisine.symbolic.rendering.named_formulas import Annotation, Assignment, Balance, Formulas, Listing, Section
 

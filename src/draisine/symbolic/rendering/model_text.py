@@ -6,9 +6,9 @@ from typing import Any
 
 from draisine.model.file_constraints import constraint_table
 from draisine.model.items import System
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual
 
 
 def derived_in_brief(equations: Equations) -> str:

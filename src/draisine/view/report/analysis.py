@@ -12,7 +12,7 @@ from draisine.diagnostics.certify import certify
 from draisine.diagnostics.diagnosis import diagnose
 from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.errors import DraisineError
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 from draisine.results.linear import LinearModel
 from draisine.stability.modes import Modes, modes
 from draisine.stability.steady import steady

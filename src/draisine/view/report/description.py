@@ -7,7 +7,7 @@ import re
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
 from draisine.model.items import Body, System, Vector
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.html import matrices_of, section_of
 from draisine.symbolic.rendering.model_text import derived_in_brief

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.program.dae_residual import DaeResidual
+from draisine.program.program import DaeResidual
 from draisine.results.base import ProgressCallback
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
