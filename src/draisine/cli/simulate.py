@@ -10,8 +10,8 @@ from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, targ
 from draisine.cli.model_options import FIXED_STEP
 from draisine.cli.terminal import DONE, ENDED_EARLY, INTERRUPTED, bar, print_json, print_text
 from draisine.errors import ArgumentError
-from draisine.results.base import Ending
 from draisine.results.files import check_target
+from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation import methods
 from draisine.simulation.simulate import simulate

@@ -21,7 +21,7 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
-from draisine.results.base import Ending, Progress, ProgressCallback, Status
+from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,

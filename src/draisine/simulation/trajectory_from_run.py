@@ -15,8 +15,8 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.contact_margins import cables_of
 from draisine.simulation.result import Clock, Run, Segment, time_text

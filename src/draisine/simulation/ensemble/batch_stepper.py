@@ -13,7 +13,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual, Program
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code

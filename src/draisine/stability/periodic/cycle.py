@@ -24,8 +24,9 @@ from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
-from draisine.results.base import Ending, Result, figure
+from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
+from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
