@@ -19,8 +19,8 @@ from draisine.model.validate import check_numbers
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual
-from draisine.results.base import ProgressCallback, Status
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import ProgressCallback, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -111,7 +111,8 @@ def simulate(
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
-    return replace(trajectory, sensitivity=computed.varied.reported(computed.parameters, trajectory.channels))
+    found = computed.varied.reported(computed.parameters, trajectory.channels)
+    return replace(trajectory, sensitivity=replace(found, by=tuple(sensitivity)))  # named as requested, "start.speed"
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
@@ -183,6 +184,7 @@ def compute(
             scaled,
             symplectic,
             targets_under,
+            with_other_controls,
         )
 
         def pilot(seconds: float, free: Drift) -> int:
@@ -202,7 +204,7 @@ def compute(
     _check_numbers(model, values)
     clock.lap("derive")
     starts = prepared(equations).starts
-    reporter(equations)
+    reporter(equations, quick=True)
     clock.lap("compile")
     named = named_start(start)
     targets = plain(equations, named)
@@ -242,6 +244,8 @@ def compute(
         return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
     run, varied = integrated(how)
+    if stabilized is not None:
+        run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)

@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
-from draisine.simulation.initial.memory import (
-    FULFILLED,
-    SHAPES,
-    Bools,
-    Evaluation,
-    Factors,
-    Indices,
-    Point,
-    Reals,
-    System,
-    Task,
-    Variables,
-)
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
+from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
 from draisine.simulation.initial.problem import NO_ASSEMBLIES, Assemblies, Layout, StartProblem, Targets
 from draisine.simulation.initial.rest_groups import NO_REST, RestRows
 
@@ -240,10 +229,9 @@ _SOURCES = ("memory", "residual_system", "ground_pose", "newton", "descent", "re
 SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
-@cache
-def solver_code() -> Code:
-    """The solver as machine code, compiled once per machine."""
-    return SOLVER.load()
+def solver_code(at_once: bool = True) -> Code:
+    """The solver as machine code, compiled once per machine; `at_once`: see `Entry.load`."""
+    return SOLVER.load(at_once)
 
 
 def run(task: Task, evaluation: Evaluation) -> int:
