@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
 from draisine.errors import ArgumentError
+from draisine.expr.tree import names
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
@@ -23,14 +24,16 @@ from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
+from draisine.simulation.contact_warnings import has_margins
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.report_values import reporter
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
-from draisine.simulation.trajectory_from_run import DenseOutput, reporter, trajectory_of
+from draisine.simulation.trajectory_from_run import DenseOutput, trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
@@ -101,7 +104,8 @@ def simulate(
         formulation=formulation,
         sensitivity=sensitivity,
     )
-    trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
+    described = (computed.equations, computed.start, computed.timed)
+    trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, *described)
     source = model.freeze() if isinstance(model, Model) else model
     status = _with_lost_masses(trajectory.status, source, computed)
     for note in computed.notes:
@@ -152,6 +156,7 @@ class Computed(NamedTuple):
     varied: VariedRun | None = None
     reduction: str = ""  # how the given equations were reduced before the run
     notes: tuple[str, ...] = ()
+    timed: bool = False  # whether inputs are laws of time
 
 
 @checked
@@ -233,11 +238,12 @@ def compute(
     sizes = sizes_of(directions, u, p, targets) if directions else None
 
     def integrated(how: dict[str, Any], again: bool = False) -> tuple[Run, VariedRun | None]:
+        steps_too = not again and has_margins(equations)
         run = symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
         if directions:
-            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
+            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how, steps_too=steps_too)
             return varied.plain(), varied
-        return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again), None
+        return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again, steps_too=steps_too), None
 
     def repeat(samples: np.ndarray) -> Run:
         repeated = {} if run.applied is None else {"control": Repeated.of(*run.applied)}
@@ -248,8 +254,9 @@ def compute(
         run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
+    timed = any("t" in names(law) for law in laws.values())
     notes = start_notes(start, named, begin, u, p, laws)
-    return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes)
+    return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
