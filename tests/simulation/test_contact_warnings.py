@@ -84,9 +84,6 @@ def test_pulses_of_torque_on_a_bicycle_with_few_samples() -> None:
         assert least(run, what) == pytest.approx(fine["front_wheel_normal_force"].min(), rel=1e-3)
         many = dr.ensemble(bicycle, 1.0, cases={"speed": [5.0]}, inputs=pulse)
         assert many["least_normal_force"][0] == pytest.approx(least(run, what), rel=1e-2)
-        plain = dr.simulate(
-            bicycle, 1.0, start=BEGIN, inputs={"pedal_torque": pulse["pedal_torque"].replace(">", "<")}, samples=2
-        )
 
 
 def test_a_smooth_load_inside_a_step() -> None:

@@ -73,9 +73,11 @@ def simulate(
       constraints. Numbers in SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`. Or a result: another run (its
       end), a row of it (`run.at(2.0)`), a steady motion, a special point, a periodic motion, a solution, whose state is kept
       exactly; `{**run.final, "lean": 0.1}` is the nearest state with this lean. Time begins at 0 again.
-    - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
+    - `parameters`: values by name, the others have their defaults. Numbers are in SI units, also where the parameter was declared
+      in another unit (2000.0 for 2 kN/m); texts have a unit: `{"k": "2 kN/m"}`. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
-    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
+    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow; x is indexed by
+      name, `x["steer"]`.
     - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
     - `samples`: output times, or their number; 100 per second by default.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
