@@ -76,8 +76,8 @@ def simulate(
     - `parameters`: values by name, the others have their defaults. Numbers are in SI units, also where the parameter was declared
       in another unit (2000.0 for 2 kN/m); texts have a unit: `{"k": "2 kN/m"}`. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
-    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow; x is indexed by
-      name, `x["steer"]`.
+    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow; x is
+      indexed by name, `x["steer"]`.
     - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
     - `samples`: output times, or their number; 100 per second by default.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
