@@ -148,7 +148,7 @@ class TestRefusals:
         with pytest.raises(FileNotFoundError, match=r"the trajectory file '.*run\.csv'"):
             load(tmp_path / "run.csv")
 
-    @pytest.mark.parametrize(("suffix", "library"), [(".nc", "xarray"), (".parquet", "pyarrow")])
+    @pytest.mark.parametrize(("suffix", "library"), [(".nc", "h5netcdf"), (".parquet", "pyarrow")])
     def test_a_missing_library_is_named_with_the_cure(self, tmp_path, suffix, library, monkeypatch):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ImportError, match=f"saving {suffix} needs {library}.*pip install {library}"):

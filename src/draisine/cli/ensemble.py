@@ -157,7 +157,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    distributed = require("distributed", "an ensemble on many machines", "draisine[cluster]")
+    distributed = require("distributed", "an ensemble on many machines")
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as problem:

@@ -31,6 +31,8 @@ _MAGIC = b"draisine object 1\n"
 _SUFFIX = ".object"
 _HALF_WRITTEN = ".part"
 _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
+_CLAIM = ".claim"
+_CLAIM_SECONDS = 120.0  # a claim this old was left by a process that died
 
 
 def cache_directory() -> Path:
@@ -80,6 +82,23 @@ def stored_object(key: str) -> bytes | None:
         return _read(_path(key), key)
     except OSError:
         return None  # `cached_object` will warn
+
+
+def claim(key: str) -> bool:
+    """Whether this process is the one to make what belongs under `key`: no other has claimed it, or long ago."""
+    try:
+        path = _path(key).with_suffix(_CLAIM)
+        if path.exists() and time.time() - path.stat().st_mtime > _CLAIM_SECONDS:
+            path.unlink(missing_ok=True)
+        path.touch(exist_ok=False)
+    except OSError:
+        return False  # claimed, or nothing can be stored
+    return True
+
+
+def release(key: str) -> None:
+    """Withdraw a claim."""
+    _path(key).with_suffix(_CLAIM).unlink(missing_ok=True)
 
 
 def _path(key: str) -> Path:
@@ -202,7 +221,7 @@ def _prune(directory: Path, limit: int) -> None:
         if entry.name.endswith(_SUFFIX):
             files.append((status.st_mtime, status.st_size, entry.path))
             total += status.st_size
-        elif entry.name.endswith(_HALF_WRITTEN) and time.time() - status.st_mtime > _STALE_SECONDS:
+        elif entry.name.endswith((_HALF_WRITTEN, _CLAIM)) and time.time() - status.st_mtime > _STALE_SECONDS:
             Path(entry.path).unlink(missing_ok=True)
     if total <= limit:
         return

@@ -66,7 +66,7 @@ class Result(Uncached):
         if suffix in FIGURES and plot is not None:
             plot().save(path)
         elif suffix in TABLES:
-            _write(self.to_pandas(), path, suffix)
+            _write(self._table(), path, suffix)
         else:
             known = ", ".join((*TABLES, *FIGURES) if plot is not None else TABLES)
             raise ArgumentError(
@@ -106,21 +106,38 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _write(table: pandas.DataFrame, path: str | os.PathLike[str], suffix: str) -> None:
-    # real and imaginary parts in two columns: the formats have no complex numbers
-    plain = table.copy()
-    for name in [column for column in table.columns if np.iscomplexobj(table[column])]:
-        index = plain.columns.get_loc(name)
-        plain = plain.drop(columns=name)
-        plain.insert(index, f"{name}.re", table[name].to_numpy().real)
-        plain.insert(index + 1, f"{name}.im", table[name].to_numpy().imag)
-    if suffix == ".csv":
-        plain.to_csv(path, index=False)
-    elif suffix == ".json":
-        plain.to_json(path, orient="records", double_precision=15)
-    else:
-        require("pyarrow", "writing .parquet")
-        plain.to_parquet(path, index=False)
+def _write(table: Mapping[str, Any], path: str | os.PathLike[str], suffix: str) -> None:
+    import csv
+    import json
+
+    columns = _real_columns(table)
+    if suffix == ".parquet":
+        arrow, parquet = require("pyarrow", "writing .parquet"), require("pyarrow.parquet", "writing .parquet")
+        parquet.write_table(arrow.table({name: arrow.array(values) for name, values in columns.items()}), path)
+        return
+    rows = list(zip(*columns.values(), strict=True))
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        if suffix == ".json":
+            json.dump([{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows], file, default=str)
+        else:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(["" if value is None or value != value else value for value in row] for row in rows)
+
+
+def _real_columns(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns of Python numbers and texts; complex ones as two, since the formats have no complex numbers."""
+    found: dict[str, list[Any]] = {}
+    for name, given in table.items():
+        values = (
+            given.tolist() if isinstance(given, np.ndarray) else [v.item() if isinstance(v, np.generic) else v for v in given]
+        )
+        if any(isinstance(value, complex) for value in values):
+            found[f"{name}.re"] = [complex(value).real for value in values]
+            found[f"{name}.im"] = [complex(value).imag for value in values]
+        else:
+            found[name] = values
+    return found
 
 
 class Ending(StrEnum):

@@ -55,6 +55,11 @@ def kernel_level() -> int:
     return int(given or KERNEL_LEVEL)
 
 
+def is_level_given() -> bool:
+    """Whether `$DRAISINE_KERNEL_LEVEL` is set."""
+    return bool(os.environ.get(_LEVEL_VARIABLE))
+
+
 def kernel_key() -> str:
     """What the object code of a kernel depends on besides its text; part of its key in the cache."""
     return f"level {kernel_level()}; {host_key()}"

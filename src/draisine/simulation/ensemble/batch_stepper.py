@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,9 +200,12 @@ _SOURCES = (
 )
 
 
-@cache
+GROUPS, SAMPLES = (
+    Entry("draisine.simulation.ensemble.batch", function, _SOURCES, EXPLICIT | SMOOTH)
+    for function in ("advance_groups", "advance_samples")
+)
+
+
 def batch_code(side_by_side: bool) -> Code:
     """The machine code for single samples, or for groups side by side."""
-    if side_by_side:
-        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT | SMOOTH).load()
-    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT | SMOOTH).load()
+    return (GROUPS if side_by_side else SAMPLES).load()

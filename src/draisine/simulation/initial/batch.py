@@ -15,7 +15,9 @@ from draisine.results.channel import StateValue
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
 from draisine.simulation.initial.memory import BATCH, Batch, Bools, Reals, Task
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets
-from draisine.simulation.initial.solver import Level, position_level, run, velocity_level
+from draisine.simulation.initial.solver import Level, position_level, run, solver_code, velocity_level
+
+MANY = 1000  # members for which optimized code is compiled first
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +149,7 @@ def _solve(problem: StartProblem, requested: BatchTargets, name: str, q: Reals) 
     batch.length = np.ascontiguousarray(length[:, 0])
     batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
     task.what, task.system, task.other, task.batch = BATCH, level.full_system.memory, level.without_targets().memory, batch
+    solver_code(at_once=members < MANY)
     run(task, evaluation)
     level.full_system.release()
     problem.give_back(evaluation)

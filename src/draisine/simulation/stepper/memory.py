@@ -466,12 +466,18 @@ EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
 SMOOTH = {(Stepper, "switching"): 0}
 
 
-@cache
-def stepping_loop(implicit: bool = False, switching: bool = False) -> Code:
+def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods; without switching functions, and with them.
+    is all that most runs need, and with the implicit methods; without switching functions, and with them. `at_once`: see
+    `Entry.load`.
     """
+    return stepping_entry(implicit, switching).load(at_once)
+
+
+@cache
+def stepping_entry(implicit: bool, switching: bool) -> Entry:
+    """The entry of a variant of the loop."""
     fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
-    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed).load()
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed)
