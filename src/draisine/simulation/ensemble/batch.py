@@ -105,6 +105,7 @@ def resume(p: SampleStepper, index: int) -> None:
     reals, counters = batch.reals[index], batch.counters[index]
     s.t, s.h, s.limit, s.last_error = reals[0], reals[1], reals[2], reals[3]
     s.phase, s.check_stiffness = int(counters[0]), int(counters[1])
+    s.condition = batch.condition[index]
     s.stiff_steps, s.nonstiff_steps = int(counters[2]), int(counters[3])
     s.sample_count = int(batch.sample_count[index])
     s.accepted = int(batch.accepted[index])

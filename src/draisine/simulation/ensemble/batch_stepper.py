@@ -19,6 +19,7 @@ from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
 from draisine.simulation.methods.tableau import Scheme
+from draisine.simulation.singular_passage import set_limits
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, Memory
 
@@ -174,7 +175,8 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)
-    stepper.projections, stepper.limit = e.limits.projections, e.limits.condition
+    stepper.projections = e.limits.projections
+    set_limits(stepper, e)
     stepper.budget = BUDGET
     stepper.check_stiffness = int(detects_stiffness(method))
     stepper.stopping_event = -1
