@@ -156,6 +156,7 @@ def test_the_command_line_checks_rides(ride, tmp_path, capsys):
     text = ride.read_text(encoding="utf-8")
     altered = tmp_path / "altered.csv"
     altered.write_text(text.replace('"trail":0.08,', '"trail":0.081,', 1), encoding="utf-8")
+    reseal(altered)
     assert main(["studio", "--check", str(altered)]) == 1
     assert "NOT reproduced" in capsys.readouterr().out
     altered.write_text("time,x\n1,2\n", encoding="utf-8")

@@ -36,13 +36,13 @@ def seal(path: Path) -> None:
         file.write(checksum(content).encode())
 
 
-def verify(path: Path, most_bytes: int, *, text: bool = False) -> None:
+def verify(path: Path, most_bytes: int | None = None, *, text: bool = False) -> None:
     """Refuse a file whose content is not what `seal` saw; of a `text` file the ends of lines do not count.
 
-    Files of more than `most_bytes` are not read.
+    Files of more than `most_bytes` are not read, if it is given.
     """
     size = path.stat().st_size
-    if size > most_bytes:
+    if most_bytes is not None and size > most_bytes:
         raise DataError(f"the file has {size:,} bytes, more than {most_bytes:,}; pass a larger limit to load it")
     content = path.read_bytes()
     if text:
