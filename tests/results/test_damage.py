@@ -1,4 +1,4 @@
-"""Damaged files and full disks: a file is loaded as it was written, or refused by name; nothing is left of one that does not fit."""
+"""Damaged files and full disks: a file is loaded as it was written, or refused by name; one that does not fit is not left."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ class TestDamagedBinaries:
         pendulum_run().to_xarray().to_netcdf(tmp_path / "run.nc")
         pendulum_run().to_pandas().to_parquet(tmp_path / "run.parquet")
         for suffix in (".nc", ".parquet"):
-            with pytest.raises(DataError, match="has no checksum of draisine: .* or another program wrote it"):
+            with pytest.raises(DataError, match=r"has no checksum of draisine: .* or another program wrote it"):
                 load(tmp_path / f"run{suffix}")
 
     def test_columns_of_another_type(self, tmp_path):

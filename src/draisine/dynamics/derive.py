@@ -74,6 +74,8 @@ def _not_reduced(mechanism: Mechanism) -> str | None:
         return f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
     if not mechanism.residual_constraints:
         return None
+    if not mechanism.choices:
+        return "no choice of independent velocities determines the others"
     plan, alternates, _ = mechanism.choose(())
     worst = mechanism.worst_amplification([plan.independent, *(j.independent for j in alternates)])
     return (

@@ -134,7 +134,7 @@ class ZarrChunks:
             array = self._array(group, name, column)
             if self.runs:
                 array[begin : begin + len(column)] = self._coded(array, column) if column.dtype == object else column
-        about = {ZARR_TALLY: tally.as_text(), ZARR_CHUNK: _identity(self.fingerprint, chunk)}
+        about: dict[str, Any] = {ZARR_TALLY: tally.as_text(), ZARR_CHUNK: _identity(self.fingerprint, chunk)}
         about |= {ZARR_COLUMNS: {name: _checksum_of(column) for name, column in columns.items()}}
         group.create_group(_tally(chunk), attributes=about | {ZARR_CHECKSUM: _checksum_of_text(about)}, overwrite=True)
 
