@@ -1,7 +1,7 @@
 """Mutated model files: whatever a file holds, it is read, derived and run, or refused by a `ModelError`.
 
     make fuzz                                       # 100,000 files, on all cores
-    python tools/fuzz.py --files 5000 --seed 7      # others; --only bicycle:123 repeats one
+    python -m tools.fuzz --files 5000 --seed 7      # others; --only bicycle:123 repeats one
 
 The files are those of the gallery with values, keys and texts deleted, replaced, renamed, wrapped, scaled or taken from
 elsewhere, and files that are long or deep. A failure is another exception, a message without file or longer than a screen, or a
@@ -42,7 +42,27 @@ ODD = (
     *('""', '"x"', '"pi"', '"t"', '"ground"', '"a b"', '"é"', '"\\u0000"', '"1 m"', '"3 kg"', '"1/0"', '"0/0"', '"1e400"'),
     *('"sqrt(-1)"', '"log(0)"', '"acos(2)"', '"atan2(0,0)"', '"t^t"', '"rate(1)"', '"where(t,1,0)"', '"((((1))))"', '"-"'),
 )
-NAMES = ("x", "ground", "1a", "", "a b", "t", "é", "pi", "sin", "name", "__x", "a" * 300, "-1e99e", "1e5", "0x1", "a.b", "nan", "-", "\x1b[2J")
+NAMES = (
+    "x",
+    "ground",
+    "1a",
+    "",
+    "a b",
+    "t",
+    "é",
+    "pi",
+    "sin",
+    "name",
+    "__x",
+    "a" * 300,
+    "-1e99e",
+    "1e5",
+    "0x1",
+    "a.b",
+    "nan",
+    "-",
+    "\x1b[2J",
+)
 LETTERS = "abxyz019eE+-*/^().,_ \t\n\"'[]{}#=<>é\u2028\x00\x1b"
 WRAPPED = ("0*({})", "1/({})", "({})/0", "sqrt({})", "1e300*({})", "log({})", "rate({})", "({})*t", "{} + nobody")
 FACTORS = (0.0, -1.0, 1e9, 1e-9, 1e150, 1e-150)
