@@ -1,17 +1,17 @@
-"""Whatever a model file holds, it is read and derived, or refused by a `ModelError`: a few files of `tools/fuzz.py`, and large ones."""
+"""Whatever a model file holds, it is read and derived, or refused by a `ModelError`: files of `tools/fuzz.py`, large ones."""
 
 from __future__ import annotations
 
 import time
 
 import pytest
+from tools import fuzz
 
 import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.errors import ModelError
 from draisine.model.files import from_toml, to_toml
 from draisine.model.toml_files import MAX_MESSAGE
-from tools import fuzz
 
 KNOWN = ("refused", "read", "derived", "run")
 SMALL = ("chaplygin_sleigh", "four_bar", "unicycle", "rolling_disk")

@@ -43,7 +43,7 @@ def read_text(path: str | Path, error: type[DraisineError]) -> str:
 
 
 def parse_toml(text: str, source: str, error: type[DraisineError], depth: int = MAX_DEPTH) -> dict[str, Any]:
-    """The content of a TOML text; errors begin with `source`. Keys have at most `depth` parts: `tomllib` takes the square of it."""
+    """The content of a TOML text; errors begin with `source`. Keys have at most `depth` parts, whose square `tomllib` takes."""
     deep = re.search(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{depth}}}", text)
     if deep:
         line = text.count("\n", 0, deep.start()) + 1

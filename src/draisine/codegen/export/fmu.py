@@ -6,8 +6,8 @@ model.
 
 from __future__ import annotations
 
-import json
 import hashlib
+import json
 import platform
 import re
 import shutil

@@ -185,9 +185,9 @@ class ZarrChunks:
         kind = np.dtype("int16") if coded else column.dtype
         chunks = (max(1, min(self.length, self.runs)),)
         there = _array_in(group, name)
-        if there is not None and (there.shape, there.chunks, there.dtype) == ((self.runs,), chunks, kind):
-            if not coded or isinstance(there.attrs.get(MEANINGS), list):
-                return there
+        fits = there is not None and (there.shape, there.chunks, there.dtype) == ((self.runs,), chunks, kind)
+        if fits and (not coded or isinstance(there.attrs.get(MEANINGS), list)):
+            return there
         array = group.create_array(
             name,
             overwrite=True,
