@@ -19,7 +19,7 @@ from codegen import cross_compile
 from draisine.codegen.jit import solvers
 from draisine.codegen.jit.engine import MATHEMATICS, MEMORY
 from draisine.optimal.adjoint.functional import SWEEP
-from draisine.simulation.ensemble.batch_stepper import GROUPS, SAMPLES
+from draisine.simulation.ensemble.batch_stepper import batch_entry
 from draisine.simulation.initial.solver import SOLVER
 from draisine.simulation.stepper.memory import stepping_entry
 
@@ -30,8 +30,8 @@ LOOPS: dict[str, Callable[[], str]] = {
     "explicit_switching": stepping_entry(False, True).text,
     "implicit_switching": stepping_entry(True, True).text,
     "starts": SOLVER.text,
-    "ensemble_groups": GROUPS.text,
-    "ensemble_samples": SAMPLES.text,
+    "ensemble_samples": batch_entry(None).text,
+    **{f"ensemble_groups_of_{lanes}": batch_entry(lanes).text for lanes in (2, 4, 8)},
     "adjoint": SWEEP.text,
     "linear_solvers": solvers.text,
 }

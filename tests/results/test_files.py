@@ -10,13 +10,13 @@ import pytest
 
 import draisine.results.metadata as metadata_module
 from draisine.errors import DataError
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Channel
 from draisine.results.checksum import seal
 from draisine.results.formats import csv as csv_format
 from draisine.results.formats.netcdf import put
 from draisine.results.load import load
 from draisine.results.metadata import describe, encode
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from resealed import reseal
 from synthetic_run import bicycle_run, pendulum_run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from draisine.program.equations import Event
-from draisine.results.base import Ending, Progress
+from draisine.results.status import Ending, Progress
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.sundials import CVODE, IDA

@@ -12,7 +12,7 @@ from typing import Any
 from draisine.cli.arguments import check_sweep, identifier, laws_of, model_of, named_once, names_of, numbers_of, targets_of
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 from draisine.simulation.ensemble.distributions import Normal, Uniform
 from draisine.simulation.ensemble.ensemble import ensemble
 from draisine.simulation.ensemble.reductions import EventCounts, Extremes, Final, Keep, Snapshots

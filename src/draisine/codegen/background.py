@@ -1,4 +1,4 @@
-"""Work for later, in another process: it goes on when this one ends, and runs where it disturbs nobody.
+"""Work for later, in another process of lowest priority, which goes on when this one ends.
 
 LLVM works under one lock for all threads of a process, so that a thread would delay what is needed now.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 import sys
 from importlib import import_module
@@ -54,6 +53,8 @@ def start(module: str, function: str, argument: str) -> None:
             **apart,
         )
     except OSError as error:
+        import logging  # hardly ever needed
+
         logging.getLogger("draisine").info("no process could be started in the background: %s", error)
         return
     if not _started:

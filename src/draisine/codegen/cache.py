@@ -12,10 +12,8 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import shutil
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -148,6 +146,9 @@ def _complaint(status: os.stat_result) -> str | None:
 
 @cache
 def _temporary_directory() -> Path:
+    import shutil  # these two import much that a process which finds all its code does not need
+    import tempfile
+
     directory = Path(tempfile.mkdtemp(prefix="draisine-"))
     owner = os.getpid()  # a forked child must not remove its parent's directory
 
@@ -198,6 +199,8 @@ def _read(path: Path, key: str) -> bytes | None:
 
 def _write(path: Path, key: str, content: bytes) -> None:
     """Write a temporary file and rename it: a reader sees the whole file or none."""
+    import tempfile
+
     handle, part = tempfile.mkstemp(suffix=_HALF_WRITTEN, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -212,7 +215,7 @@ def _write(path: Path, key: str, content: bytes) -> None:
 
 def _prune(directory: Path, limit: int) -> None:
     """Remove the least recently used files until a quarter of the limit is free."""
-    files, total = [], 0
+    files, total, now = [], 0, time.time()
     for entry in os.scandir(directory):
         try:
             status = entry.stat()
@@ -221,7 +224,7 @@ def _prune(directory: Path, limit: int) -> None:
         if entry.name.endswith(_SUFFIX):
             files.append((status.st_mtime, status.st_size, entry.path))
             total += status.st_size
-        elif entry.name.endswith((_HALF_WRITTEN, _CLAIM)) and time.time() - status.st_mtime > _STALE_SECONDS:
+        elif entry.name.endswith((_HALF_WRITTEN, _CLAIM)) and now - status.st_mtime > _STALE_SECONDS:
             Path(entry.path).unlink(missing_ok=True)
     if total <= limit:
         return

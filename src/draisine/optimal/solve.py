@@ -26,7 +26,7 @@ from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
 from draisine.program.switching import jumps_of
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from draisine.codegen.jit.emitter import COMPARISONS, LOGIC, UNFUSED, Emitter, ScalarType, arithmetic, number
+from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
@@ -27,6 +27,7 @@ class SsaFunction:
     callees: Mapping[Hashable, str]  # function names of callees
     scalar: ScalarType
     sincos: bool = True  # sine and cosine of an angle are computed together
+    uniform: frozenset[int] = frozenset()  # slots of arguments with one number for all lanes
 
 
 class Block(Emitter):
@@ -63,7 +64,9 @@ class Block(Emitter):
         if kind == CONSTANT:
             return self.number(float.fromhex(detail))
         if kind == INPUT:
-            return self.load(self._entry("arg", *detail))
+            slot, entry = detail
+            pointer = self._slot("arg", slot)
+            return self.load_uniform(pointer, entry) if slot in self.function.uniform else self.load(self.element(pointer, entry))
         if value in self.booleans:
             return self.emit(f"uitofp {self.scalar.truth} {self.booleans[value]} to {self.real}")
         if value in self.integers:
@@ -86,21 +89,26 @@ class Block(Emitter):
             return (self.scalar.integer(int(constant)), int(constant)) if small else None
         return (self.integers[value], self._bounds[value]) if value in self._bounds else None
 
-    def _entry(self, array: str, slot: int, entry: int) -> str:
+    def _slot(self, array: str, slot: int) -> str:
         pointer = self.pointers.get((array, slot))
         if pointer is None:
             address = self.emit(f"getelementptr inbounds ptr, ptr %{array}, i64 {slot}")
             pointer = self.pointers[array, slot] = self.emit(f"load ptr, ptr {address}, align 8")
-        return self.element(pointer, entry)
+        return pointer
 
     # ---------------------------------------------------------------- computing
 
-    def compute(self, values: Sequence[int]) -> None:
-        infix, real, truth = self.infix, self.real, self.scalar.truth
+    def compute(self, values: Sequence[int], fused: Mapping[int, int]) -> None:
+        """Compute values in order; `fused` are sums and the products that are part of them (`fusion.fused_products`)."""
+        real, truth, products = self.real, self.scalar.truth, frozenset(fused.values())
         for v in values:
             kind, operands, detail = self.values[v]
-            if kind in infix and not self._bounds:  # the common case, without lookups
-                self.doubles[v] = self.emit(f"{infix[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
+            if v in products and not self._whole_arithmetic(v, kind, operands):
+                continue  # computed with its sum
+            if v in fused and fused[v] not in self.integers:
+                self.doubles[v] = self._fused_sum(v, fused[v])
+            elif kind in INFIX and not self._bounds:  # the common case, without lookups
+                self.doubles[v] = self.emit(f"{INFIX[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
             elif kind in COMPARISONS:
                 self.booleans[v] = self.compare(COMPARISONS[kind], self.double(operands[0]), self.double(operands[1]))
             elif kind in LOGIC:
@@ -121,6 +129,16 @@ class Block(Emitter):
                 self._call(v, operands, detail)
             elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results are loaded right after their call
                 self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self)
+
+    def _fused_sum(self, value: int, product: int) -> str:
+        """A sum or difference with a product, rounded once."""
+        kind, (first, second), _ = self.values[value]
+        a, b = self.values[product].operands[0], self.values[product].operands[-1]
+        if kind == op.ADD:
+            return self.fused(self.double(a), self.double(b), self.double(second if first == product else first))
+        if first == product:
+            return self.fused(self.double(a), self.double(b), self.negate(self.double(second)))
+        return self.fused(self.negate(self.double(a)), self.double(b), self.double(first))
 
     def _sine_or_cosine(self, kind: int, angle: int) -> str:
         both, pair = self.sincos_pairs.get(angle), self.scalar.pair
@@ -197,7 +215,7 @@ class Block(Emitter):
     def store_results(self, results: Iterable[tuple[int, int, int]]) -> None:
         """Store results: (slot, entry, value)."""
         for slot, entry, value in results:
-            self.store(self.double(value), self._entry("res", slot, entry))
+            self.store(self.double(value), self.element(self._slot("res", slot), entry))
 
     def text(self) -> str:
         """The body of the function."""
@@ -228,11 +246,8 @@ class Constants:
 class PlainBlock(Block):
     """A block compiled without optimization (`optnone`): values in memory, constants included, are loaded at each use.
 
-    On vectors, a constant or a negation makes LLVM leave its fast instruction selector for the block, which takes much longer and
-    fuses products and sums. Nothing is fused here, so that both selectors give the same bits.
+    On vectors, a constant, a negation or a fused product makes LLVM leave its fast instruction selector, which takes much longer.
     """
-
-    infix = UNFUSED
 
     def __init__(self, function: SsaFunction, spilled: Mapping[int, int], constants: Constants) -> None:
         super().__init__(function, spilled)
@@ -243,7 +258,7 @@ class PlainBlock(Block):
         return super().number(value) if index is None else self.load(self.element("%work", index))
 
     def negate(self, x: str) -> str:
-        return self.unfused("fsub", self.number(-0.0), x)
+        return self.sub(self.number(-0.0), x)
 
     def _is_reusable(self, value: int) -> bool:
         return value in self.booleans or value in self.integers

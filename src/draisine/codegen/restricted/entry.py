@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -47,19 +46,22 @@ class Entry:
     """A function of one record, by its module and name, and the modules whose sources determine its machine code.
 
     The sources are hashed, not imported, to find the code on disk; that the list is complete is checked when it is compiled.
-    `fixed`: see `types.Options`.
+    `fixed`: see `types.Options`; `passes`: LLVM's level, see `compile_ir`.
     """
 
     module: str
     function: str
     sources: tuple[str, ...]
     fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
+    passes: int = 1  # higher levels take twice as long to compile, and are no faster where loops are short
 
     @cached_property
     def key(self) -> str:
         """The key of the optimized machine code in the cache: everything that it depends on."""
         fixed = ", ".join(f"{record.__name__}.{name} = {value}" for (record, name), value in self.fixed.items())
-        return f"{self.module}.{self.function}; {fixed}; {digest((self.module, *self.sources))}; {host_key()}"
+        return (
+            f"{self.module}.{self.function}; {fixed}; passes {self.passes}; {digest((self.module, *self.sources))}; {host_key()}"
+        )
 
     def load(self, at_once: bool = False) -> Code:
         """The machine code, from disk if this machine has compiled it before.
@@ -87,22 +89,24 @@ class Entry:
 
     def compile(self) -> bytes:
         """Optimized object code."""
+        import logging  # a process that finds its code does not need it
+
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
-        # Higher levels and more inlining take twice as long to compile and give no faster code.
-        return compile_ir(self.text(), passes=1, inlining=50)
+        # More inlining takes twice as long to compile and gives no faster code.
+        return compile_ir(self.text(), passes=self.passes, inlining=50)
 
     def _compile_quickly(self) -> bytes:
         return compile_ir(self.text(), optimization=0)
 
     def _as_text(self) -> str:
         fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]
-        return json.dumps([self.module, self.function, self.sources, fixed])
+        return json.dumps([self.module, self.function, self.sources, fixed, self.passes])
 
     @staticmethod
     def _from_text(text: str) -> Entry:
-        module, function, sources, fixed = json.loads(text)
+        module, function, sources, fixed, passes = json.loads(text)
         fields = {(getattr(import_module(place), record), name): value for place, record, name, value in fixed}
-        return Entry(module, function, tuple(sources), fields)
+        return Entry(module, function, tuple(sources), fields, passes)
 
 
 _LOADED: dict[str, Code] = {}  # by key, for the life of the process

@@ -8,11 +8,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP
@@ -65,10 +65,11 @@ class Shared:
     stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # vector kernels of the dynamics …
-    margins: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # … and of contact margins
+    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics …
+    margins: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # … and of contact margins
     side_by_side: bool = True
-    lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
+    prepared: set[Choice] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)  # deriving, compiling and interpreting are not thread-safe
 
     @property
     def equations(self) -> Equations:
@@ -85,19 +86,27 @@ class Shared:
         return self.choices.compiled(self.equations.choice).switching is not None
 
     def ready(self, first: BatchTargets) -> None:
-        """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
-        root, in_batches = self.equations, self.in_batches
-        for choice in (root.choice, *self.choices.others(root.choice)):
+        """Compile what every block needs before threads start. `first` is one sample as a trial."""
+        self.prepare(self.equations.choice)
+        consistent_starts(self.starts, first)
+
+    def prepare(self, choice: Choice) -> None:
+        """Derive and compile a choice of velocities, at its first use: few ensembles need another than that of the equations."""
+        if choice in self.prepared:
+            return
+        with self.lock:
+            if choice in self.prepared:
+                return
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
             contact_kernel(compiled.equations)
-            if in_batches:
-                self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
-                self.margins[choice] = None if self.wide[choice] is None else wide_margins(compiled.equations)
-                batch_code(self.wide[choice] is not None)
+            if self.in_batches:
+                wide = self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
+                self.margins[choice] = None if wide is None else wide_margins(compiled.equations)
+                batch_code(wide)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
-        consistent_starts(self.starts, first)
+            self.prepared.add(choice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +219,7 @@ class Worker:
     def _stepper(self, choice: Choice) -> BatchStepper:
         if choice not in self._steppers:
             s = self._shared
+            s.prepare(choice)
             compiled = s.choices.compiled(choice)
             self._steppers[choice] = BatchStepper(
                 compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice], s.margins[choice]
@@ -219,6 +229,7 @@ class Worker:
     # --------------------------------------------------------------------------------------------------- choices
 
     def _condition(self, choice: Choice, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        self._shared.prepare(choice)
         monitor = self._shared.monitors[choice]
         if monitor is None:
             return np.ones(len(x))
@@ -234,6 +245,7 @@ class Worker:
         lowest = self._condition(root.choice, t, x, requested.inputs, requested.parameters)
         poor = starts.solved & (lowest > root.limits.condition)
         for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
+            s.prepare(other)
             mapped = starts.states(s.choices.equations(other))
             condition = self._condition(other, t, mapped, requested.inputs, requested.parameters)
             better = np.flatnonzero(poor & (condition < lowest))
@@ -275,6 +287,7 @@ class Worker:
         for number, other in enumerate(self._choices):
             if other == choice:
                 continue
+            s.prepare(other)
             mapped = np.column_stack(
                 [x[:, :q], v[:, [index[name] for name in s.choices.equations(other).independent]], x[:, q + r :]]
             )

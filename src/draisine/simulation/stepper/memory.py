@@ -76,7 +76,8 @@ class SwitchTables:
 def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
     """The coefficients of a scheme as a record for the loop."""
     made = Tableau()
-    made.points = np.unique(np.clip(np.append(scheme.nodes[: scheme.stages], (0.0, 1.0)), 0.0, 1.0))
+    # not by np.unique, which imports NumPy's masked arrays: a tenth of a short process
+    made.points = np.array(sorted({0.0, 1.0, *np.clip(scheme.nodes[: scheme.stages], 0.0, 1.0).tolist()}))
     made.order, made.history, made.stages, made.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
     arrays: dict[str, NDArray[Any]] = {"nodes": scheme.nodes, "weights": scheme.weights, "dense": scheme.dense}
     if isinstance(scheme, Scheme):
