@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from draisine.cli.main import main
@@ -48,3 +52,25 @@ def test_each_gets_an_answer(line, answer, capsys):
 def test_options_that_repeat_still_do(capsys):
     assert main(["simulate", "rolling_disk", "--until", "0.1", "--set", "gravity=9.8", "--set", "mass=2"]) in (0, 2)
     assert "twice" not in capsys.readouterr().err
+
+
+def test_a_closed_stdout_is_no_error():
+    done = subprocess.run(
+        [sys.executable, "-m", "draisine", "list"], stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1), check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_interruption_while_the_program_is_loaded_leaves_no_traceback(tmp_path):
+    """The module of the command line is replaced by one that is interrupted while it is imported."""
+    code = (
+        "import sys, builtins, runpy\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'draisine.cli.main': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['draisine', 'list']\n"
+        "runpy.run_module('draisine', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")
