@@ -30,7 +30,8 @@ FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 class Outcome(StrEnum):
     """How a solve ended."""
 
-    SOLVED = "SOLVED"
+    SOLVED = "SOLVED"  # of a solution: the simulated motion meets its conditions, and the error of the mesh is small enough
+    SOLVED_ON_MESH = "SOLVED_ON_MESH"  # optimal on its mesh, but the simulated motion misses a condition, or the mesh is coarse
     ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
     INFEASIBLE = "INFEASIBLE"  # locally infeasible
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"

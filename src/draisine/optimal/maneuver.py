@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from draisine.optimal.guess import Guess
     from draisine.optimal.ipopt import Ipopt
     from draisine.optimal.solution import Solution
-    from draisine.optimal.transcription import Refinement
+    from draisine.optimal.refinement import Refinement
 
 Range = tuple[float | None, float | None]
 DirectMethod = Collocation | MultipleShooting
@@ -203,20 +203,23 @@ class OptimalControlProblem:
     ) -> Solution:
         """Find the optimal control.
 
-        - `method`: `Collocation(…)` or `MultipleShooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
+        - `method`: `Collocation(…)` or `MultipleShooting(…)`, one for all phases, or one for each; or `Adjoint(…)`. Without it,
+          the mesh is chosen and refined (`Refinement()`); with it, the maneuver is solved on the given mesh.
         - `guess`: `LinearGuess(…)`, `ConstantGuess(…)`, `PerturbedGuess(…)`, a `Trajectory`, an earlier `Solution`; one for all
           phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
-        - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
+        - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it and the simulated motion
+          meets its conditions.
         - `progress`: called with a `Progress` after every iteration (`values`: iteration, objective, violation).
 
-        The solution's `status` describes the outcome; an interrupted solve returns the best iterate.
+        The solution's `status` describes the outcome: SOLVED if the control, simulated by itself, meets conditions and bounds;
+        SOLVED_ON_MESH with what it misses, in the units of the model, if it does not. An interrupted solve returns the best.
         """
         if isinstance(method, Adjoint):
             if solver is not None or refine is not None:
                 raise ArgumentError("Adjoint: takes no solver= and no refine=; use Adjoint(pieces, steps, descent=Descent(…))")
             return solve_by_adjoint(self, method, guess=guess, progress=progress)
-        return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
+        return solve(self, method, guess=guess, solver=solver, refine=refine, progress=progress)
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
         """Load the solution of this maneuver from a file of `solution.save(path)`; it is simulated again, not solved again."""

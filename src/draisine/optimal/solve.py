@@ -21,12 +21,14 @@ from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
+from draisine.optimal.refinement import Refinement, all_next
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
-from draisine.optimal.verification import Simulated, simulate_phase
+from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
+from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
+from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
-from draisine.results.base import ProgressCallback
+from draisine.results.base import Ending, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
@@ -39,11 +41,13 @@ UNRELAXED = ("motion of ", "equation ", "time between phases")
 VIOLATED = 1e-5  # scaled
 ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
+CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
+LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
 def solve(
     maneuver: OptimalControlProblem,
-    method: DirectMethod | Sequence[DirectMethod],
+    method: DirectMethod | Sequence[DirectMethod] | None,
     *,
     guess: Guess | None = None,
     solver: Ipopt | None = None,
@@ -53,7 +57,9 @@ def solve(
     """See `Maneuver.solve`."""
     began = time.perf_counter()
     solver = solver or Ipopt()
-    schemes = _each(method, len(maneuver.phases))
+    refine = Refinement() if method is None and refine is None else refine
+    tolerance = TOLERANCE if refine is None else refine.tolerance
+    schemes = _each(method or Collocation(), len(maneuver.phases))
     builders, phases = build_phases(maneuver, schemes)
     task = _Task(maneuver, builders, phases)
     seconds = {"pose": time.perf_counter() - began}
@@ -62,23 +68,26 @@ def solve(
     while guess is None and perturbed < PERTURBATIONS and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
         other = task.once(schemes, PerturbedGuess(seed=perturbed), solver, progress, seconds)
         perturbed += 1
-        if other.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE):
+        if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
             found = other
-    rounds = 1
-    while refine is not None and found.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE) and rounds <= refine.rounds:
-        finer = [refine.finer(s, p.errors) for s, p in zip(found.schemes, found.phases, strict=True)]
-        if all(f is None for f in finer):
-            break
-        schemes = [f or s for f, s in zip(finer, found.schemes, strict=True)]
-        found = task.once(schemes, found.phases, solver, progress, seconds)
-        rounds += 1
+    notes = []
+    if perturbed and found.answer.outcome in CONVERGED:
+        notes.append(f"the linear guess failed; PerturbedGuess(seed={perturbed - 1}) was used")
+    verified, rounds = task.timed_verification(found, tolerance, seconds), 1
+    if refine is not None and found.answer.outcome in CONVERGED:
+        found, verified, rounds, more = task.refined(found, verified, refine, solver, progress, seconds, began)
+        notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    more = [f"the linear guess failed; PerturbedGuess(seed={perturbed - 1}) was used"] if perturbed and not names else []
-    return task.solution(found, names, more, seconds, rounds, began)
+    return task.solution(found, verified, tolerance, names, notes, seconds, rounds, began)
 
 
 def restored_by_transcription(
-    maneuver: OptimalControlProblem, schemes: list[DirectMethod], answer: NlpSolution, conflicts: tuple[str, ...], rounds: int
+    maneuver: OptimalControlProblem,
+    schemes: list[DirectMethod],
+    answer: NlpSolution,
+    conflicts: tuple[str, ...],
+    rounds: int,
+    tolerance: float,
 ) -> Solution:
     """The solution of this maneuver from a stored result, simulated again without solving."""
     began = time.perf_counter()
@@ -91,7 +100,8 @@ def restored_by_transcription(
             f"{len(answer.row_multipliers)} conditions, this maneuver {transcribed.nlp.unknowns} and {transcribed.nlp.rows}; "
             "state the maneuver that was solved"
         )
-    return task.solution(task.evaluated(schemes, transcribed, answer), conflicts, [], {}, rounds, began)
+    found = task.evaluated(schemes, transcribed, answer)
+    return task.solution(found, task.verified(found, tolerance), tolerance, conflicts, [], {}, rounds, began)
 
 
 def _each(method: DirectMethod | Sequence[DirectMethod], count: int) -> list[DirectMethod]:
@@ -116,6 +126,17 @@ class _MeshSolution:
     transcribed: TranscribedProblem
     answer: NlpSolution
     phases: tuple[PhaseSolution, ...]
+
+    @property
+    def error(self) -> float:
+        return max(float(p.errors.max(initial=0.0)) for p in self.phases)
+
+
+@dataclass(frozen=True, eq=False)
+class _Verified:
+    runs: tuple[Simulated, ...]
+    verdict: Verdict
+    growth: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +185,63 @@ class _Task:
         )
         return _MeshSolution(schemes, transcribed, answer, phases)
 
+    def timed_verification(self, found: _MeshSolution, tolerance: float, seconds: dict[str, float]) -> _Verified:
+        started = time.perf_counter()
+        verified = self.verified(found, tolerance)
+        seconds["simulate"] = seconds.get("simulate", 0.0) + time.perf_counter() - started
+        return verified
+
+    def refined(
+        self,
+        found: _MeshSolution,
+        verified: _Verified,
+        refine: Refinement,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+        began: float,
+    ) -> tuple[_MeshSolution, _Verified, int, list[str]]:
+        """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
+        rounds, target = 1, refine.tolerance
+        while True:
+            judged = verified.verdict
+            if found.error <= target and judged.holds:
+                return found, verified, rounds, []
+            left = refine.seconds - (time.perf_counter() - began)
+            if rounds > refine.rounds or left <= 0.0:
+                limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
+                return found, verified, rounds, [f"refinement stopped at its limit of {limit}; see Refinement(…)"]
+            if found.error <= target and not any(v.any() for v in judged.violated):
+                target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
+            schemes = all_next(refine, found.phases, target, judged.violated, judged.overshot)
+            if schemes is None or target < LEAST_ERROR:
+                reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
+                return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
+            limited = replace(solver, options={"max_wall_time": left, **solver.options})
+            try:
+                finer = self.once(schemes, found.phases, limited, progress, seconds)
+                interrupted = finer.answer.outcome is Outcome.INTERRUPTED
+                if finer.answer.outcome in CONVERGED:
+                    finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
+                    interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
+            except KeyboardInterrupt:
+                interrupted = True
+            if interrupted:
+                answer = replace(found.answer, outcome=Outcome.INTERRUPTED)
+                note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
+                return replace(found, answer=answer), verified, rounds, [note]
+            rounds += 1
+            if finer.answer.outcome not in CONVERGED:
+                count = sum(len(s.grid.breaks) - 1 for s in schemes)
+                note = f"on a finer mesh of {count} intervals the solver did not converge ({finer.answer.solver_status})"
+                return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
+            found, verified = finer, finer_verified
+
     def solution(
         self,
         found: _MeshSolution,
+        verified: _Verified,
+        tolerance: float,
         conflicts: tuple[str, ...],
         notes: list[str],
         seconds: dict[str, float],
@@ -174,9 +249,6 @@ class _Task:
         began: float,
     ) -> Solution:
         """The verified solution with notes and optimality conditions."""
-        started = time.perf_counter()
-        simulated = self.simulated(found)
-        seconds["simulate"] = time.perf_counter() - started
         answer, transcribed = found.answer, found.transcribed
         reported = [note for phase in self.phases for note in (*phase.notes, *_switching_notes(phase))]
         reported += [note for p in found.phases for note in check_dropped(p, self._parameters(p.phase, found))] + notes
@@ -184,7 +256,18 @@ class _Task:
         conditions = kkt(transcribed.nlp, answer)
         seconds["total"] = time.perf_counter() - began
         return Solution(
-            self.maneuver, found.phases, answer, parameters, simulated, tuple(reported), conflicts, seconds, rounds, conditions
+            self.maneuver,
+            found.phases,
+            answer,
+            parameters,
+            verified.runs,
+            tuple(reported),
+            conflicts,
+            seconds,
+            rounds,
+            conditions,
+            tolerance,
+            verified.growth,
         )
 
     def _phase(
@@ -218,15 +301,16 @@ class _Task:
             pontryagin(phase, scheme, indices, transcribed, answer),
         )
 
-    def simulated(self, found: _MeshSolution) -> tuple[Simulated, ...]:
-        """Simulate all phases in sequence, each from the final state of the simulation before."""
+    def simulated(self, found: _MeshSolution, windows: Sequence[list[int]] | None = None) -> tuple[Simulated, ...]:
+        """Simulate all phases in sequence, each from the final state of the simulation before; `windows` gives for each phase
+        the intervals at which the simulation starts from the nodes."""
         runs: list[Simulated] = []
         end = 0.0
         for k, (phase, solution, builder) in enumerate(zip(self.phases, found.phases, self.builders, strict=True)):
             v, x = phase.symbols, builder.start.copy()
             kept = [v.state_indices[i] for i in phase.kept_indices]
             x[kept] = solution.states[0]
-            if k:
+            if k and windows is None:
                 names = [q.name for q in self.phases[k - 1].equations.states]
                 for i, q in enumerate(phase.equations.states):
                     joined = builder.problem.link.joined
@@ -236,9 +320,39 @@ class _Task:
                 x[v.algebraic_indices] = solution.algebraic[0, -len(v.algebraic_indices) :]
             p = self._parameters(phase, found)
             begin = max(solution.begin, end)  # rounding must not make time decrease
-            runs.append(simulate_phase(phase, solution.grid, begin, solution.duration, x, solution.controls, p))
+            grid = solution.grid
+            nodes = solution.states[np.searchsorted(grid.points, grid.breaks)]
+            restarts = {i: nodes[i] for i in windows[k][1:]} if windows is not None else None
+            runs.append(simulate_phase(phase, grid, begin, solution.duration, x, solution.controls, p, restarts))
             end = begin + solution.duration
         return tuple(runs)
+
+    def verified(self, found: _MeshSolution, tolerance: float) -> _Verified:
+        """The simulated motion and the verdict on it. A motion that misses a condition because it is unstable is simulated in
+        windows: errors of rounding would grow to any size."""
+        values = [self._parameters(phase, found) for phase in self.phases]
+        runs, growth = self.simulated(found), 1.0
+        judged = verdict(found.phases, runs, values, tolerance)
+        if not judged.holds and np.isfinite(found.answer.w).all():
+            windows, growth = self._windows(found)
+            if growth > GROWTH:
+                runs = self.simulated(found, windows)
+                judged = verdict(found.phases, runs, values, tolerance)
+        return _Verified(runs, judged, growth)
+
+    def _windows(self, found: _MeshSolution) -> tuple[list[list[int]], float]:
+        """Windows of each phase, and the largest growth of deviations over a phase."""
+        made, most, w = [], 1.0, found.answer.w
+        for phase, solution, indices in zip(self.phases, found.phases, found.transcribed.indices, strict=True):
+            shared = w[np.concatenate([[indices.begin, indices.length], found.transcribed.parameters])]
+            grid = solution.grid
+            z = solution.algebraic if len(solution.algebraic) else np.zeros((len(grid.nodes), phase.algebraic_size))
+            every = np.tile(shared, (len(grid.nodes), 1))
+            local = np.hstack([solution.states[grid.node_point], z, solution.controls[grid.node_control], every])
+            starts, growth = stable_windows(transition_matrices(phase, grid, local))
+            made.append(starts)
+            most = max(most, growth)
+        return made, most
 
     def _parameters(self, phase: Phase, found: _MeshSolution) -> Reals:
         """All parameters, including the optimized ones."""

@@ -45,7 +45,7 @@ from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedG
 from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.solution import Solution
-from draisine.optimal.transcription import Refinement
+from draisine.optimal.refinement import Refinement
 from draisine.program.equations import Equations
 from draisine.results.base import ProgressCallback
 
