@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.codegen.jit.kernel import compile
+from draisine.codegen.jit.jacobian import compile_jacobian
 from draisine.simulation.initial.consistent_start import consistent_start
 from engines import link_chain, random_states
 from figure import AtMost, Faster, Figure
@@ -110,7 +110,7 @@ def _jacobian(peers: bool) -> Iterator[Figure]:
     equations = dr.derive(dr.gallery.model("bicycle"))
     x = consistent_start(equations, {"speed": SPEED}).x
     given = [np.zeros(1), x, np.zeros(len(equations.inputs)), equations.default_parameters]
-    kernel = compile(equations.dynamics.jacobian("xdot", "x"))
+    kernel = compile_jacobian(equations.dynamics, "xdot", "x")
     clocks: list[Clock | None] = [repeated(kernel.address, given, x.size**2)]
     what = "derivative of the bicycle's state derivative by its state"
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +139,7 @@ def _lateral(plain: casadi_bicycle.Bicycle, state: NDArray[np.float64]) -> float
 def _chain(links: int) -> Iterator[Figure]:
     """Accelerations of hinged rods by angles and rates, called from Python on both sides."""
     equations = dr.derive(link_chain(links))
-    kernel, p, none = compile(equations.explicit.jacobian("xdot", "x")), equations.default_parameters, np.zeros(0)
+    kernel, p, none = compile_jacobian(equations.explicit, "xdot", "x"), equations.default_parameters, np.zeros(0)
 
     def ours(q: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
         return kernel(0.0, np.concatenate([q, v]), none, p)[0][links:]

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.codegen.jit.engine import compile_ir, load_object
-from draisine.codegen.jit.kernel import compile, compile_hoisted
-from draisine.codegen.simd import LANES, compile_vector
+from draisine.codegen.jit.jacobian import compile_jacobian
+from draisine.codegen.jit.kernel import Kernel, compile, compile_hoisted
+from draisine.codegen.simd import compile_vector
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -70,6 +71,7 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     yield Figure("state derivative, beside PyDy, called from Python", ours, "s", Faster(40), theirs)
     yield Figure(f"state derivative, beside {cramer}", ours, "s", None, best)
     yield Figure("state derivative, called from Python, beside PyDy, called from Python", called, "s", None, theirs)
+    yield from beyond_the_kernel(equations)
     yield Figure(f"state derivative, called from Python, beside {cramer}", called, "s", None, best)
 
     clocks = [pydy_bicycle.integration(p) if p else None for p in (peer, quickest)]
@@ -157,6 +159,30 @@ def called_from_python(equations: dr.Equations, calls: int = 100) -> Clock:
     return lambda: whole() / calls
 
 
+def beyond_the_kernel(equations: dr.Equations) -> Iterator[Figure]:
+    """What a call from Python costs in addition to the kernel: state derivative and Jacobian, new arrays and given ones."""
+    x, p = consistent_start(equations, FREE_RUN).x, equations.default_parameters
+    given = [np.zeros(1), x, np.zeros(len(equations.inputs)), p]
+    jacobian = compile_jacobian(equations.dynamics, "xdot", "x")
+    for what, kernel in (("state derivative", compile(equations.dynamics)), ("its Jacobian", jacobian)):
+        out = tuple(np.empty(slot.shape if slot.shape[1] > 1 else slot.size, order="F") for slot in kernel.outputs)
+        inside = repeated(kernel.address, given, kernel.outputs[0].size)
+        clocks = [_calls(kernel, given, None), _calls(kernel, given, out), inside]
+        new, filled, alone = (seconds / REPEATED for seconds in medians(40, *clocks, running=5))
+        yield Figure(f"call from Python beyond the kernel: {what}", new - alone, "s", AtMost(1.5e-6))
+        yield Figure(f"call from Python beyond the kernel: {what} into a given array", filled - alone, "s", AtMost(1.5e-6))
+
+
+def _calls(kernel: Kernel, given: Sequence[NDArray[np.float64]], out: tuple[NDArray[np.float64], ...] | None) -> Clock:
+    t, x, u, p = given
+
+    def run() -> None:
+        for _ in range(REPEATED):
+            kernel(t, x, u, p, out=out)
+
+    return clock(run)
+
+
 def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
     """The kernel of a run and that of several samples, called by compiled loops; beside CasADi's C, called by a loop in C."""
     assert isinstance(equations.dynamics, Program)
@@ -165,7 +191,7 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
     given = [np.zeros(1), x, np.zeros(len(equations.inputs)), hoisted.extended(equations.default_parameters)]
     clocks: list[Clock | None] = [repeated(hoisted.address, given, x.size)]
     wide = compile_vector(equations.dynamics)
-    clocks.append(repeated(wide.address, [np.repeat(column, LANES) for column in given], x.size * LANES))
+    clocks.append(repeated(wide.address, [np.repeat(column, wide.lanes) for column in given], x.size * wide.lanes))
     with tempfile.TemporaryDirectory() as folder:
         plain = None
         if peers and casadi_bicycle.available():
@@ -176,7 +202,7 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
         clocks.append(None if plain is None else clock(_interpreted(plain)))
         ours, lanes, theirs, interpreted = medians(40, *clocks, running=5)
     yield Figure("state derivative in a run", ours / REPEATED, "s", AtMost(0.2e-6))
-    yield Figure(f"state derivative in a run, each of {LANES} lanes", lanes / REPEATED / LANES, "s", AtMost(0.08e-6))
+    yield Figure(f"state derivative in a run, each of {wide.lanes} lanes", lanes / REPEATED / wide.lanes, "s", AtMost(0.08e-6))
     yield Figure(
         "state derivative in a run, beside CasADi's C of a plain model", ours / REPEATED, "s", Faster(3), theirs / REPEATED
     )

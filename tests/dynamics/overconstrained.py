@@ -156,3 +156,25 @@ def double_pendulum(at: float = 0.3, tied: float | None = None, hinge: bool = Fa
         else:
             m.close_point("tie", *ends, "xz")
     return m
+
+
+def four_bar(lengths: Sequence[float], start: float, longer: float = 0.0) -> Model:
+    """Crank, coupler, rocker and base in a plane, assembled at a crank angle; the rocker is `longer` than its length by a little,
+    which the start then closes."""
+    a, b, c, d = lengths
+    end = np.array([a * math.cos(start), a * math.sin(start)])
+    reach = np.array([d, 0.0]) - end
+    length = math.hypot(*reach)
+    coupler = math.atan2(reach[1], reach[0]) + math.acos((b**2 + length**2 - c**2) / (2 * b * length))
+    tip = end + b * np.array([math.cos(coupler), math.sin(coupler)])
+    m = Model("four_bar")
+    for name, size, mass in (("crank", a, 1.0), ("coupler", b, 2.0), ("rocker", c, 1.5)):
+        moment = mass * size**2 / 12
+        m.body(name, mass=mass, center_of_mass=(size / 2, 0, 0), inertia=(moment / 10, moment, moment))
+    m.revolute("theta", "ground", "crank", "y", default=-start)
+    m.revolute("beta", "crank", "coupler", "y", at=(a, 0, 0), default=start - coupler)
+    m.revolute("gamma", "ground", "rocker", "y", at=(d, 0, 0), default=-math.atan2(tip[1], tip[0] - d))
+    m.point("tip", "coupler", (b, 0, 0))
+    m.point("seat", "rocker", (c + longer, 0, 0))
+    m.close_point("pin", "tip", "seat", "xz")
+    return m

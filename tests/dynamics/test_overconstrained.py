@@ -8,23 +8,32 @@ import numpy as np
 import pytest
 import sympy as sm
 from overconstrained import Bennett, ParallelCranks, double_pendulum
+from scipy.integrate import solve_ivp
 
 import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
-from draisine.dynamics.stabilization import Baumgarte, InvariantStabilization, Minimal, Projection, Rattle, VelocityProjection
+from draisine.dynamics.stabilization import (
+    GGL,
+    Baumgarte,
+    InvariantStabilization,
+    Minimal,
+    Projection,
+    Rattle,
+    VelocityProjection,
+)
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
 from draisine.results.base import Ending
 from draisine.simulation.compiled_equations import best_rows
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)
-WAYS = [{}, {"drift": Projection()}, {"formulation": Augmented()}, {"formulation": Reduced()}]
+WAYS = [{}, {"drift": Projection()}, {"formulation": Augmented()}, {"formulation": Reduced()}, {"formulation": Recursive()}]
 
 # -------------------------------------------------------------------- Bennett's linkage
 
 
-@pytest.mark.parametrize("way", WAYS, ids=["default", "projection", "augmented", "reduced"])
+@pytest.mark.parametrize("way", WAYS, ids=["default", "projection", "augmented", "reduced", "recursive"])
 def test_bennetts_linkage_turns_past_half_a_turn(way):
     """Two of its five rows lose rank at θ₁ = π, where the linkage is regular."""
     linkage = Bennett(1.739, 0.766, 1.210, 1.32)
@@ -53,6 +62,14 @@ def test_other_drift_controls_are_right_or_end_early():
             assert run["one"][-1] == pytest.approx(linkage.turned(4.0, 1.5), abs=1e-5), drift
         else:
             assert run.status.kind in (Ending.CONSTRAINTS_BROKEN, Ending.STEP_TOO_SMALL, Ending.SINGULAR), run.status
+
+
+def test_controls_that_keep_their_rows_name_those_that_do_not():
+    linkage = Bennett(1.739, 0.766, 1.210, 1.32)
+    for drift in (GGL(), VelocityProjection()):
+        run = dr.simulate(linkage.model(), 4.0, start={"one": 1.32, "one_rate": 1.5}, drift=drift)
+        assert not run.status.complete
+        assert "Projection(), Minimal() and formulation=Recursive()" in run.status.message
 
 
 def test_random_bennett_linkages_keep_their_relation():
@@ -272,6 +289,54 @@ def test_constraints_that_are_singular_as_written_are_named(residual):
 @pytest.mark.parametrize("residual", ["x - y", "1e-6*(x - y)", "x^2 - y^2", "(x - y)^2 + 1e-3*(x - y)", "exp(x - y) - 1"])
 def test_constraints_with_a_rate_are_not(residual):
     assert derive(_sliders(residual)).constraints
+
+
+def _tied_bars(at: tuple[float, float, float], axes: str, chained: bool, bent: float = 0.0) -> Model:
+    """Two bars on one hinge axis, side by side or one on the other, tied at a point away from the axis."""
+    m = Model("tied_bars")
+    for name, mass in (("one", 1.0), ("two", 2.0)):
+        m.body(name, mass=mass, center_of_mass=(0.5, 0, 0), inertia=(0.01, 0.1 * mass, 0.1 * mass))
+    m.revolute("a", "ground", "one", "y", default=0.3)
+    m.revolute("b", "one" if chained else "ground", "two", "y", default=-bent if chained else 0.3 - bent)
+    m.point("p", "one", at)
+    c, s = np.cos(bent), np.sin(bent)
+    m.point("q", "two", (c * at[0] + s * at[2], at[1], c * at[2] - s * at[0]))
+    m.close_point("tie", "p", "q", axes)
+    return m
+
+
+def test_bars_on_one_axis_that_are_tied_at_a_point_are_one_bar():
+    """One component of the gap is 1 − cos of the angle between them, and follows from the other, its sine: a pendulum."""
+    rng = np.random.default_rng(6)
+    for trial in range(8):
+        at = (rng.uniform(0.1, 0.8), rng.uniform(-0.2, 0.2), float(rng.choice([0.0, rng.uniform(-0.5, 0.5)])))
+        axes, chained, bent = ("xz", "xyz")[trial % 2], trial % 4 < 2, float(rng.choice([0.0, rng.uniform(-0.6, 0.6)]))
+        model = _tied_bars(at, axes, chained, bent)
+        found = derive(model)
+        assert len(found.independent) == 1, (at, axes, chained, bent)
+        # moments about the axis of the bars, turned by `bent` against each other
+        inertia, arm = 0.1 + 0.25 + 0.2 + 0.5, np.array([0.5 + np.cos(bent), np.sin(bent)])
+
+        def pendulum(t, y, inertia=inertia, arm=arm):
+            return [y[1], 9.81 * (arm[0] * np.cos(y[0]) + arm[1] * np.sin(y[0])) / inertia]
+
+        exact = solve_ivp(pendulum, (0, 0.7), [0.3, 0.5], rtol=1e-11, atol=1e-12).y[0, -1]
+        for way in ({}, {"formulation": Augmented()}, {"formulation": Recursive()}) if trial < 2 else ({},):
+            run = dr.simulate(model, 0.7, start={"a": 0.3, "a_rate": 0.5}, method=TIGHT, **way)
+            assert run.status.kind == Ending.FINISHED, run.status
+            assert run["a"][-1] == pytest.approx(exact, abs=1e-7), (at, axes, chained, bent)
+
+
+def test_the_degenerate_component_alone_is_refused():
+    with pytest.raises(ModelError, match=r"constraint 'tie_x' is singular as written"):
+        derive(_tied_bars((0.3, 0.0, 0.0), "x", chained=False))
+
+
+def test_a_square_beside_its_root_is_redundant():
+    m = _sliders("x - y")
+    m.constrain("square", "(x - y)^2")
+    found = derive(m)
+    assert len(found.independent) == 1 and any("square is satisfied identically" in note for note in found.notes)
 
 
 def test_typed_constraints_that_are_singular_as_written_are_named():

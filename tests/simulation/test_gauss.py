@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+import sympy as sp
 
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.gauss import Gauss
@@ -80,3 +81,33 @@ def test_step_control_of_gauss() -> None:
     ]
     assert found[0] > 10 * found[1] > 100 * found[2]
     assert found[1] < 1e-6
+
+
+def test_fixed_steps_from_zero_at_rest():
+    """The scale of an unknown that is zero, with rate zero, is that of its change: driven systems start this way, and so do those
+    that a switch sets off."""
+    from scipy.integrate import solve_ivp
+
+    import draisine as dr
+
+    x, y, t = sp.symbols("x y t")
+    rng = np.random.default_rng(4)
+    for _ in range(4):
+        stiffness, damping, pace, size = (
+            rng.uniform(0.5, 4.0),
+            rng.uniform(0.0, 1.0),
+            rng.uniform(1.0, 4.0),
+            10 ** rng.uniform(-200, 3),
+        )
+        for force, since in ((sp.sin(pace * t), 0.0), (sp.Piecewise((0, t < 0.3), (t - 0.3, True)), 0.3), (t**3, 0.0), (1, 0.0)):
+            equations = dr.symbolic.first_order("driven", {x: y, y: size * force - stiffness * x - damping * y})
+            value = sp.lambdify(t, force)
+
+            def motion(t, y, value=value, k=stiffness, c=damping):
+                return [y[1], value(t) - k * y[0] - c * y[1]]
+
+            exact = solve_ivp(motion, (since, 1.0), [0.0, 0.0], rtol=1e-11, atol=1e-14).y[0, -1] * size
+            for method in (Gauss(stages=3, step=0.05), Gauss(step=0.01), Radau(step=0.025), dr.methods.ESDIRK23(step=0.005)):
+                run = dr.simulate(equations, 1.0, method=method)
+                assert run.status.kind == "FINISHED", (run.status, method)
+                assert run["x"][-1] == pytest.approx(exact, rel=1e-4), method

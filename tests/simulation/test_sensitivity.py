@@ -69,7 +69,7 @@ def test_linear_oscillator_in_closed_form(oscillator):
     k, c, f, t, v0 = sp.symbols("k c f t v0", positive=True)
     w = sp.sqrt(k - c**2 / 4)
     x = f / k + sp.exp(-c * t / 2) * ((1 - f / k) * sp.cos(w * t) + (v0 + c / 2 * (1 - f / k)) / w * sp.sin(w * t))
-    for symbol, name in ((k, "stiffness"), (c, "damping"), (f, "push"), (v0, "v")):
+    for symbol, name in ((k, "stiffness"), (c, "damping"), (f, "push"), (v0, "start.v")):
         slope = sp.lambdify(t, sp.diff(x, symbol).subs({k: 4.0, c: 0.5, f: 2.0, v0: 0.0}))
         np.testing.assert_allclose(run.sensitivity["x", name], slope(run.time), atol=1e-10)
 
@@ -110,9 +110,9 @@ def ridden(bike):
 @pytest.mark.parametrize("name", list(RIDDEN))
 def test_bicycle_against_differences(bike, ridden, name):
     """Quaternions, wheels on the ground, contact forces; a change of trail moves the start as well."""
-    base = RIDDEN[name]
-    agree(ridden, name, differences(lambda value: ride(bike, RIDDEN | {name: value}), base, 2e-3 * base), 1e-6)
-    assert abs(ridden.sensitivity["lean", name][-1]) > 0.01
+    base, by = RIDDEN[name], "start.lean" if name == "lean" else name
+    agree(ridden, by, differences(lambda value: ride(bike, RIDDEN | {name: value}), base, 2e-3 * base), 1e-6)
+    assert abs(ridden.sensitivity["lean", by][-1]) > 0.01
 
 
 def test_accelerations_solved_for_at_run_time():
@@ -147,10 +147,10 @@ def test_differential_algebraic_systems():
     method = dr.methods.Radau(rtol=1e-10, atol=1e-12)
     run = dr.simulate(dr.gallery.van_der_pol_limit(), 0.5, start={"y1": 2.0}, sensitivity=["start.y1"], method=method)
     y = run["y1"]
-    np.testing.assert_allclose(run.sensitivity["y1", "y1"], 1.5 / (y - 1 / y), rtol=1e-7)
+    np.testing.assert_allclose(run.sensitivity["y1", "start.y1"], 1.5 / (y - 1 / y), rtol=1e-7)
     # y₂ = y₁/(1 − y₁²)
     slope = (1 + y**2) / (1 - y**2) ** 2
-    np.testing.assert_allclose(run.sensitivity["y2", "y1"], slope * run.sensitivity["y1", "y1"], rtol=1e-6)
+    np.testing.assert_allclose(run.sensitivity["y2", "start.y1"], slope * run.sensitivity["y1", "start.y1"], rtol=1e-6)
 
 
 def test_pendulum_of_index_three():
@@ -250,7 +250,17 @@ def test_runs_that_change_their_independent_velocities():
     run = simulate(0.25, 0.1, sensitivity=["ahead", "start.turn_rate"])
     assert len(run.segments) > 1
     agree(run, "ahead", differences(lambda value: simulate(value, 0.1), 0.25, 1e-3), 2e-6)
-    agree(run, "turn_rate", differences(lambda value: simulate(0.25, value), 0.1, 5e-4), 2e-6)
+    agree(run, "start.turn_rate", differences(lambda value: simulate(0.25, value), 0.1, 5e-4), 2e-6)
+
+
+def test_derivatives_are_named_as_requested(oscillator):
+    """Also where a parameter, or another request, has the same name without its prefix."""
+    names = ["start.x", "v", "stiffness"]
+    run = dr.simulate(oscillator, 1.0, start={"x": 1.0, "v": 0.5}, sensitivity=names, samples=5)
+    assert run.sensitivity.by == tuple(names)
+    assert run.sensitivity["x", "start.x"][0] == run.sensitivity["v", "v"][0] == 1.0
+    with pytest.raises(KeyError, match=r"there are start\.x, v, stiffness"):
+        run.sensitivity["x", "x"]
 
 
 def test_files_keep_them(oscillator, tmp_path):

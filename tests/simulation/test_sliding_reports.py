@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.formulations import Augmented, Projection
+from draisine.dynamics.formulations import Augmented
 from draisine.results.base import Ending
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 
@@ -86,7 +86,7 @@ def test_energy_is_balanced_where_a_block_slips_and_sticks() -> None:
     np.testing.assert_allclose(2.0 * run["acceleration"], run["pull"] + run["friction"], atol=1e-12)
 
 
-@pytest.mark.parametrize("how", [{}, {"formulation": Augmented()}, {"drift": Projection()}])
+@pytest.mark.parametrize("how", [{}, {"formulation": Augmented()}, {"drift": dr.stabilization.Projection()}])
 def test_a_bicycle_whose_steering_sticks_has_the_forces_of_one_with_locked_steering(how: dict[str, Any]) -> None:
     start = {"speed": 6.0, "lean": 0.05}
     run = dr.simulate(

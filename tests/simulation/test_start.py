@@ -18,7 +18,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.program.equations import Kind, Structure
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.memory import Evaluation, Variables
+from draisine.simulation.initial.evaluation import Evaluation, Variables
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem
 from draisine.symbolic.first_order import first_order
 from simulation.start_systems import circuit, held_twice, linkage, mechanism, pendulum

@@ -6,7 +6,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.memory import Evaluation
+from draisine.simulation.initial.evaluation import Evaluation
 from draisine.simulation.initial.problem import StartProblem
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from draisine.errors import ModelError, SolverError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -23,6 +23,7 @@ from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 NEEDED = ("speed", "lean", "steer", "yaw_rate")
 FLAT = 1.5  # rad of lean; limit of the branches
+REACHED = 1e-9  # relative difference at which a speed is reached
 FASTEST_TURN = 12.0  # rad/s, limit of the yaw rate
 PIVOTS = ((1.3, -1.5), (1.6, -2.0), (1.6, -3.0), (1.6, -1.0))  # initial guesses for pivoting: steer and yaw rate
 
@@ -40,9 +41,10 @@ def hands_free_turns(
     - `speed`: the range; `steps`, `progress`: as in `continuation`.
     - `parameters`: values by name; the others have their defaults.
 
-    Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist. Each branch of turns has
-    both directions. Pivoting is continued through zero speed, with the handlebar forward at negative speeds; for the reversed
-    direction of travel the same circles exist, with the signs of all eigenvalues changed.
+    Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist within the range. Each
+    branch of turns has both directions. Pivoting passes zero speed: with the handlebar forward it is at negative speeds, which
+    `speed=(-12, 12)` includes; for the reversed direction of travel the same circles exist, with the signs of all eigenvalues
+    changed.
 
     >>> import draisine as dr
     >>> families = dr.bicycle.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
@@ -57,7 +59,11 @@ def hands_free_turns(
     if missing:
         raise ModelError(f"{e.name} has no state or output {missing[0]!r}; hands-free turns need {', '.join(NEEDED)}")
     found: dict[str, Branch] = {}
-    middle = (speed[0] + speed[1]) / 2
+    if not (np.isfinite(speed).all() and speed[0] < speed[1]):
+        raise ArgumentError(
+            f"{e.name}: the range of speeds is {speed[0]:g} to {speed[1]:g}; give two finite numbers, the smaller first"
+        )
+    middle = (speed[0] + speed[1]) / 2 or speed[1] / 2
     for suffix, steer in (("", 0.0), (", bar reversed", math.pi)):
         try:
             straight = continuation(
@@ -76,16 +82,14 @@ def hands_free_turns(
         for k, point in enumerate(straight.points("branch point")):
             found[f"turning{suffix}{'' if k == 0 else f', {k + 1}'}"] = straight.switch(point)
     pivot = _pivot(e, parameters)
+    limits = {"lean": (-FLAT, FLAT), "yaw_rate": (-FASTEST_TURN, FASTEST_TURN)}
+    if pivot is not None and not speed[0] <= 0.0 <= speed[1]:  # followed up to the range first
+        near = speed[0] if speed[0] > 0.0 else speed[1]
+        outside = (0.0, near) if near > 0.0 else (near, 0.0)
+        way = continuation(e, "speed", start=pivot, between=outside, bounds=limits, steps=steps)
+        pivot = next((m for m in way.motions if abs(m["speed"] - near) <= REACHED * abs(near)), None)
     if pivot is not None:
-        found["pivoting"] = continuation(
-            e,
-            "speed",
-            start=pivot,
-            between=(-speed[1], speed[1]),
-            bounds={"lean": (-FLAT, FLAT), "yaw_rate": (-FASTEST_TURN, FASTEST_TURN)},
-            steps=steps,
-            progress=progress,
-        )
+        found["pivoting"] = continuation(e, "speed", start=pivot, between=speed, bounds=limits, steps=steps, progress=progress)
     if not found:
         raise SolverError(f"{e.name}: no hands-free motion was found between {speed[0]:g} and {speed[1]:g} m/s")
     return found

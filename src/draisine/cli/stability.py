@@ -10,9 +10,11 @@ from draisine.cli.arguments import model_of, motion_of, names_of, numbers_of, sw
 from draisine.cli.motion_options import SPEEDS
 from draisine.cli.terminal import DONE, bar, print_json, print_result, print_text, table
 from draisine.control.design.regulator import lqr
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.controllability import complex_text
+from draisine.stability.critical import Critical
 from draisine.stability.linearization import explicit_equations_of, linearize
 from draisine.stability.modes import Modes, modes
 from draisine.stability.stability_map import stability_map
@@ -54,7 +56,7 @@ def run_modes(given: argparse.Namespace, rest: list[str]) -> int:
         return DONE
     print_text(found)
     for critical in found.critical():
-        print(f"{critical.kind}: {critical.over} = {critical.value:.12g}")
+        print(f"{critical.kind}: {critical.over} = {critical.value:.12g} {critical.unit}".rstrip())
     if given.plot is not None:
         print(f"written: {given.plot}")
     return DONE
@@ -63,18 +65,33 @@ def run_modes(given: argparse.Namespace, rest: list[str]) -> int:
 def run_critical(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
     found = _modes(given, model, targets, parameters).critical()
-    gradients = [c.gradient() if given.gradient else {} for c in found]
+    gradients = [_gradient(c) if given.gradient else {} for c in found]
     if given.json:
-        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, gradients, strict=True)])
+        print_json(
+            [
+                {**c.as_data(), "gradient": g, "gradient_units": c.gradient_units if given.gradient else {}}
+                for c, g in zip(found, gradients, strict=True)
+            ]
+        )
         return DONE
     if not found:
         print("no critical value in the sweep")
     for critical, gradient in zip(found, gradients, strict=True):
-        z = critical.eigenvalue
-        print(f"{critical.kind}: {critical.over} = {critical.value:.14g}, eigenvalue {z.real:.6g} {z.imag:+.6g}i")
+        at = f"{critical.value:.14g} {critical.unit}".rstrip()
+        print(f"{critical.kind}: {critical.over} = {at}, eigenvalue {complex_text(critical.eigenvalue)} 1/s")
         for name, value in sorted(gradient.items(), key=lambda item: -abs(item[1])):
-            print(f"    d{critical.over}/d{name} = {value:.8g}")
+            print(f"    d{critical.over}/d{name} = {value:.8g} {critical.gradient_units[name]}".rstrip())
+        if given.gradient and not gradient:
+            print("    no derivative: several modes are critical together")
     return DONE
+
+
+def _gradient(critical: Critical) -> dict[str, float]:
+    """The gradient; empty where several modes are critical together."""
+    try:
+        return critical.gradient()
+    except SolverError:
+        return {}
 
 
 def run_steady(given: argparse.Namespace, rest: list[str]) -> int:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from draisine.cli.terminal import DONE, print_json
-from draisine.simulation.ensemble.batch_stepper import batch_code
+from draisine.codegen.jit.python_call import compile_calls
+from draisine.simulation.ensemble.batch_stepper import compile_batches
 from draisine.simulation.initial.solver import solver_code
 from draisine.simulation.stepper.memory import stepping_loop
 
@@ -29,11 +30,6 @@ def _seconds(load: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def _ensembles() -> None:
-    batch_code(side_by_side=False)
-    batch_code(side_by_side=True)
-
-
 def _switching() -> None:
     stepping_loop(switching=True)
     stepping_loop(implicit=True, switching=True)
@@ -45,5 +41,6 @@ LOOPS: dict[str, Callable[[], object]] = {
     EXPLICIT: stepping_loop,
     "implicit methods": lambda: stepping_loop(implicit=True),
     "switching": _switching,
-    "ensembles": _ensembles,
+    "ensembles": compile_batches,
+    "calls from Python": compile_calls,
 }

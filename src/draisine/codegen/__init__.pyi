@@ -1,6 +1,7 @@
 """Machine code and generated source: compiled kernels, passes with their switches, objects of CasADi and JAX."""
 
 from .compile import compile as compile
+from .jit.jacobian import compile_jacobian as compile_jacobian
 from .export.casadi_and_jax import as_casadi as as_casadi, as_jax as as_jax
 from .operation_counts import operation_counts as operation_counts
 from .passes import Passes as Passes

@@ -25,11 +25,13 @@ def compile(
     arguments: Sequence[Any] | None = None,
     name: str = "kernel",
     *,
+    vectorized: bool = False,
     passes: Passes = ALL,
 ) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
     - `what`: the program, expression or matrix; `arguments`: the order of its symbols; `name`: of the kernel.
+    - `vectorized`: `map` computes several samples at a time in vector registers, with equal results.
     - `passes` reduce the number of operations; each can be switched off: `passes=Passes(reassociation=False)`.
 
     >>> import sympy as sp
@@ -39,10 +41,10 @@ def compile(
     [[6.0, 0.909297]]
     """
     if isinstance(what, Program | LinearSolveProgram):
-        return compile_program(what, passes=passes)
+        return compile_program(what, vectorized, passes)
     if arguments is None:
         raise ArgumentError("compile: the order of the arguments is missing, e.g. compile(matrix, [x, y])")
-    return compile_symbolic(what, arguments, name=name, passes=passes)
+    return compile_symbolic(what, arguments, name=name, vectorized=vectorized, passes=passes)
 
 
 def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
@@ -56,7 +58,11 @@ def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorize
 
 
 def compile_symbolic(
-    matrix: Any, arguments: Sequence[Any] | Mapping[str, Any], name: str = "symbolic", passes: Passes = ALL
+    matrix: Any,
+    arguments: Sequence[Any] | Mapping[str, Any],
+    name: str = "symbolic",
+    vectorized: bool = False,
+    passes: Passes = ALL,
 ) -> Kernel:
     """Machine code of a SymPy matrix or expression; its one result, `value`, is dense.
 
@@ -80,7 +86,7 @@ def compile_symbolic(
                 raise ArgumentError(f"symbol {member} occurs twice among the arguments of {name!r}")
             symbols[member] = column[k]
         inputs[slot] = (column, tuple(str(m) for m in members))
-    return compile_program(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), passes=passes)
+    return compile_program(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), vectorized, passes)
 
 
 def _groups(arguments: Sequence[Any] | Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.path_equations import Followed
+from draisine.control.path_jumps import refuse_impulses
 from draisine.control.plant import Plant, paths_of, stacked
 from draisine.control.relative_degree import POINTS, Degrees, Differentiation, Sample, moved
 from draisine.dynamics.derive import derive
@@ -83,7 +84,8 @@ def on_path(
     """Make inputs unknowns that enforce a path: determine the index, reduce it, and find a start on the path.
 
     - `path`, `controls`, `start`, `parameters`, `inputs`: as in `follow`.
-    - `horizon`: seconds of the path over which the index is determined.
+    - `horizon`: seconds of the path over which the index is determined, and impulses are looked for: a path whose derivative
+      below the relative degree jumps is refused.
 
     >>> import sympy as sp
     >>> from draisine.symbolic.first_order import first_order
@@ -107,6 +109,7 @@ def on_path(
     found = Differentiation(plant, rows, samples).degrees()
     for times in range(found.index):  # first the path, then its rates, so that the velocity is known when they are used
         samples = moved(plant, stacked([plant.residuals, *(r.residual for r in found.conditions if r.times <= times)]), samples)
+    refuse_impulses(plant, found, samples[0], horizon)
     followed = Followed(plant, found, tuple(samples))
     reference = samples[0].x.tolist()
     if not followed.linear:

@@ -50,10 +50,14 @@ class ZeroDynamics:
 
     def rates(self, t: Reals, x: Reals) -> Reals:
         """F at each of several instants: (n) and (n, states)."""
+        if x.shape == (1, 1):  # one instant of one state is no batch
+            return np.reshape(self._rates(t, x[0], self.inputs, self.p)[0], (1, 1))
         return self._rates.map(t[:, None], x, self.inputs, self.p)[0]
 
     def jacobians(self, t: Reals, x: Reals) -> Reals:
         """∂F/∂x (n, states, states)."""
+        if x.shape == (1, 1):
+            return np.reshape(self._jacobians(t, x[0], self.inputs, self.p)[0], (1, 1, 1))
         return self._jacobians.map(t[:, None], x, self.inputs, self.p)[0]
 
     def constraints(self, t: float, x: Reals) -> Reals:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,18 @@ def why_not_recursive(mechanism: Mechanism) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def _reduced_alternates(mechanism: Mechanism, tree: EliminatedTree) -> list[tuple[str, ...]]:
+    """Other independent velocities for a run of the recursive formulation, which then goes on in reduced form: where a contact no
+    longer determines the velocity that it eliminates. Not for long chains, whose reduced form takes too long."""
+    if mechanism.residual_constraints or not tree.eliminated or _not_reduced(mechanism) is not None:
+        return []
+    if len(mechanism.scope.velocities) >= MANY_VELOCITIES:
+        return []
+    plan, others, _ = mechanism.choose(())
+    choices = [plan.independent, *(other.independent for other in others)]
+    return [tuple(choice) for choice in choices if set(choice) != set(tree.independent)]
+
+
 @checked
 def derive(
     model: Model | System,
@@ -163,7 +176,9 @@ def _derive(
                 f"{', '.join(tree.independent)}, not "
                 f"{', '.join(requested)}; omit formulation=Recursive()"
             )
-        equations = tree.formulation(dict(laws), events, work).equations(why, partial(_derive, system, laws, events, work, None))
+        other = choice if mechanism.residual_constraints else None  # other velocities are eliminated, other rows are not
+        equations = tree.formulation(dict(laws), events, work).equations(why, partial(_derive, system, laws, events, work, other))
+        equations = replace(equations, alternates=(*equations.alternates, *_reduced_alternates(mechanism, tree)))
     else:
         plan, choices, notes = mechanism.choose(requested)
         reduced = ReducedFormulation(mechanism, plan, dict(laws), events, work)

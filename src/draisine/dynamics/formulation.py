@@ -9,7 +9,8 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
-from draisine.dynamics.constraints.rows import Rows, row_multipliers
+from draisine.dynamics.constraints.rows import ResidualBlock, Rows, row_multipliers
+from draisine.dynamics.constraints.singular_rows import coupled_groups, row_condition
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -208,6 +209,19 @@ class BaseFormulation(ABC):
         idle = [f"constraint {name} is satisfied identically: no coordinate enters it, and it has no force" for name in m.idle]
         return warnings, [*unbalanced, *notes, *idle]
 
+    @property
+    def loop_condition(self) -> ca.SX | None:
+        """How close the position constraints of loops that are solved for are to a loss of rank; None without them."""
+        m = self.mechanism
+        blocks = [
+            rows for rows in m.kept_rows if isinstance(rows.source, ResidualBlock) and rows.source.constraint.level == "position"
+        ]
+        if not blocks:
+            return None
+        entries = [[rows.columns.get(name, [ZERO] * rows.count) for name in m.scope.velocities] for rows in blocks]
+        matrix = ca.vertcat(*[ca.horzcat(*[ca.vertcat(*column) for column in columns]) for columns in entries])
+        return row_condition(matrix, m.at_samples)
+
     def explicit_equations(self, slope: ca.SX) -> Equations:
         """What formulations with ẋ = `slope` share: all names, dynamics, reports, events."""
         m, system, reported = self.mechanism, self.mechanism.system, ReportBuilder(self)
@@ -272,22 +286,3 @@ def least_norm_step(q: ca.SX, residuals: Sequence[ca.SX]) -> ca.SX:
         solved = solve_symmetric(matrix, [residual[i] for i in rows])
         change = change + part.T @ ca.vertcat(*solved)
     return q - change
-
-
-def coupled_groups(pattern: ca.Sparsity) -> list[list[int]]:
-    """Rows that share columns, directly or through others."""
-    parent = list(range(pattern.size1()))
-
-    def find(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[int, int] = {}
-    for row, col in zip(*pattern.get_triplet(), strict=True):
-        parent[find(row)] = find(first.setdefault(col, row))
-    found: dict[int, list[int]] = {}
-    for row in range(pattern.size1()):
-        found.setdefault(find(row), []).append(row)
-    return list(found.values())

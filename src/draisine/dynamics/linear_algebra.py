@@ -283,3 +283,26 @@ def solve_symmetric(matrix: Sequence[Sequence[ca.SX]], side: Sequence[ca.SX]) ->
     for i in reversed(range(n)):
         x[i] = minus(x[i], dot([low[k][i] for k in range(i + 1, n)], x[i + 1 :]))
     return x
+
+
+def inverse_diagonal(matrix: Sequence[Sequence[ca.SX]]) -> list[ca.SX]:
+    """Diagonal of the inverse of a positive definite matrix, by L D Lᵀ: Σ_k (L⁻¹)²_ki / d_k."""
+    n = len(matrix)
+    low, scaled, pivots = [[ZERO] * n for _ in range(n)], [[ZERO] * n for _ in range(n)], []
+    for j in range(n):
+        for i in range(j, n):
+            entry = minus(matrix[i][j], dot(scaled[i][:j], low[j][:j]))
+            if i == j:
+                pivots.append(entry)
+            else:
+                scaled[i][j], low[i][j] = entry, entry / pivots[j]
+    found = []
+    for i in range(n):
+        column: list[ca.SX] = [ZERO] * i + [ONE]  # of L⁻¹
+        for k in range(i + 1, n):
+            column.append(minus(ZERO, dot(low[k][i:k], column[i:k])))
+        total = ZERO
+        for k in range(i, n):
+            total = plus(total, mul(column[k], column[k]) / pivots[k])
+        found.append(total)
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.assembled import assembled
-from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
+from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error, implied
 from draisine.dynamics.constraints.redundancy import (
     ADMISSIBLE,
     LATEST_TIME,
@@ -341,7 +341,10 @@ class Mechanism:
                 f"model {self.system.name!r}: its wheels lie flat, or its knife edges are normal to the ground, in every "
                 "configuration; check their axes and directions"
             )
-        return without_rounding(self.at_samples(self.matrix)[self._finite_samples], self.length)
+        found = without_rounding(self.at_samples(self.matrix)[self._finite_samples], self.length)
+        if self._few_enough_rows and self._implied:  # their rates vanish, and are rounding errors at the samples
+            found[:, [i for i, name in enumerate(self.row_names) if name in self._implied]] = 0.0
+        return found
 
     @cached_property
     def _finite_samples(self) -> NDArray[np.bool_]:
@@ -367,18 +370,18 @@ class Mechanism:
         """Rows that are solved for, and redundant or identically satisfied ones."""
         if not self._few_enough_rows:
             return RowSelection(tuple(range(len(self.row_names))))
-        self._check_not_degenerate()
         found = select_rows(self.samples)
         check_consistent(
             self.system.name, self.row_names, found, self.samples, self.at_samples(self.drift)[self._finite_samples, :, 0]
         )
         return found
 
-    def _check_not_degenerate(self) -> None:
-        """Raise if a position constraint has no rate wherever it is satisfied."""
+    @cached_property
+    def _implied(self) -> frozenset[str]:
+        """Position constraints without a rate wherever they are satisfied that follow from others; raise if one does not."""
         positions = [pair for rows in self.residual_rows for pair in position_constraints_of(rows)]
         if not positions:
-            return
+            return frozenset()
         scope, residual = self.scope, ca.vertcat(*[r for _, r in positions])
         both = [ca.densify(residual), ca.densify(ca.jacobian(residual, scope.q))]
         function = ca.Function("residuals", [scope.t, scope.q, scope.p], both)
@@ -390,8 +393,11 @@ class Mechanism:
         points, times = self.sampled
         away = sample_coordinates(self.system, _AWAY)[1:]  # without the default
         found = degenerate(residuals, list(points[times == 0.0][:_AWAY]), list(away))
-        if found:
-            raise degenerate_error(f"model {self.system.name!r}", [positions[i][0].name for i in found])
+        redundant = implied(residuals, found, list(points[times == 0.0][:_AWAY])) if found else []
+        named = [positions[i][0].name for i in found if i not in redundant]
+        if named:
+            raise degenerate_error(f"model {self.system.name!r}", named)
+        return frozenset(positions[i][0].name for i in redundant)
 
     @property
     def _few_enough_rows(self) -> bool:

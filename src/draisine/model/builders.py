@@ -79,16 +79,29 @@ class JointBuilders(ItemRegistry):
         turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
 
-    def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
-        """A planar joint in the x–y plane: coordinates <body>_x, <body>_y, <body>_heading.
+    def planar(
+        self,
+        body: Body | str,
+        name: str | None = None,
+        parent: Body | str = GROUND,
+        at: Sequence[float | str] = (0.0, 0.0),
+        heading: float | str = 0.0,
+    ) -> Joint:
+        """A planar joint in the x–y plane: coordinates <body>_x, <body>_y, <body>_heading; `at` and `heading` are their defaults.
 
         With the ground as parent the velocities are <body>_vx, <body>_vy in body axes and <body>_heading_rate; with another
         parent they are the rates of the coordinates.
         """
         label = name_of(body)
+        where = f"position of planar body {label!r}"
+        if isinstance(at, str | Mapping) or not hasattr(at, "__len__") or len(at) != 2:
+            raise ModelError(f"{where}: it must be two numbers, x and y, got {at!r}")
+        x, y = (number_of(part, "m", where) for part in at)
+        turn = number_of(heading, "rad", f"heading of planar body {label!r}")
         if name_of(parent) == GROUND:
-            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label))
-        chain = joints.planar(joints.length(f"{label}_x"), joints.length(f"{label}_y"), joints.angle(f"{label}_heading"))
+            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label, (x, y), turn))
+        along, across = (joints.length(f"{label}_{a}", default=d, span=(d - 1.0, d + 1.0)) for a, d in (("x", x), ("y", y)))
+        chain = joints.planar(along, across, joints.angle(f"{label}_heading", default=turn))
         return self.joint(name or f"{label}_motion", parent, label, *chain)
 
     def revolute(
@@ -226,12 +239,14 @@ class ConstraintBuilders(ItemRegistry):
         """Close a loop: two points coincide along the given `axes` of `a`; "xy" for a planar mechanism."""
         return self._add_constraint(constraints.closed_point(name, *_both(name, a, b), axes))
 
-    def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: str = "z") -> ResidualConstraint:
-        """Close a loop by a revolute joint: two frames share their origin and one axis."""
+    def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: Axis = "z") -> ResidualConstraint:
+        """Close a loop by a revolute joint: two frames share their origin and one axis, "x", "y", "z" or a vector that has the
+        same components in both frames."""
         return self._add_constraint(constraints.closed_hinge(name, *_both(name, a, b), axis))
 
-    def close_slider(self, name: str, a: PointLike, b: PointLike, axis: str = "x") -> ResidualConstraint:
-        """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, with parallel axes."""
+    def close_slider(self, name: str, a: PointLike, b: PointLike, axis: Axis = "x") -> ResidualConstraint:
+        """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, "x", "y", "z" or a vector, with
+        parallel axes."""
         return self._add_constraint(constraints.closed_slider(name, *_both(name, a, b), axis))
 
     def rod(self, name: str, a: PointLike, b: PointLike, length: Amount) -> ResidualConstraint:
@@ -241,7 +256,8 @@ class ConstraintBuilders(ItemRegistry):
     def cable(self, name: str, points: Sequence[PointLike], length: Amount) -> ResidualConstraint:
         """A taut massless cable of given length runs along the points, over small frictionless pulleys.
 
-        Its multiplier is minus the tension; a positive multiplier means that the cable would be slack.
+        Its multiplier is minus the tension. The constraint holds in both directions: a run whose cable would have to push,
+        because it would be slack, warns of it.
         """
         if isinstance(points, str | Mapping) or not isinstance(points, Iterable):
             raise ModelError(f"cable {name!r}: needs a list of two points or more, got {points!r}")
@@ -251,7 +267,7 @@ class ConstraintBuilders(ItemRegistry):
         repeated = next((a for a, b in pairwise(along) if a == b), None)
         if repeated is not None:
             raise ModelError(f"cable {name!r}: point {repeated!r} is listed twice in a row; remove one")
-        return self._add_constraint(constraints.stretched(name, along, self._length("cable", name, length)))
+        return self._add_constraint(constraints.stretched(name, along, self._length("cable", name, length), only_pulls=True))
 
     def gear(
         self, name: str, first: Measured, second: Measured, ratio: Amount, phase: Amount = 0.0, unit: str | None = None

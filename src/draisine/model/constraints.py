@@ -14,6 +14,7 @@ from itertools import pairwise
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean, walk
 from draisine.model.items import ResidualConstraint
+from draisine.model.joints import Axis, across, projection
 from draisine.model.quantities import named
 
 AXES = "xyz"
@@ -32,30 +33,43 @@ def closed_point(name: str, a: str, b: str, axes: str = AXES) -> ResidualConstra
     return ResidualConstraint(name, _offsets(name, a, b, axes))
 
 
-def closed_hinge(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
+def closed_hinge(name: str, a: str, b: str, axis: Axis) -> ResidualConstraint:
     """Two frames share their origin and one axis."""
+    if not isinstance(axis, str):
+        first, second, along = across(axis, f"constraint {name!r}")
+        turned = [projection(along, [_cosine(i, j, a, b) for j in AXES]) for i in AXES]  # of the axis of b, in the axes of a
+        turns = ((f"{name}_turn_1", -projection(second, turned)), (f"{name}_turn_2", projection(first, turned)))
+        plain = tuple(label for label, _ in turns)
+        return ResidualConstraint(name, (*_offsets(name, a, b, AXES), *turns), plain=plain, along=along)
+    axis = axis.removeprefix("-")  # the same hinge
     k = _axis(name, axis)
     i, j = AXES[(k + 1) % 3], AXES[(k + 2) % 3]
     turns = ((f"{name}_turn_{i}", -_cosine(j, axis, a, b)), (f"{name}_turn_{j}", _cosine(i, axis, a, b)))
     return ResidualConstraint(name, (*_offsets(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
 
 
-def closed_slider(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
+def closed_slider(name: str, a: str, b: str, axis: Axis) -> ResidualConstraint:
     """The second origin stays on an axis of the first frame, and the axes stay parallel."""
-    k = _axis(name, axis)
-    sideways = AXES[(k + 1) % 3] + AXES[(k + 2) % 3]
     turns = tuple((f"{name}_turn_{AXES[i]}", _rotation(i, a, b)) for i in range(3))
-    return ResidualConstraint(name, (*_offsets(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
+    plain = tuple(label for label, _ in turns)
+    if not isinstance(axis, str):
+        offset = [value for _, value in _offsets(name, a, b, AXES)]
+        *sideways, along = across(axis, f"constraint {name!r}")
+        apart = tuple((f"{name}_{i}", projection(direction, offset)) for i, direction in enumerate(sideways, 1))
+        return ResidualConstraint(name, (*apart, *turns), plain=plain, along=along)
+    k = _axis(name, axis.removeprefix("-"))
+    letters = AXES[(k + 1) % 3] + AXES[(k + 2) % 3]
+    return ResidualConstraint(name, (*_offsets(name, a, b, letters), *turns), plain=plain)
 
 
-def stretched(name: str, points: Sequence[str], length: Expr) -> ResidualConstraint:
+def stretched(name: str, points: Sequence[str], length: Expr, only_pulls: bool = False) -> ResidualConstraint:
     """The path along the points has a fixed length: a rod between two points, a cable over more."""
     ends = [named(point, f"constraint {name!r}") for point in points]
     distances = [Call("distance", pair) for pair in pairwise(ends)]
     total: Expr = distances[0]
     for distance in distances[1:]:
         total = total + distance
-    return ResidualConstraint(name, ((name, total - length),))
+    return ResidualConstraint(name, ((name, total - length),), only_pulls=only_pulls)
 
 
 def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> ResidualConstraint:
@@ -133,7 +147,7 @@ def _minus(residual: Expr, constant: Expr) -> Expr:
 
 def _axis(name: str, axis: str) -> int:
     if not isinstance(axis, str) or axis not in tuple(AXES):
-        raise ModelError(f"constraint {name!r}: its axis must be 'x', 'y' or 'z', got {axis!r}")
+        raise ModelError(f"constraint {name!r}: its axis must be 'x', 'y', 'z' or a vector such as (0, 1, 1), got {axis!r}")
     return AXES.index(axis)
 
 

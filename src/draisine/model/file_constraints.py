@@ -32,12 +32,12 @@ def _point(model: Model, name: str, entry: Entry) -> ResidualConstraint:
 
 def _hinge(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "axis")
-    return model.close_hinge(name, *_both(entry), entry.text("axis", "z", AXES))
+    return model.close_hinge(name, *_both(entry), entry.axis("axis", "z"))
 
 
 def _slider(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "axis")
-    return model.close_slider(name, *_both(entry), entry.text("axis", "x", AXES))
+    return model.close_slider(name, *_both(entry), entry.axis("axis", "x"))
 
 
 def _rod(model: Model, name: str, entry: Entry) -> ResidualConstraint:
@@ -129,7 +129,8 @@ def _candidates(constraint: ResidualConstraint, constants: Collection[str]) -> I
         ends = {"a": related[0][0], "b": related[0][1]}
         yield {"kind": "close_point", **ends}
         yield {"kind": "close_point", **ends, "axes": "".join(name[-1] for name, _ in constraint.residuals)}
-        yield from ({"kind": kind, **ends, "axis": axis} for kind in ("close_hinge", "close_slider") for axis in AXES)
+        axes = AXES if constraint.along is None else ([plain(c) for c in constraint.along],)
+        yield from ({"kind": kind, **ends, "axis": axis} for kind in ("close_hinge", "close_slider") for axis in axes)
     if len(constraint.residuals) == 1:
         yield from _by_difference(constraint, constraint.residuals[0][1], constants)
 

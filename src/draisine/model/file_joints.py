@@ -53,8 +53,9 @@ def _check_from_ground(entry: Entry) -> None:
 
 
 def _planar(model: Model, name: str, entry: Entry) -> Joint:
-    entry.only(*_ENDS)
-    return model.planar(entry.text("child"), name, entry.text("parent", GROUND))
+    entry.only(*_ENDS, "at", "heading")
+    at = [entry.as_number(value, "at", "m") for value in entry.items("at", [0.0, 0.0])]
+    return model.planar(entry.text("child"), name, entry.text("parent", GROUND), at, entry.number("heading", "rad", 0.0))
 
 
 def _revolute(model: Model, name: str, entry: Entry) -> Joint:
@@ -214,6 +215,7 @@ def _candidates(joint: Joint) -> Iterator[dict[str, Any]]:
     yield {"kind": "free", "child": joint.child}
     yield {"kind": "free", "child": joint.child, "at": [c.default for c in joint.coordinates[:3]]}
     yield {"kind": "planar", **_ends(joint)}
+    yield {"kind": "planar", **_ends(joint), **_planar_defaults(joint)}
     pose, motion = _pose_table(joint)
     placed = {**_ends(joint), **pose}
     turns = [step for step in joint.chain if isinstance(step, Rotate)]
@@ -225,6 +227,11 @@ def _candidates(joint: Joint) -> Iterator[dict[str, Any]]:
         yield {"kind": "universal", **placed, "axes": turns[-2].axis + turns[-1].axis}
     if motion and isinstance(motion[0], Rotate):
         yield {"kind": "cylindrical", **placed, "axis": motion[0].axis}
+
+
+def _planar_defaults(joint: Joint) -> dict[str, Any]:
+    x, y, turn = (c.default for c in joint.coordinates) if len(joint.coordinates) == 3 else (0.0, 0.0, 0.0)
+    return {"at": [x, y]} | ({"heading": turn} if turn else {})
 
 
 def _euler_candidate(joint: Joint, turns: list[Rotate]) -> Iterator[dict[str, Any]]:

@@ -277,6 +277,8 @@ class ResidualConstraint:
     level: str = "position"
     unit: str = "m"
     plain: tuple[str, ...] = ()
+    only_pulls: bool = False  # a cable, whose multiplier is minus its tension; a rod also pushes
+    along: Vector | None = None  # the oblique axis of a closure
 
     def unit_of(self, residual: str) -> str:
         """The unit of a residual, by name."""

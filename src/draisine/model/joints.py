@@ -46,6 +46,46 @@ def along(axis: Axis, amount: Expr, where: str) -> Translate:
     return Translate(tuple(_product(component, amount) for component in _direction(axis, where)))  # type: ignore[arg-type]
 
 
+def turned_onto(axis: Axis, where: str) -> tuple[tuple[Rotate, ...], str]:
+    """Constant rotations, and the coordinate axis that they turn into this one."""
+    turns, letter, sign = _tilt(_direction(axis, where), where)
+    if sign < 0:  # half a turn about another axis
+        turns = (*turns, Rotate(AXES[(AXES.index(letter) + 1) % 3], Number(math.pi)))
+    return turns, letter
+
+
+def across(axis: Axis, where: str) -> tuple[Vector, Vector, Vector]:
+    """Two directions at right angles to an axis and to each other, and that of the axis: a right-handed system."""
+    n = _direction(axis, where)
+    sizes = [abs(c.value) if isinstance(c, Number) else math.inf for c in n]
+    k = max(range(3), key=lambda m: (sizes[m], m))
+    i, j = (k + 1) % 3, (k + 2) % 3
+    size = _size(n[j], n[k])
+    first: list[Expr] = [_ZERO] * 3
+    second: list[Expr] = [_ZERO] * 3
+    first[i], first[j], first[k] = size, _scaled(-n[i], n[j], size), _scaled(-n[i], n[k], size)
+    second[j], second[k] = _scaled(Number(1.0), n[k], size), _scaled(Number(-1.0), n[j], size)
+    return tuple(first), tuple(second), n  # type: ignore[return-value]
+
+
+def _scaled(factor: Expr, component: Expr, size: Expr) -> Expr:
+    """factor · component / size."""
+    if _ZERO in (factor, component):
+        return _ZERO
+    if isinstance(factor, Number) and isinstance(component, Number) and isinstance(size, Number):
+        return Number(factor.value * component.value / size.value + 0.0)
+    return factor * component / size
+
+
+def projection(direction: Vector, components: Sequence[Expr]) -> Expr:
+    """Σ direction · components."""
+    total: Expr = _ZERO
+    for factor, component in zip(direction, components, strict=True):
+        if factor != _ZERO:
+            total = _product(factor, component) if total == _ZERO else total + _product(factor, component)
+    return total
+
+
 def _product(component: Expr, amount: Expr) -> Expr:
     if component == _ZERO:
         return _ZERO
@@ -151,10 +191,10 @@ def universal(first: Coordinate, second: Coordinate, axes: Sequence[Axis], where
     return (*about(axes[0], _variable(first), where), *about(axes[1], _variable(second), where)), (first, second)
 
 
-def glide(name: str) -> Chain:
+def glide(name: str, at: Sequence[float] = (0.0, 0.0), heading: float = 0.0) -> Chain:
     """Planar motion on the ground, with velocities in body axes."""
-    position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in "xy")
-    turn = angle(f"{name}_heading")
+    position = tuple(Coordinate(f"{name}_{a}", "", "m", default) for a, default in zip("xy", at, strict=True))
+    turn = angle(f"{name}_heading", default=heading)
     motion = Glide(tuple(c.name for c in position), turn.name, (f"{name}_vx", f"{name}_vy"))  # type: ignore[arg-type]
     return (motion,), (*position, turn)
 

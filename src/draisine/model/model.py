@@ -45,7 +45,7 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
-from draisine.model.joints import referred_to
+from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
@@ -191,19 +191,25 @@ class Model(JointBuilders, ConstraintBuilders):
         radius: Amount,
         tube: Amount = 0.0,
         center: Sequence[Amount] = (0, 0, 0),
-        axis: str = "y",
+        axis: Axis = "y",
         contact: TangentialLaw = ROLLING,
     ) -> Wheel:
         """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
 
         `radius` is that of the disk or, with `tube`, of the circle in the middle of the tube: the hub is `radius + tube` above
-        the ground where the wheel stands upright.
+        the ground where the wheel stands upright. `axis` is the axle, "x", "y", "z" or a vector; for a vector the wheel is
+        carried by a massless body <name>_axle that is fixed to `body`, and has an axis along it.
 
         It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
         """
         where = f"wheel {name!r}"
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
+        if not isinstance(axis, str):
+            turns, axis = turned_onto(axis, where)
+            axle = self.body(f"{name}_axle", mass=0.0)
+            self.fixed(f"{name}_mount", body, axle, at=center, orientation=[(turn.axis, turn.angle) for turn in turns])
+            body, center = axle, (0, 0, 0)
         return self._add(
             "wheels",
             Wheel(

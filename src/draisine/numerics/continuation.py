@@ -23,6 +23,8 @@ from draisine.numerics.root_finding import bracketed_root
 Array = NDArray[np.float64]
 P = TypeVar("P")
 
+LEVEL = 0.3  # slope between two points, relative to the smaller one at them, that calls for a look
+
 
 # ---------------------------------------------------------------- steps
 
@@ -80,6 +82,24 @@ class CurveTracer(Generic[P]):
         return None
 
 
+def least_slope(first: float, last: float, change: float) -> float | None:
+    """Where, as a share of a step, a quantity might turn back and return: it changes by `change`, and at the ends its
+    derivatives by the share have one sign. The cubic with these values is nearly level, or goes the other way, there; None if
+    it does not.
+
+    >>> round(least_slope(1.0, 1.0, -0.5), 6)  # there and back
+    0.5
+    >>> least_slope(1.0, 1.0, 1.0) is None
+    True
+    """
+    bend, curve = 6.0 * change - 4.0 * first - 2.0 * last, 3.0 * (first + last) - 6.0 * change
+    if curve * first <= 0.0:
+        return None
+    share = -0.5 * bend / curve
+    slope = first + share * (bend + share * curve)
+    return share if 0.0 < share < 1.0 and slope / first < LEVEL * min(1.0, last / first) else None
+
+
 # ---------------------------------------------------------------- curves of solutions
 
 
@@ -132,6 +152,10 @@ class ImplicitCurve:
         residual, jacobian = self._evaluate(y * self.scale)
         jacobian = jacobian * self.scale
         return residual[:-1] * self.weights, jacobian[:-1] * self.weights[:, None], jacobian[-1]
+
+    def monitored(self, y: Array) -> float:
+        """The monitored quantity at scaled unknowns."""
+        return float(self._evaluate(y * self.scale)[0][-1])
 
     def point(self, y: Array, along: Array, iterations: int = 0) -> CurvePoint:
         """The point y with its tangent, oriented along a direction."""

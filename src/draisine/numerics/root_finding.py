@@ -22,6 +22,8 @@ def bracketed_root(
 
     >>> bracketed_root(lambda x: x * x - 2.0, 1.0, 2.0)
     1.414213562373095
+    >>> abs(bracketed_root(lambda x: x**3 + x, -1.0, 0.7)) < 1e-15
+    True
     """
     from scipy.optimize import brentq
 
@@ -35,7 +37,10 @@ def bracketed_root(
     try:
         if finite(low) * finite(high) > 0:
             return float("nan")
-        return float(brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200))
+        found, result = brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200, full_output=True, disp=False)
+        if not result.converged:  # towards a root at zero the relative tolerance is never met
+            found = brentq(finite, low, high, xtol=float(np.finfo(float).eps) * (high - low), rtol=rtol, maxiter=500)
+        return float(found)
     except ArithmeticError:
         return float("nan")
 

@@ -81,6 +81,9 @@ class DependentQuantity:
     default: float = 0.0
 
 
+MINUS_TENSION = "minus the tension of cable"  # begins the description of a cable's multiplier
+
+
 class Kind(StrEnum):
     """Kinds of constraint residuals."""
 

@@ -48,6 +48,7 @@ class LinearModel(Result):
         default_factory=dict, repr=False
     )  # of states that are defined by deviations only, in coordinates
     limit: str = field(default="", repr=False)  # a sentence on a motion on the limit of a switching function
+    angles: tuple[str, ...] = ()  # states and outputs with values between −π and π, of which only the value modulo 2π counts
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -140,6 +141,7 @@ class LinearModel(Result):
             self.rates,
             self.formulas,
             self.limit,
+            self.angles,
         )
 
     def to_control(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> Any:

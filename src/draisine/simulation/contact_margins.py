@@ -1,7 +1,8 @@
 """Contact margins: what ideal contacts assume about forces, as a program of (t, x, u, p).
 
 A wheel, blade or touching pair that is held by constraints stays in contact whatever force that takes. The margins are the normal
-forces, which must not be negative (the ground cannot pull), and minus the friction coefficients needed to roll.
+forces, which must not be negative (the ground cannot pull), minus the friction coefficients needed to roll, and the tensions of
+cables, which must not be negative either.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.program.equations import Equations
+from draisine.program.equations import MINUS_TENSION, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import MonitoredMargins
 from draisine.simulation.stepper.contact_monitor import NEVER
 
 NORMAL, FRICTION = "_normal_force", "_friction_needed"
-LEAST_FORCE, MOST_FRICTION = "least_normal_force", "most_friction_needed"  # columns of ensembles
+LEAST_FORCE, MOST_FRICTION, LEAST_TENSION = "least_normal_force", "most_friction_needed", "least_tension"  # columns of ensembles
+SLACK = "a cable would be slack, and would have to push"
 LARGEST_FRICTION = 1.0  # coefficient that a dry road gives; a contact that needs more is reported
 
 Reals = NDArray[np.float64]
@@ -33,11 +35,12 @@ class ContactMargins:
 
     normal: tuple[str, ...]  # outputs with normal forces …
     friction: tuple[str, ...]  # … and with friction coefficients
+    cables: tuple[str, ...]  # multipliers, minus the tensions
     program: Program | LinearSolveProgram
 
     @property
     def size(self) -> int:
-        return len(self.normal) + len(self.friction)
+        return len(self.normal) + len(self.friction) + len(self.cables)
 
     def least_force(self, least: Reals) -> Reals:
         """The least normal force of any contact, from the least margins (runs in rows); NaN where there is none."""
@@ -45,7 +48,11 @@ class ContactMargins:
 
     def most_friction(self, least: Reals) -> Reals:
         """The largest friction coefficient that any contact needs."""
-        return -_least(least[:, len(self.normal) :])
+        return -_least(least[:, len(self.normal) : len(self.normal) + len(self.friction)])
+
+    def least_tension(self, least: Reals) -> Reals:
+        """The least tension of any cable."""
+        return _least(least[:, len(self.normal) + len(self.friction) :])
 
 
 def _least(values: Reals) -> Reals:
@@ -70,25 +77,37 @@ def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...
     return normal, friction
 
 
+def cables_of(equations: Equations) -> tuple[str, ...]:
+    """Multipliers of cables, which are minus their tensions."""
+    return tuple(q.name for q in equations.multipliers if q.description.startswith(MINUS_TENSION))
+
+
 @lru_cache(maxsize=64)
 def contact_margins(equations: Equations) -> ContactMargins | None:
     """The margins of all ideal contacts, or None if there are none."""
     normal, friction = contact_names(equations)
-    if not normal and not friction:
+    cables = cables_of(equations)
+    if not normal and not friction and not cables:
         return None
     import casadi as ca
 
     def selected(program: Program) -> Program:
         symbols = program.symbols()
         slot = [s.name for s in program.outputs].index("outputs")
-        values, index = program.function.call(symbols)[slot], {q.name: i for i, q in enumerate(equations.outputs)}
-        chosen = ca.vertcat(*(values[index[name]] for name in normal), *(-values[index[name]] for name in friction))
+        results = program.function.call(symbols)
+        values, index = results[slot], {q.name: i for i, q in enumerate(equations.outputs)}
+        pushes, rows = results[[s.name for s in program.outputs].index("multipliers")], [q.name for q in equations.multipliers]
+        chosen = ca.vertcat(
+            *(values[index[name]] for name in normal),
+            *(-values[index[name]] for name in friction),
+            *(-pushes[rows.index(name)] for name in cables),
+        )
         arguments = {s.name: (symbol, s.labels) for s, symbol in zip(program.inputs, symbols, strict=True)}
         return Program.build(f"{equations.name}_contact", arguments, {"margins": chosen})
 
     report = equations.report
     program = selected(report) if isinstance(report, Program) else replace(report, after=selected(report.after))
-    return ContactMargins(normal, friction, program)
+    return ContactMargins(normal, friction, cables, program)
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,8 @@ from draisine.dynamics.dae.index_reduction import NOT_DIFFERENTIATED, reduce_ind
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.program.program import DaeResidual
 from draisine.program.switching import find_switching
 
 

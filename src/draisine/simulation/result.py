@@ -18,6 +18,7 @@ from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
 from draisine.results.base import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
@@ -183,12 +184,25 @@ def _singular(s: FinalState) -> Status:
     return Status(
         Ending.SINGULAR,
         f"{_cause(s)} at {s.at_time}: the condition is {size} (limit {s.equations.limits.condition:g}) and {others}; "
-        "stop before it by an event, or start elsewhere",
+        f"{_passing_cure(s)}stop before it by an event, or start elsewhere",
     )
+
+
+def _passing_cure(s: FinalState) -> str:
+    """What may lead across a singular position of loops, or past the pole of a choice of velocities."""
+    if has_loops(s.equations):
+        return "drift=Minimal() or another tolerance may lead across; else "
+    if not s.equations.alternates and len(s.equations.independent) < len(s.equations.velocities):
+        return "formulation=Augmented() eliminates no velocity; else "
+    return ""
 
 
 def _cause(s: FinalState) -> str:
     """The cause of the singularity: the largest contribution to the condition number."""
+    if s.equations.causes is None and len(s.equations.independent) == len(s.equations.velocities):
+        point = (float(s.memory.stepper.t), s.memory.state, s.memory.inputs, s.memory.parameters)
+        names = singular_position(s.equations, *point) or [c.name for c in s.equations.constraints if c.level == "position"]
+        return f"the position is singular: the constraints {', '.join(names)} lose rank"
     if s.equations.causes is None:
         return f"the independent velocities ({', '.join(s.equations.independent)}) are singular"
     program = s.equations.causes

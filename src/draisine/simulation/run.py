@@ -42,6 +42,7 @@ from draisine.simulation.methods.selection import (
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
 from draisine.simulation.result import FinalState, Occurrence, Run, Segment, SwitchOccurrence, describe, time_text, undetermined
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
+from draisine.simulation.singular_passage import Motion, Passage, PassageStep, has_loops, set_limits
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
 
@@ -56,9 +57,11 @@ CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
+BRANCHES_MEET = 30.0  # multiple of the limit from which on the warning mentions other branches
 
 # Warnings in short, without times and sizes, as ensembles count them.
 STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
+PASSED_SINGULAR = "the motion passes a singular position, where it could also branch, and is continued smoothly"
 NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
 
 
@@ -176,7 +179,7 @@ class _Driver:
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
         stepper.projections = choices.root.limits.projections
-        stepper.limit = choices.root.limits.condition
+        set_limits(stepper, choices.root)
         stepper.budget = FIRST_BUDGET
         stepper.check_stiffness = int(detects_stiffness(self._method))
         self._advance = self._make_advance()
@@ -184,6 +187,8 @@ class _Driver:
         # Segments of the run: equations, and the number of samples, steps and events before them.
         self._segment_starts: list[tuple[CompiledEquations, int, int, int]] = [(self._compiled, 0, 0, 0)]
         self._worst_condition = (0.0, 0.0)  # largest condition number accepted, and its time
+        self._passages: list[Passage] = []  # of singular positions
+        self._interrupted: int | None = None  # why the loop ended within the last of them
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
@@ -263,6 +268,8 @@ class _Driver:
             elif reason == layout.SWITCH:
                 if not self._switch_velocities():
                     return reason
+                if self._interrupted is not None and self._interrupted != layout.SWITCH:
+                    return self._interrupted
             elif reason == layout.STIFF:
                 self._handle_stiffness()
             elif reason == layout.STIFFNESS_CHECK:
@@ -321,6 +328,8 @@ class _Driver:
         choice = self._compiled.equations.choice
         best = self._choices.best_other(choice, stepper.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
+            if self._pass_singular_position():
+                return True
             stepper.limit = 2.0 * condition
             self._worst_condition = max(self._worst_condition, (condition, stepper.t))
             return condition <= SINGULAR_FACTOR * self._compiled.equations.limits.condition
@@ -340,6 +349,65 @@ class _Driver:
             self._segment_starts.pop()  # nothing was recorded with the choice before
         self._segment_starts.append(part)
         return True
+
+    def _pass_singular_position(self) -> bool:
+        """Make one step across a singular position ahead, on the branch of the motion; False where there is none."""
+        memory, stepper, compiled = self._memory, self._memory.stepper, self._compiled
+        if compiled.dynamics is None or compiled.project is None or compiled.monitor is None or stepper.accepted == 0:
+            return False
+        if not has_loops(compiled.equations):
+            return False
+        if self._callback is not None or stepper.sliding:  # inputs that depend on the state at a stage, two vector fields
+            return False
+        motion = self._motion(compiled, stepper.parameters.copy(), memory.inputs.copy())
+        found = motion.passage(float(stepper.t), memory.state.copy(), float(stepper.h), float(stepper.end))
+        if found is None:
+            return False
+        step, limit = float(stepper.h), compiled.equations.limits.condition
+        rtol, atol = (float(np.min(getattr(self._method, name, 1e-9))) for name in ("rtol", "atol"))
+        memory.take(self._kernels(), PassageStep(rtol, atol, self._method.max_steps))
+        memory.state[:] = found.first
+        loop, stepper.limit = stepping_loop(False, compiled.switching is not None), np.inf
+        stepper.h, stepper.budget = 1.0, 0
+        reason = loop(stepper)  # derivative and event values at the beginning
+        if reason == layout.PAUSED:
+            n = stepper.states
+            stepper.new[:n], stepper.dense[:], stepper.budget = found.last, 0.0, 1
+            stepper.dense[: len(found.dense), :n] = found.dense
+            stepper.h, stepper.external_time = found.end - found.begin, found.end
+            reason = loop(stepper)
+        self._passages.append(found)
+        self._interrupted = reason if reason not in (layout.PAUSED, layout.REACHED) else None
+        memory.take(self._kernels(), self._method)
+        self._advance = self._make_advance()
+        stepper.h, stepper.budget = step, FIRST_BUDGET
+        stepper.limit = max(limit, 2.0 * motion.condition(float(stepper.t), memory.state.copy()))
+        return True
+
+    def _motion(self, compiled: CompiledEquations, extended: Reals, u: Reals) -> Motion:
+        """The equations at a state, for the step across a singular position. Kernels read no further parameters than theirs."""
+        dynamics, project, monitor = compiled.dynamics, compiled.project, compiled.monitor
+        assert dynamics is not None and project is not None and monitor is not None
+        stepper, p = self._memory.stepper, self._parameters
+
+        def onto(t: float, x: Reals) -> tuple[Reals, float]:
+            moved, residual = project(t, x, u, p)
+            return moved, float(residual[0])
+
+        def rates(t: float, x: Reals) -> Reals:
+            stepper.evaluations += 1
+            return dynamics.kernel(t, x, u, extended)[0]
+
+        def condition(t: float, x: Reals) -> float:
+            return float(monitor(t, x, u, p)[0][0])
+
+        def weights(x: Reals) -> Reals:
+            if not self._method.adaptive:
+                return np.full(len(x), 1e-9)
+            # rounding errors of accelerations near the singular position do not allow less
+            return np.maximum(stepper.rtol * np.abs(x) + stepper.atol, 1e-10 * (1.0 + np.abs(x)))
+
+        return Motion(rates, onto, condition, weights, 100.0 * float(stepper.threshold))
 
     def _handle_stiffness(self) -> None:
         """Stability limits the explicit steps: switch to the implicit method if allowed, else note it for a warning."""
@@ -470,13 +538,24 @@ class _Driver:
                 "a function of time switches so often that its switches were found by sampling; some may be missing: write it "
                 "in simpler terms, or run shorter parts",
             )
+        if self._passages:
+            times = ", ".join(f"{passage.singular:.6g}" for passage in self._passages[:5])
+            more = ", …" if len(self._passages) > 5 else ""
+            yield (
+                PASSED_SINGULAR,
+                f"the motion passes a singular position at t = {times}{more} s, where it could also branch: it is continued "
+                "smoothly, on the branch on which it arrives; forces of constraints are not determined there",
+            )
         condition, t = self._worst_condition
         if condition > 0.0 and np.isfinite(condition):
             limit = self._compiled.equations.limits.condition
+            meet = condition > BRANCHES_MEET * limit and has_loops(self._compiled.equations)
+            branches = ", and where branches of motion meet the run may have changed to another one: compare drift=Minimal()"
+            branches = branches if meet else ""
             yield (
                 NEARLY_SINGULAR,
                 f"the motion came close to a singular position, and no other choice of independent velocities was better: the "
-                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor",
+                f"condition was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); errors grow by about that factor{branches}",
             )
 
     def _sliding_values(self) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,8 @@ def simulate(
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:
         return trajectory
-    return replace(trajectory, sensitivity=computed.varied.reported(computed.parameters, trajectory.channels))
+    found = computed.varied.reported(computed.parameters, trajectory.channels)
+    return replace(trajectory, sensitivity=replace(found, by=tuple(sensitivity)))  # named as requested, "start.speed"
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
@@ -183,6 +184,7 @@ def compute(
             scaled,
             symplectic,
             targets_under,
+            with_other_controls,
         )
 
         def pilot(seconds: float, free: Drift) -> int:
@@ -242,6 +244,8 @@ def compute(
         return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
     run, varied = integrated(how)
+    if stabilized is not None:
+        run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     notes = start_notes(start, named, begin, u, p, laws)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedE
 from draisine.dynamics.formulations import FormulationChoice
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.lagrangian.euler_angles import EulerAngleStates
-from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic
+from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic, VelocityProjection
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations, Event
+from draisine.results.base import Ending, Status
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess
@@ -28,6 +30,7 @@ from draisine.simulation.symplectic import check_symplectic, symplectic_run
 
 Reals = NDArray[np.float64]
 
+_LOST = (Ending.SINGULAR, Ending.STEP_TOO_SMALL, Ending.CONSTRAINTS_BROKEN, Ending.NOT_FINITE)
 PILOT = 0.1  # fraction of the time for a pilot run that determines the typical step
 
 
@@ -101,6 +104,21 @@ def symplectic(
         return None
     check_symplectic(drift, options["method"], options["control"])
     return symplectic_run(drift, equations, x0, until, inputs, options["parameters"], options["samples"], options["progress"])
+
+
+def with_other_controls(status: Status, drift: Drift | None, model: Model | System | Equations) -> Status:
+    """The status of a run that ended early where its drift control keeps the rows it solves for, with those that do not."""
+    if status.complete or status.kind not in _LOST or not isinstance(drift, GGL | Rattle | VelocityProjection):
+        return status
+    unreduced = equations_under(model, {}, (), False, NoControl(), None).equations
+    if not unreduced.rows:
+        return status
+    return replace(
+        status,
+        message=f"{status.message}; of the redundant constraints, {type(drift).__name__} solves for the same rows throughout "
+        f"({', '.join(unreduced.rows)}), which may lose rank where all together do not: Projection(), Minimal() and "
+        "formulation=Recursive() take others there",
+    )
 
 
 def refuse_laws(drift: Drift | None, laws: Mapping[str, Any]) -> None:

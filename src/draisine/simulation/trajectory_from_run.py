@@ -18,6 +18,7 @@ from draisine.results.assembly import Block, Piece, assemble, block, energy_bloc
 from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
+from draisine.simulation.contact_margins import cables_of
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
 
@@ -90,7 +91,12 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         pieces,
         status=status,
         events=[(e.name, e.time) for e in run.events],
-        warnings=[*_contact_warnings(pieces), *_nonfinite_channels(pieces), *_nonfinite_events(run.segments, p)],
+        warnings=[
+            *_contact_warnings(pieces),
+            *_slack_cables(pieces, equations),
+            *_nonfinite_channels(pieces),
+            *_nonfinite_events(run.segments, p),
+        ],
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
@@ -124,6 +130,20 @@ def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
             wheel = name.removesuffix("_normal_force")
             warnings.append(f"the normal force on {wheel} is negative from t = {times[first]:.3f} s: it would lift off")
     return warnings
+
+
+def _slack_cables(pieces: Sequence[Piece], equations: Equations) -> list[str]:
+    """Warnings about cables that would have to push."""
+    cables, found = cables_of(equations), []
+    for name, times, values in _columns(pieces, (Group.MULTIPLIERS,)) if cables else ():
+        if name in cables and values.size and np.nanmax(values) > 0.0:
+            first, most = int(np.argmax(values > 0.0)), float(np.nanmax(values))
+            cable = name.removesuffix("_multiplier")
+            found.append(
+                f"cable {cable} would be slack from t = {times[first]:.3f} s: it would have to push, by up to {most:.4g} N; end "
+                f"the run there by an event on {name}, or use a spring that only pulls"
+            )
+    return found
 
 
 MOST_NAMED = 5  # channels that a warning names

@@ -48,10 +48,9 @@ class ClassificationJob:
 
     def family(self) -> Family:
         """The steady motions, continued from the one in the middle."""
-        middle = {name: float(v[len(v) // 2]) for name, v in self.values.items()}
-        return Family(
+        return Family.over(
             self.model,
-            middle,
+            self.values,
             fixed=self.fixed,
             free=self.free,
             near=self.near,

@@ -1,200 +1,369 @@
-"""Critical values: where a mode gains or loses stability, and where two real modes become an oscillation.
+"""Critical values: where a mode gains or loses stability, and where two real modes become an oscillation or the reverse.
 
-A sweep brackets them; then each is solved on the exact linear model: det A = 0 for a real mode, Re λ = 0 for a pair, and
-p(λ) = p′(λ) = 0 for a double root of the characteristic polynomial, where eigenvalues have only half their digits.
+`crossings` brackets them; then each is solved on the exact linear model: the last coefficient of the characteristic polynomial
+that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ₂)² = 0 for a double root, where eigenvalues have only
+half their digits, but their mean and the square of their difference have all. Where several modes change together, as in
+symmetric machines, the bracket is halved down to rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.newton import Newton, square_step
-from draisine.numerics.root_finding import bracketed_root
+from draisine.errors import SolverError
+from draisine.numerics.root_finding import bisect, bracketed_root
+from draisine.stability.crossings import Change, changes
+from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
+from draisine.stability.spectrum import Spectrum, balancing, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
 
 Matrix = Callable[[float], Array]  # A at a value of the swept quantity
 
-_NEAR_ZERO = 1e-9
-_OSCILLATION_BEGINS = "oscillation begins"
+BEGINS, ENDS = "oscillation begins", "oscillation ends"
+_THIN = 1e-7  # width within which modes leave one side and arrive on the other, relative to the sampling
+_NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to the sampling
+_ZERO = 1e-15  # value that is zero, relative to the sampling
+_COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
+_NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
+_ROUNDS = 60  # halvings of a bracket
+_DEPTH = 12  # changes inside a bracket that are told apart
+_SINGULAR = 1e-8  # singular value of A − λ, relative to the largest, that counts as zero
 
 
 @dataclass(frozen=True)
 class Critical:
-    """A critical value of `over`: its kind, and the eigenvalue (of a pair the one with positive imaginary part)."""
+    """A critical value of `over`: its kind, and the eigenvalue (of a pair the one with positive imaginary part).
+
+    `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, 0 where
+    an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that are zero at every value.
+    """
 
     kind: str
     over: str
     value: float
     eigenvalue: complex
     family: Family = field(repr=False, compare=False)
+    change: int = 0
+    zeros: int = 0
+    unit: str = ""
 
     def gradient(self) -> dict[str, float]:
         """Exact ∂value/∂parameter for every parameter of the model, with all other fixed quantities constant.
 
-        The steady motion follows the parameter; the derivative by the swept quantity itself is zero.
+        The steady motion follows the parameter; the derivative by the swept quantity itself is zero. Where several modes are
+        critical together there is no derivative (`draisine.errors.SolverError`). `gradient_units` has the units.
         """
         a, over, gradients = self.family.derivatives(np.array([self.value]))
+        condition = None if _several(a, self.eigenvalue, self.zeros) else _Condition(a, self.eigenvalue, self.zeros)
+        against = 0.0 if condition is None else condition.change(over[0])
+        if condition is None or against == 0.0:
+            why = "several modes are critical together" if condition is None else "the mode only touches the axis"
+            raise SolverError(
+                f"{self.family.equations.name}: at {self.over} = {self.value:.6g} {why}; the value has no derivative by a "
+                f"parameter that "
+                "changes one of them alone"
+            )
+        found = {name: -condition.change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
+        sizes = {p.name: abs(p.default) or 1.0 for p in self.family.equations.parameters}
+        most = max((abs(value) * sizes[name] for name, value in found.items()), default=0.0)
+        return {name: value if abs(value) * sizes[name] > _NOISE * most else 0.0 for name, value in found.items()}
 
-        def change(along: Array) -> float:
-            return _change(a, self.eigenvalue, along, self.kind)
-
-        against = change(over[0])
-        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in gradients.items()}
+    @property
+    def gradient_units(self) -> dict[str, str]:
+        """Units of the gradient: that of the swept quantity over that of each parameter."""
+        return {p.name: _ratio(self.unit, p.unit) for p in self.family.equations.parameters}
 
     def as_data(self) -> dict[str, Any]:
-        return {"kind": self.kind, self.over: self.value, "re": self.eigenvalue.real, "im": self.eigenvalue.imag}
+        z = self.eigenvalue
+        return {"kind": self.kind, self.over: self.value, "re": z.real, "im": z.imag, "change": self.change, "unit": self.unit}
 
 
-def critical_values(family: Family, over: str, values: Array, matrices: Array) -> list[Critical]:
-    """All critical values between the points of a sweep."""
-    found: list[Critical] = []
-    good = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
-    for i, j in pairwise(good.tolist()):
-        if j != i + 1:
-            continue
-        low, high = sorted((float(values[i]), float(values[j])))
-        for kind, test, solve in (
-            (_real_kind, _determinant, _real_root),
-            (_pair_kind, _pair_growth, _pair_root),
-            (_double_root_kind, _discriminant, _double_root),
-        ):
-            ends = test(matrices[i]), test(matrices[j])
-            # zero counts as positive, so that a critical value on a point of the sweep is found once
-            if np.isfinite(ends).all() and (ends[0] < 0) != (ends[1] < 0):
-                root = solve(lambda s: family.matrices(np.array([[s]])).A[0], low, high)
-                if root is not None:
-                    found.append(Critical(kind(family, root[1]), over, *root, family))
-    return sorted(found, key=lambda c: c.value)
+def _ratio(above: str, below: str) -> str:
+    if above == below:
+        return ""
+    if not below:
+        return above
+    return f"{above or '1'}/({below})" if any(sign in below for sign in "*/ ") else f"{above or '1'}/{below}"
 
 
-# ---------------------------------------------------------------- test functions
+def critical_values(family: Family, over: str, values: Array, names: ModeNames, unit: str = "") -> list[Critical]:
+    """All critical values in the range of a sweep, one for each mode, in order."""
+
+    def matrices(at: Array) -> Array:
+        return family.matrices(at[:, None]).A
+
+    found = changes(matrices, values)
+    solver = _Solver(lambda s: matrices(np.array([s]))[0], found.zeros, names)
+    events = [event for change in solver.joined(found.brackets) for event in solver.events(change)]
+    return [
+        Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
+        for e in sorted(events, key=lambda e: e.value)
+    ]
 
 
-def _determinant(a: Array) -> float:
-    """Zero where a real eigenvalue is zero."""
-    return float(np.linalg.det(a))
+@dataclass(frozen=True)
+class _Event:
+    kind: str
+    value: float
+    eigenvalue: complex
+    change: int
 
 
-def _pair_growth(a: Array) -> float:
-    """The product of the sums of all pairs of eigenvalues: zero where a pair crosses the imaginary axis, or where two real
-    eigenvalues are opposite (`_pair_root` distinguishes these)."""
-    eigenvalues = np.linalg.eigvals(a)
-    k = len(eigenvalues)
-    product = 1.0 + 0j
-    for i in range(k):
-        for j in range(i):
-            product *= eigenvalues[i] + eigenvalues[j]
-    return float(product.real)
+class _Solver:
+    """Solves for the critical values in brackets of one sweep."""
+
+    def __init__(self, matrix: Matrix, zeros: int, names: ModeNames) -> None:
+        self.matrix, self.zeros, self.names = matrix, zeros, names
+
+    def joined(self, brackets: list[Change]) -> Iterator[Change]:
+        """The brackets, with those made one that meet at a sample on the axis: of a mode that passes it, or of several that
+        part there."""
+        waiting: Change | None = None
+        for change in brackets:
+            if waiting is not None and waiting.high == change.low:
+                first = self._edge(waiting.low, waiting.high, waiting.before)[0]
+                last = self._arrives(change.low, change.high, change.after)
+                if last - first <= _THIN * max(change.width, abs(first)):
+                    waiting = Change(waiting.low, change.high, waiting.before, change.after, max(waiting.width, change.width))
+                    continue
+            if waiting is not None:
+                yield waiting
+            waiting = change
+        if waiting is not None:
+            yield waiting
+
+    def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
+        """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
+        if (change.before == change.after).all():
+            return  # a mode touches the axis
+        real, pairs, double = _modes_that_change(change)
+        value = self._solved(change, real, pairs, double)
+        if value is None:
+            last, first = self._edge(change.low, change.high, change.before)
+            inside = self._counts(first)
+            parted = (inside != change.after).any() and depth < _DEPTH
+            arrives = self._arrives(first, change.high, change.after) if parted else first
+            if parted and arrives - last > _THIN * max(change.width, abs(last)):
+                yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
+                yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
+                return
+            value = self._together(change, 0.5 * (last + arrives), real, pairs), None
+        if abs(value[0]) <= _ZERO * change.width:
+            value = 0.0, value[1]
+        yield from self._described(change, *value, real, pairs, double)
+
+    def _counts(self, s: float) -> NDArray[np.int64]:
+        return np.asarray(Spectrum.of(self.matrix(s)[None]).signatures[0])
+
+    def _edge(self, low: float, high: float, counts: NDArray[np.int64]) -> tuple[float, float]:
+        """The last point with such numbers of modes, and the next one."""
+        return bisect(lambda s: bool((self._counts(s) == counts).all()), low, high, _ROUNDS)
+
+    def _arrives(self, low: float, high: float, counts: NDArray[np.int64]) -> float:
+        return bisect(lambda s: bool((self._counts(s) != counts).any()), low, high, _ROUNDS)[1]
+
+    # ------------------------------------------------------------ one mode
+
+    def _solved(self, change: Change, real: int, pairs: int, double: int) -> tuple[float, complex | None] | None:
+        """The value where a single mode changes, and the eigenvalue of a double root; None if it cannot be solved for."""
+        low, high = change.low, change.high
+        value: float | None = None
+        root: complex | None = None
+        if (abs(real), pairs, double) == (1, 0, 0):
+            value = bracketed_root(lambda s: self._last_coefficient(self.matrix(s)), low, high)
+        elif (real, abs(pairs), double) == (0, 1, 0) and change.before[4:].sum() == change.after[4:].sum():
+            value = self._pair_root(change)
+        elif (real, pairs, abs(double)) == (0, 0, 1):
+            value, root = self._double_root(change)
+        slack = change.high - change.low
+        return (value, root) if value is not None and low - slack <= value <= high + slack else None
+
+    def _last_coefficient(self, a: Array) -> float:
+        """Zero where a real eigenvalue is zero, besides those that always are."""
+        if not self.zeros:
+            return float(np.linalg.det(a))
+        return float(characteristic(a[None])[0][len(a) - self.zeros - 1])
+
+    def _pair_root(self, change: Change) -> float | None:
+        """Where the real part of the pair that changes its sign vanishes."""
+        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        crossing = _crossing_pair(*ends)
+        if crossing is None:
+            return None
+
+        def real_part(s: float) -> float:
+            share = (s - change.low) / (change.high - change.low)
+            eigenvalues = np.linalg.eigvals(self.matrix(s))
+            expected = (1 - share) * crossing[0] + share * crossing[1]
+            return float(eigenvalues[np.argmin(np.abs(eigenvalues - expected))].real)
+
+        return bracketed_root(real_part, change.low, change.high)
+
+    def _double_root(self, change: Change) -> tuple[float | None, complex | None]:
+        """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and
+        have all digits."""
+        last, first = bisect(lambda s: bool((self._counts(s) == change.before).all()), change.low, change.high, 20)
+        near = self._closest_pair(0.5 * (last + first))
+        if near is None:
+            return None, None
+
+        def pair(s: float) -> tuple[float, float]:
+            candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(s)))
+            return min(candidates, key=lambda one: abs(one[0] - near) + abs(one[1]) ** 0.5, default=(np.nan, np.nan))
+
+        value = bracketed_root(lambda s: pair(s)[1], change.low, change.high)
+        return value, complex(pair(value)[0]) if np.isfinite(value) else None
+
+    def _closest_pair(self, value: float) -> float | None:
+        """The mean of the two closest eigenvalues that are both real or conjugate."""
+        candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(value)))
+        return min(candidates, key=lambda one: abs(one[1]))[0] if candidates else None
+
+    # ------------------------------------------------------------ several modes
+
+    def _together(self, change: Change, value: float, real: int, pairs: int) -> float:
+        """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all
+        digits."""
+        if bool(real) == bool(pairs):
+            return value
+        count = abs(real) or abs(pairs)
+        neutral = abs(int(change.after[4:].sum() - change.before[4:].sum()))
+        meet = neutral == 2 * count * (1 if real else 2)  # modes that grow and others that decay leave the axis together
+        center = 0j if real else self._on_the_axis(value, 1)[0]
+
+        def total(s: float) -> float:
+            z = np.linalg.eigvals(self.matrix(s))
+            z = z[np.argsort(np.abs(z - center))][self.zeros if real else 0 :][: 2 * count if meet else count]
+            return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
+
+        refined = bracketed_root(total, change.low, change.high)
+        return refined if abs(refined - value) <= _NEAR * change.width else value
+
+    # ------------------------------------------------------------ what happens
+
+    def _described(
+        self, change: Change, value: float, root: complex | None, real: int, pairs: int, double: int
+    ) -> Iterator[_Event]:
+        if double:
+            for at in [root] if root is not None else self._double_roots(value, abs(double)):
+                yield _Event(BEGINS if double > 0 else ENDS, value, at, 0)
+            return
+        swinging = self._on_the_axis(value, abs(pairs))
+        grows = int(change.after[:2].sum() - change.before[:2].sum()) != 0
+        for eigenvalue, step in [(0j, real)] * abs(real) + [(z, 2 * pairs) for z in swinging]:
+            kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
+            size = 2 if eigenvalue else 1
+            yield _Event(kind, value, eigenvalue, int(np.sign(step)) * size if grows else 0)
+
+    def _double_roots(self, value: float, count: int) -> list[complex]:
+        """Where as many oscillations begin or end together: the means of eigenvalues that coincide, which have all digits."""
+        z = np.linalg.eigvals(self.matrix(value)).astype(complex)
+        groups = [z[group] for group in clusters(z, np.full(len(z), _COINCIDE * float(np.abs(z).max())))]
+        roots = [
+            complex(g.mean().real)
+            for g in groups
+            if abs(g.mean().imag) <= _COINCIDE * np.abs(z).max()
+            for _ in range(len(g) // 2)
+        ]
+        return (roots + [complex(self._closest_pair(value) or 0.0)] * count)[:count]
+
+    def _on_the_axis(self, value: float, count: int) -> list[complex]:
+        """The eigenvalues of as many pairs nearest to the axis."""
+        if not count:
+            return []
+        found = Spectrum.of(self.matrix(value)[None])
+        upper = found.values[0][found.values[0].imag > found.errors[0]]
+        return [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))][:count]]
 
 
-def _discriminant(a: Array) -> float:
-    """The discriminant: it changes sign where two real eigenvalues become a pair."""
-    eigenvalues = np.linalg.eigvals(a)
-    product = 1.0 + 0j
-    for i in range(len(eigenvalues)):
-        for j in range(i):
-            product *= (eigenvalues[i] - eigenvalues[j]) ** 2
-    return float(product.real)
+def _modes_that_change(change: Change) -> tuple[int, int, int]:
+    """How many real modes and pairs begin to grow (or stop decaying), and how many oscillations begin."""
+    d = (change.after - change.before).tolist()
+    if d[0] + d[1]:
+        return d[0], d[1] // 2, 0
+    if d[2] + d[3]:
+        return -d[2], -d[3] // 2, 0
+    return 0, 0, (d[1] + d[3] + d[5]) // 2
 
 
-def _real_kind(family: Family, eigenvalue: complex) -> str:
-    return "capsize" if {"lean", "steer"} <= set(family.states) else "a mode crosses zero"
+def _means_and_gaps(eigenvalues: NDArray[Any]) -> list[tuple[float, float]]:
+    """Means and squared differences of all pairs of real eigenvalues and of conjugate ones."""
+    real = np.sort(eigenvalues[eigenvalues.imag == 0].real)
+    found = [((p + q) / 2, (p - q) ** 2) for p, q in zip(real[:-1].tolist(), real[1:].tolist(), strict=True)]
+    return found + [(float(z.real), -4.0 * float(z.imag) ** 2) for z in eigenvalues if z.imag > 0]
 
 
-def _pair_kind(family: Family, eigenvalue: complex) -> str:
-    return "weave" if {"lean", "steer"} <= set(family.states) else "an oscillation crosses the axis"
-
-
-def _double_root_kind(family: Family, eigenvalue: complex) -> str:
-    return _OSCILLATION_BEGINS
-
-
-# ---------------------------------------------------------------- solving
-
-
-def _real_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    value = bracketed_root(lambda s: _determinant(matrix(s)), low, high)
-    eigenvalues = np.linalg.eigvals(matrix(value))
-    return value, complex(eigenvalues[np.argmin(np.abs(eigenvalues))])
-
-
-def _pair_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    """The pair nearest to the axis; None if two real eigenvalues are opposite."""
-    value = bracketed_root(lambda s: _pair_growth(matrix(s)), low, high)
-
-    def pair(s: float) -> complex:
-        eigenvalues = np.linalg.eigvals(matrix(s))
-        oscillating = eigenvalues[eigenvalues.imag > _NEAR_ZERO * np.abs(eigenvalues).max()]
-        return complex(oscillating[np.argmin(np.abs(oscillating.real))]) if len(oscillating) else complex(np.nan)
-
-    found = pair(value)
-    if not np.isfinite(found.real) or abs(found.real) > 1e-6 * max(abs(found), 1.0):
-        return None
-    # the product of sums loses digits; the real part does not
-    width = max(1e-6 * max(abs(value), 1.0), 1e-3 * (high - low))
-    a, b = max(low, value - width), min(high, value + width)
-    if pair(a).real * pair(b).real < 0:
-        value = bracketed_root(lambda s: pair(s).real, a, b)
-    return value, complex(0.0, pair(value).imag)
-
-
-def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    """p = p′ = 0 in (λ, value), by Newton's method from the root of the discriminant."""
-    value = bracketed_root(lambda s: _discriminant(matrix(s)), low, high)
-    eigenvalues = np.linalg.eigvals(matrix(value))
-    gaps = [(abs(p - q), (p + q) / 2) for i, p in enumerate(eigenvalues) for q in eigenvalues[:i]]
-    root = complex(min(gaps, key=lambda g: g[0])[1])
-    if abs(root.imag) > 1e-6 * max(abs(root), 1.0):
-        return None
-    point = np.array([root.real, value])
-
-    def conditions(at: Array) -> Array:
-        p = np.poly1d([1.0, *characteristic(matrix(float(at[1]))[None])[0]])
-        return np.array([p(at[0]), p.deriv()(at[0])])
-
-    def evaluate(at: Array) -> tuple[Array, Array]:
-        steps = 1e-6 * np.maximum(np.abs(at), 1e-3)
-        columns = [(conditions(at + d) - conditions(at - d)) / (2 * s) for s, d in zip(steps, np.diag(steps), strict=True)]
-        return conditions(at), np.array(columns).T
-
-    point = Newton(step_tolerance=1e-14, max_iterations=20).solve(evaluate, point, square_step).point.x
-    return float(point[1]), complex(point[0])
+def _crossing_pair(before: Spectrum, after: Spectrum) -> tuple[complex, complex] | None:
+    """The pair that grows at one end and decays at the other, at both ends."""
+    found = []
+    for one, other in ((before.growing, after.decaying), (before.decaying, after.growing)):
+        first = [z for z, ok in zip(before.values[0], one[0], strict=True) if ok and z.imag > 0]
+        second = [z for z, ok in zip(after.values[0], other[0], strict=True) if ok and z.imag > 0]
+        found += [(abs(p - q), complex(p), complex(q)) for p in first for q in second]
+    return min(found, key=lambda one: one[0])[1:] if found else None
 
 
 # ---------------------------------------------------------------- gradients
 
 
-def _change(a: Array, eigenvalue: complex, along: Array, kind: str) -> float:
+class _Condition:
     """The condition of a critical value, differentiated along a change of A.
 
-    A simple eigenvalue: dλ = wᴴ dA v / wᴴ v. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order; its
-    change at constant λ is −tr(adj(λ − A) dA), which has no vanishing denominator.
+    A simple eigenvalue of a pair: dλ = wᴴ dA v / wᴴ v. A real eigenvalue at zero: the last coefficient of the polynomial that
+    is not always zero. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order. Changes of coefficients
+    are −tr(M dA) with the matrices M of Faddeev and LeVerrier, and have no vanishing denominators.
     """
-    if kind == _OSCILLATION_BEGINS:
-        return -float(np.trace(_adjugate(a, eigenvalue.real) @ along))
-    from scipy.linalg import eig
 
-    values, left, right = eig(a, left=True)
-    j = int(np.argmin(np.abs(values - eigenvalue)))
-    w, v = left[:, j].conj(), right[:, j]
-    return float(np.real((w @ along @ v) / (w @ v)))
+    def __init__(self, a: Array, eigenvalue: complex, zeros: int) -> None:
+        if eigenvalue.imag:
+            from scipy.linalg import eig
+
+            values, left, right = eig(a, left=True)
+            j = int(np.argmin(np.abs(values - eigenvalue)))
+            w, v = left[:, j].conj(), right[:, j]
+            self.matrix = np.outer(v, w) / (w @ v)  # dλ = tr(v wᴴ dA)
+        elif eigenvalue:
+            self.matrix = -_adjugate(a, eigenvalue.real)
+        else:
+            self.matrix = -_faddeev(a)[len(a) - zeros - 1]
+
+    def change(self, along: Array) -> float:
+        return float(np.real(np.trace(self.matrix @ along)))
+
+
+def _several(a: Array, eigenvalue: complex, zeros: int) -> bool:
+    """Whether several modes have the critical eigenvalue, besides those that are always zero; or an oscillation is double."""
+    scale = balancing(np.abs(a)[None])[0]
+    singular = np.linalg.svd((a - eigenvalue * np.eye(len(a))) * scale / scale[:, None], compute_uv=False)
+    if int((singular <= _SINGULAR * singular[0]).sum()) > 1 + (0 if eigenvalue else zeros):
+        return True
+    if not eigenvalue.imag:
+        return False
+    values = np.linalg.eigvals(a)
+    return int((np.abs(values - eigenvalue) <= 1e-5 * abs(eigenvalue)).sum()) > 1
 
 
 def _adjugate(a: Array, root: float) -> Array:
-    """adj(λ − A) = Σ λᵏ⁻ʲ Mⱼ with the matrices of Faddeev and LeVerrier."""
-    k = len(a)
-    coefficients = [1.0, *characteristic(a[None])[0]]
-    m, total = np.zeros_like(a), np.zeros_like(a)
-    for j in range(k):
-        m = a @ m + coefficients[j] * np.eye(k)
+    """adj(λ − A) = Σ λᵏ⁻ʲ Mⱼ."""
+    total = np.zeros_like(a)
+    for m in _faddeev(a):
         total = total * root + m
     return total
+
+
+def _faddeev(a: Array) -> list[Array]:
+    """The matrices Mⱼ of Faddeev and LeVerrier, with which coefficients of det(λ − A) change by −tr(Mⱼ dA)."""
+    coefficients = [1.0, *characteristic(a[None])[0]]
+    found, m = [], np.zeros_like(a)
+    for coefficient in coefficients[:-1]:
+        m = a @ m + coefficient * np.eye(len(a))
+        found.append(m)
+    return found

@@ -32,6 +32,7 @@ from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.stability.explicit_time import CHANGED, INSTANTS, time_matters
 from draisine.stability.linearization import real_values
 
 Array = NDArray[np.float64]
@@ -127,7 +128,9 @@ def descriptor(
     )
     x = consistent_start(equations, dict(at or {}), parameters=parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
     x, rates = _consistent_rates(dynamics, x, u, p)
-    e, a, b = _jacobians(dynamics)(0.0, x, rates, u, p)
+    jacobians = _jacobians(dynamics)
+    e, a, b = jacobians(0.0, x, rates, u, p)
+    _refuse_time(equations, [jacobians(t, x, rates, u, p) for t in INSTANTS])
     names = tuple(q.name for q in equations.coordinates)
     return Descriptor(
         equations.name,
@@ -139,6 +142,15 @@ def descriptor(
         np.asarray(b.full()),
         dict(zip(names, x.tolist(), strict=True)),
     )
+
+
+def _refuse_time(equations: Equations, matrices: list[Any]) -> None:
+    """Refuse matrices that change with time."""
+    for series in zip(*matrices, strict=True):
+        values = np.array([matrix.full() for matrix in series])
+        size = max(float(np.abs(values[0]).max(initial=0.0)), 1.0)
+        if not np.abs(values - values[0]).max(initial=0.0) <= CHANGED * size:
+            raise time_matters(equations, "a linear model", ())
 
 
 def _jacobians(dynamics: DaeResidual) -> ca.Function:

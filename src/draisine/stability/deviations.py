@@ -121,6 +121,13 @@ class Deviations:
                 raise ArgumentError(f"{e.name} has no state or output of motion {name!r}{did_you_mean(name, list(known))}")
         return {**{name: known[name] for name in self.preferred}, **joints, **attitudes, **positions, **speeds}
 
+    @cached_property
+    def angles(self) -> tuple[str, ...]:
+        """Quantities with values between −π and π, of which only the value modulo 2π counts: headings and pitches."""
+        e = self.equations
+        outputs = dict(zip(e.motion.output("outputs").labels, ca.vertsplit(self._motion[1]), strict=True)) if e.outputs else {}
+        return tuple(name for name, value in {**outputs, **self.candidates}.items() if _turns(value))
+
     # ------------------------------------------------------------ derivatives
 
     @cached_property
@@ -320,6 +327,19 @@ def _symmetric(e: Equations, four: Sequence[int], three: Sequence[int], rng: np.
     before, after = (np.ravel(e.explicit([0.0], one, u, p)[0]) for one in (x, turn @ x))
     size = max(1.0, float(np.abs(before).max()))
     return bool(np.isfinite(before).all() and np.abs(turn @ before - after).max() <= SYMMETRIC * size)
+
+
+def _turns(value: ca.SX) -> bool:
+    """Whether an expression is an angle by its arctangent in all quadrants, perhaps with the other sign or counted from
+    elsewhere."""
+    if value.is_op(ca.OP_ATAN2):
+        return True
+    if value.is_op(ca.OP_NEG):
+        return _turns(value.dep(0))
+    if value.is_op(ca.OP_ADD) or value.is_op(ca.OP_SUB):
+        first, second = value.dep(0), value.dep(1)
+        return (second.is_constant() and _turns(first)) or (first.is_constant() and _turns(second))
+    return False
 
 
 def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:

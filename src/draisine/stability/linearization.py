@@ -33,6 +33,7 @@ from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
+from draisine.stability.explicit_time import require_no_time
 from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
@@ -149,7 +150,7 @@ def linearize(
 
     All derivatives are exact. Outputs are outputs of motion; forces are not included. A motion that is not steady is reported:
     by a warning, and in `unsteady` of the result with the rates of its states. So is one on the limit of a switching function,
-    where the linear model is one-sided (`limit` of the result).
+    where the linear model is one-sided (`limit` of the result). Equations on which time itself has an effect are refused.
     """
     found = _linearized(model, at, parameters, inputs, states)
     if found.note and not isinstance(model, Motion):
@@ -166,6 +167,7 @@ def _linearized(
 ) -> LinearModel:
     motion = model if isinstance(model, Motion) else motion_at(explicit_equations_of(model), at, parameters, inputs)
     e = motion.equations
+    require_no_time(e, motion.x, motion.u, motion.p, "a linear model")
     deviations = deviations_of(e, tuple(states))
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])
     derivatives = deviations.derivatives(*point)
@@ -195,6 +197,7 @@ def _linearized(
         dict(zip(naming.names, naming.rates(derivatives)[0].tolist(), strict=True)),
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
         limit_note(e, motion.x, motion.u, motion.p),
+        deviations.angles,
     )
 
 

@@ -1,4 +1,4 @@
-"""Modes over a sweep: eigenvalues and mode shapes, tracked through crossings and named by their largest component.
+"""Modes over a sweep: eigenvalues and mode shapes, tracked through crossings and named by their shapes.
 
 >>> import numpy as np, draisine as dr
 >>> m = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
@@ -27,12 +27,14 @@ from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical, critical_values
+from draisine.stability.mode_names import ModeNames, eigenvectors
+from draisine.stability.spectrum import Spectrum, nearest_first
 from draisine.stability.steady_family import Family, sweep_values
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-REAL = 1e-9  # imaginary parts below this, relative to the largest eigenvalue, are round-off
+COINCIDE = 1e-6  # distance of eigenvalues, relative to the largest, below which their vectors are separated
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,8 @@ class Modes(Result):
     """Eigenvalues of the essential deviations over a swept quantity.
 
     `eigenvalues` (points, modes) and `shapes` (points, states, modes) are tracked by continuity, so that a column is one mode;
-    points without a steady motion hold NaN. `names` are the names of the columns.
+    points without a steady motion hold NaN. Parts of eigenvalues that are rounding error are zero. `names` are the names of the
+    columns.
     """
 
     over: str
@@ -53,7 +56,13 @@ class Modes(Result):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return _names(self)
+        """Names of the modes by their shapes, see `draisine.stability.mode_names`."""
+        good = np.isfinite(self.eigenvalues).all(axis=1)
+        return self._by_shape.names(self.matrices[good], self.eigenvalues[good])
+
+    @cached_property
+    def _by_shape(self) -> ModeNames:
+        return ModeNames(self.family)
 
     @cached_property
     def shapes(self) -> Complex:
@@ -61,13 +70,31 @@ class Modes(Result):
         return _shapes(self.matrices, self.eigenvalues)
 
     def critical(self) -> list[Critical]:
-        """Where a mode gains or loses stability, and where real modes become an oscillation; solved exactly, in order."""
-        return critical_values(self.family, self.over, self.values, self.matrices)
+        """Where a mode gains or loses stability, and where real modes become an oscillation or the reverse; solved exactly, in
+        order.
+
+        There is one for each mode, and those of the whole range are found, however coarse the sweep: it is refined until the
+        numbers of growing modes at neighboring values agree with the critical values between them. What rounding can do is no
+        crossing.
+        """
+        return list(self._critical)
+
+    @cached_property
+    def _critical(self) -> list[Critical]:
+        return critical_values(self.family, self.over, self.values, self._by_shape, self.unit)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """Whether every mode decays, at each value."""
-        return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
+        """Whether every mode decays, at each value, besides those that are zero at all values: directions of a family of
+        motions."""
+        known = np.isfinite(self.eigenvalues).all(axis=1)
+        always = (self.eigenvalues[known] == 0).all(axis=0)
+        return known & np.asarray((self.eigenvalues.real[:, ~always] < 0).all(axis=1))
+
+    @property
+    def neutral(self) -> NDArray[np.bool_]:
+        """Which modes (points, modes) neither grow nor decay, up to rounding; their real parts are zero."""
+        return np.asarray(self.eigenvalues.real == 0)
 
     @property
     def unit(self) -> str:
@@ -113,10 +140,7 @@ class Modes(Result):
         shown = np.unique(np.linspace(0, len(self.values) - 1, min(len(self.values), 21)).round().astype(int))
         lines = [f"{self.over:>10}  " + "  ".join(f"{name:>18}" for name in self.names)]
         for i in shown:
-            cells = [
-                f"{z.real:>9.4f} {z.imag:>+8.4f}i" if abs(z.imag) > 1e-9 else f"{z.real:>9.4f}          "
-                for z in self.eigenvalues[i]
-            ]
+            cells = [f"{z.real:>9.4f} {z.imag:>+8.4f}i" if z.imag else f"{z.real:>9.4f}          " for z in self.eigenvalues[i]]
             lines.append(f"{self.values[i]:>10.4g}  " + "  ".join(f"{cell:>18}" for cell in cells))
         return "\n".join(lines)
 
@@ -145,8 +169,7 @@ def modes(
         raise ArgumentError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
     ((name, given),) = swept.items()
     values = sweep_values(name, given)
-    middle = float(values[len(values) // 2])
-    family = Family(model, {name: middle}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
+    family = Family.over(model, {name: values}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
     found = family.matrices(values[:, None])
     _warn_of_gaps(family, name, values, found.found)
     return Modes(name, values, family.states, _tracked_eigenvalues(found.A, found.found), found.A, family.left_out, family)
@@ -173,8 +196,7 @@ def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
     beginning."""
     values = np.full(matrices.shape[:2], np.nan + 0j)
     good = np.flatnonzero(found)[::-1]
-    some = np.linalg.eigvals(matrices[good]).astype(complex)
-    some.imag[np.abs(some.imag) <= REAL * np.abs(some).max()] = 0.0
+    some = Spectrum.of(matrices[good]).cleaned
     some = np.take_along_axis(some, np.lexsort((-some.imag, some.real), axis=1), axis=1)
     orders = np.zeros(some.shape, dtype=np.int64)
     orders[:] = np.arange(some.shape[1])
@@ -198,7 +220,7 @@ def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
 
 def _ambiguous_steps(values: Complex) -> NDArray[np.int64]:
     """Steps at which sorting does not clearly continue the modes."""
-    change = np.abs(np.diff(values, axis=0)).max(axis=1)
+    change = np.abs(np.diff(values, axis=0)).max(axis=1, initial=0.0)
     gap = np.full(len(change), np.inf)
     for i in range(values.shape[1]):
         for j in range(i):
@@ -211,26 +233,13 @@ def _matched(ahead: Complex, values: Complex, old: Array, new: Array) -> NDArray
     size = np.maximum(np.abs(values).max(axis=1), 1e-300)
     similarity = np.abs(np.conj(_vectors(old, ahead).transpose(0, 2, 1)) @ _vectors(new, values))  # 1 for the same shape
     distance = np.abs(ahead[:, :, None] - values[:, None, :]) / size[:, None, None] + 0.05 * (1 - similarity)
-    return _nearest_first(distance)
-
-
-def _nearest_first(distance: Array) -> NDArray[np.int64]:
-    """For each row of each matrix the column it is paired with, smallest entries first."""
-    count, k, _ = distance.shape
-    order = np.zeros((count, k), dtype=np.int64)
-    every = np.arange(count)
-    for _ in range(k):
-        i, j = np.divmod(np.argmin(distance.reshape(count, k * k), axis=1), k)
-        order[every, i] = j
-        distance[every, i, :] = np.inf
-        distance[every, :, j] = np.inf
-    return order
+    return nearest_first(distance)
 
 
 def _vectors(matrices: Array, values: Complex) -> Complex:
     """Eigenvectors of unit length for approximate eigenvalues: those of the nearest eigenvalues of each matrix, none twice."""
     exact, vectors = np.linalg.eig(matrices)
-    order = _nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))
+    order = nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))
     return np.take_along_axis(vectors.astype(complex), order[:, None, :], axis=2)
 
 
@@ -238,29 +247,7 @@ def _shapes(matrices: Array, eigenvalues: Complex) -> Complex:
     shapes = np.full(matrices.shape, np.nan + 0j)
     good = np.flatnonzero(np.isfinite(eigenvalues).all(axis=1))
     shapes[good] = _vectors(matrices[good], eigenvalues[good])
+    gaps = np.abs(eigenvalues[good][:, :, None] - eigenvalues[good][:, None, :]) + np.diag(np.full(matrices.shape[1], np.inf))
+    for i in good[gaps.min(axis=(1, 2), initial=np.inf) <= COINCIDE * np.abs(eigenvalues[good]).max(axis=1, initial=0.0)]:
+        shapes[i] = eigenvectors(matrices[i], eigenvalues[i])
     return shapes
-
-
-def _names(m: Modes) -> tuple[str, ...]:
-    """Names by the shapes at the last point of the sweep: those of a bicycle with states lean and steer, otherwise by the state
-    that moves most."""
-    last = int(np.flatnonzero(np.isfinite(m.eigenvalues[:, 0]))[-1])
-    values, shapes = m.eigenvalues[last], np.abs(_vectors(m.matrices[[last]], m.eigenvalues[[last]])[0])
-    # a conjugate pair at the last point is an oscillation; if there is none, a mode that is a pair anywhere in the sweep
-    swings = np.abs(values.imag) > 0
-    if not swings.any():
-        swings = np.nanmax(np.abs(m.eigenvalues.imag), axis=0) > 0
-    names: list[str] = []
-    for j, value in enumerate(values):
-        if {"lean", "steer"} <= set(m.states) and len(m.states) == 4:
-            lean, steer = shapes[m.states.index("lean"), j], shapes[m.states.index("steer"), j]
-            # steer dominates castering, lean dominates capsize
-            name = "weave" if swings[j] else ("castering" if steer > lean else "capsize")
-        else:
-            still = abs(value) <= REAL * np.abs(values).max()
-            manner = "oscillation" if swings[j] else "neutral" if still else "decay" if value.real < 0 else "growth"
-            name = f"{m.states[int(np.argmax(shapes[:, j]))]} {manner}"
-        while name in names:
-            name += "*"
-        names.append(name)
-    return tuple(names)

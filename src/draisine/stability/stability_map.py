@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+INSIDE = 1e-9  # of the range: rounding at the edge of a map
 _KINDS = (
     "stable",
     "a mode grows",
@@ -101,6 +102,10 @@ class StabilityMap(Result):
             raise ArgumentError(
                 f"give {self.over[0]} and {self.over[1]}, the axes of this map; got {', '.join(values) or 'nothing'}"
             )
+        for name, value in values.items():
+            low, high = float(self.values[name].min()), float(self.values[name].max())
+            if not low - INSIDE * (high - low) <= value <= high + INSIDE * (high - low):
+                raise ArgumentError(f"{self.model}: this map has {name} from {low:g} to {high:g}; {name} = {value:g} is outside")
         index = tuple(int(np.argmin(np.abs(self.values[name] - values[name]))) for name in self.over)
         return self.kinds[self.kind[index]]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -37,6 +38,8 @@ from draisine.stability.switching_limits import limit_note
 
 Array = NDArray[np.float64]
 
+SINGULAR = 1e-11  # singular value of the Jacobian of a motion, relative to the largest, that counts as zero
+BESIDE = 0.0123  # of the range: distance of a point beside the middle
 CHUNK = 65_536  # points whose matrices are in memory at once
 CORRECTION = BatchNewton(tolerance=1e-15, acceptable=EXACT, max_iterations=25)
 
@@ -84,6 +87,47 @@ class Family(Uncached):
         self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**targets, **given})
         self._square_up()
 
+    @classmethod
+    def over(cls, model: Model | System | Equations, values: Mapping[str, Array], **given: Any) -> Family:
+        """The family through the middle of the values; through a point beside it if nothing depends on some state just there.
+
+        Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly
+        degenerate, and its essential states are too few for the others.
+        """
+        middle = {name: float(v[len(v) // 2]) for name, v in values.items()}
+        # by another share of each range: degenerate points of two quantities lie on lines through the middle
+        shares = BESIDE * (1.0 + 0.382 * np.arange(len(values)))
+        beside = {name: middle[name] + s * float(v.max() - v.min()) for s, (name, v) in zip(shares, values.items(), strict=True)}
+        if beside == middle:
+            return cls(model, middle, **given)
+        try:
+            family = cls(model, middle, **given)
+        except (SolverError, np.linalg.LinAlgError) as failure:
+            try:
+                return cls(model, beside, **given)
+            except SolverError:
+                raise failure from None
+        return cls(model, beside, **given) if set(family.states) < family._states_at(beside, **given) else family
+
+    def _states_at(
+        self,
+        vary: Mapping[str, float],
+        *,
+        fixed: Mapping[str, float] | None = None,
+        free: Sequence[str] = (),
+        near: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        states: Sequence[str] = (),
+    ) -> set[str]:
+        """Essential states of the steady motion at other values; none where there is no such motion."""
+        given = {n: v for n, v in vary.items() if n in self._parameters}
+        targets = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
+        try:
+            motion = steady(self.equations, targets, free=free, near=near, parameters={**(parameters or {}), **given})
+            return set(linearize(motion, states=states).essential().states)
+        except SolverError:
+            return set()
+
     # ------------------------------------------------------------ the first motion
 
     def _choose_states(self, states: Sequence[str]) -> None:
@@ -129,6 +173,21 @@ class Family(Uncached):
         right = np.concatenate([sides[:, rows] / units, np.zeros((len(sides), len(self._idle), sides.shape[2]))], axis=1)
         change, good = solve_each(square, right)
         return change * self._sizes[:, None], good
+
+    def _least_change(self, jacobian: Array, sides: Array) -> Array:
+        """The same at one point, where the motion may be singular, as at a real mode that is zero: the smallest change that
+        serves."""
+        rows = self._rows
+        scaled = np.vstack([jacobian[rows] * self._sizes / self._units[rows, None], self._idle])
+        right = np.vstack([sides[rows] / self._units[rows, None], np.zeros((len(self._idle), sides.shape[1]))])
+        change = np.linalg.lstsq(scaled, right, rcond=SINGULAR)[0]
+        if not np.abs(scaled @ change - right).max(initial=0.0) <= np.sqrt(SINGULAR) * max(
+            1.0, float(np.abs(right).max(initial=0.0))
+        ):
+            raise SolverError(
+                f"{self.equations.name}: the family of steady motions has a fold here, and no derivative by what is fixed"
+            )
+        return np.asarray(change * self._sizes[:, None])
 
     def _target_columns(self, count: int) -> Array:
         """−∂F/∂(varied quantity): 1 in the row that fixes it."""
@@ -284,8 +343,7 @@ class Family(Uncached):
         (jacobian,) = self._newton(*arguments)[1]
         (by_parameter,) = self._by_parameters(*arguments)[0]
         right = np.hstack([self._target_columns(len(jacobian)), -by_parameter])
-        moved = self._change_for(jacobian[None], right[None])[0][0]
-        directions = self._directions(moved)
+        directions = self._directions(self._least_change(jacobian, right))
         a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], directions)
         count = len(self.vary)
         derivatives = dict(zip(self._parameters, turned[count:], strict=True))

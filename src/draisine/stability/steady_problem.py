@@ -31,6 +31,7 @@ from draisine.results.linear import LinearModel
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
+from draisine.stability.explicit_time import changing_rates, require_no_time
 from draisine.stability.linearization import (
     Motion,
     explicit_equations_of,
@@ -74,9 +75,14 @@ class SteadyMotion(Motion, Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What ideal contacts would have to do in this motion, and whether it lies on the limit of a switching function."""
+        """What ideal contacts would have to do in this motion; that it is none, where all is prescribed in time; and whether it
+        lies on the limit of a switching function."""
+        driven = changing_rates(self.equations, self.x, self.u, self.p)
+        prescribed = (
+            ("nothing is free to move: its motion is prescribed in time, and this is its state at t = 0",) if driven else ()
+        )
         note = limit_note(self.equations, self.x, self.u, self.p)
-        return (*contact_warnings(self.values), *((note,) if note else ()))
+        return (*prescribed, *contact_warnings(self.values), *((note,) if note else ()))
 
     def _table(self) -> Mapping[str, Any]:
         units = self.units
@@ -330,6 +336,8 @@ def steady_near(
     try:
         motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
         naming = _naming_at(motion)
+        if naming.names:
+            require_no_time(equations, motion.x, motion.u, motion.p, "a steady motion")
         ignorable = ignorable_names(equations, motion, naming.rows)
     except SolverError as failure:
         cause = what_is_singular(Motion(equations, *failure.nearest))

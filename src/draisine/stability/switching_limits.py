@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.branches import branches_at, nearest_limit
-from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.switch import Switch
 from draisine.program.switching import find_switching
 

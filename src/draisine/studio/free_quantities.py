@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.rank import decompose
-from draisine.simulation.initial.memory import Pattern, Variables
+from draisine.simulation.initial.evaluation import Pattern, Variables
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import Start
 

@@ -10,10 +10,11 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.codegen.jit.engine import lane_count
 from draisine.codegen.jit.kernel import compile_hoisted
 from draisine.codegen.passes import parameter_slot
 from draisine.codegen.passes.pipeline import hoisted_parts
-from draisine.codegen.simd import LANES, compile_vector
+from draisine.codegen.simd import compile_vector
 from draisine.expr.tables import Table
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import prepare
@@ -27,6 +28,14 @@ from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.methods.selection import Method, select_method
 
 
+@pytest.fixture(params=[2, 4, 8], ids="{} lanes".format, autouse=True)
+def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Every width, whatever this machine's registers hold."""
+    monkeypatch.setenv("DRAISINE_LANES", str(request.param))
+    assert lane_count() == request.param
+    return int(request.param)
+
+
 @pytest.fixture(scope="module")
 def bicycle() -> dr.Equations:
     return dr.derive(dr.gallery.bicycle())
@@ -35,30 +44,40 @@ def bicycle() -> dr.Equations:
 def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
     """Call the wide kernel; arguments and results (entries, lanes)."""
     kernel = compile_vector(program)
+    lanes = arguments[0].shape[1]
+    assert kernel.lanes == lanes
     given = [np.ascontiguousarray(a, dtype=float) for a in arguments]
-    taken = [np.zeros((slot.size, LANES)) for slot in program.outputs]
+    taken = [np.zeros((slot.size, lanes)) for slot in program.outputs]
     tables = [(ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays]) for arrays in (given, taken)]
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)(*(ctypes.addressof(table) for table in tables))
     return taken
 
 
-def same_as_scalar(program: Program, *arguments: np.ndarray) -> None:
+def same_as_scalar(program: Program, *columns: np.ndarray) -> None:
+    """Samples in columns, in as many calls as it takes; the last ones again where lanes are left."""
+    lanes, count = lane_count(), columns[0].shape[1]
+    for first in range(0, count, lanes):
+        chosen = np.minimum(np.arange(first, first + lanes), count - 1)
+        same_in_each_lane(program, *(a[:, chosen] for a in columns))
+
+
+def same_in_each_lane(program: Program, *arguments: np.ndarray) -> None:
     kernel, slot = compile_hoisted(program), parameter_slot(program)
     extended = [kernel.extended(a.T).T if k == slot else a for k, a in enumerate(arguments)]
     wide = of_lanes(program, *extended)
-    for lane in range(LANES):
+    for lane in range(arguments[0].shape[1]):
         for expected, found in zip(kernel.kernel(*(a[:, lane] for a in extended)), wide, strict=True):
             np.testing.assert_array_equal(found[:, lane], expected.reshape(-1, order="F"))
 
 
-def test_the_bicycle_in_four_lanes(bicycle: dr.Equations) -> None:
+def test_the_bicycle_in_lanes(bicycle: dr.Equations, lanes: int) -> None:
     random = np.random.default_rng(2)
     upright = dr.consistent_start(bicycle, {"speed": 5.0}).x
-    x = upright[:, None] + 0.2 * random.standard_normal((len(upright), LANES))
-    u = random.standard_normal((len(bicycle.inputs), LANES))
-    p = bicycle.default_parameters[:, None] * random.uniform(0.9, 1.1, (len(bicycle.parameters), LANES))
+    x = upright[:, None] + 0.2 * random.standard_normal((len(upright), lanes))
+    u = random.standard_normal((len(bicycle.inputs), lanes))
+    p = bicycle.default_parameters[:, None] * random.uniform(0.9, 1.1, (len(bicycle.parameters), lanes))
     assert isinstance(bicycle.dynamics, Program)
-    same_as_scalar(bicycle.dynamics, np.zeros((1, LANES)), x, u, p)
+    same_as_scalar(bicycle.dynamics, np.zeros((1, lanes)), x, u, p)
 
 
 def test_operations_and_angles_of_every_size() -> None:
@@ -120,9 +139,9 @@ def long_chain() -> Program:
     return dynamics
 
 
-def test_a_long_chain_in_four_lanes(long_chain: Program) -> None:
+def test_a_long_chain_in_lanes(long_chain: Program, lanes: int) -> None:
     random = np.random.default_rng(4)
-    arguments = [random.uniform(0.1, 1.0, (slot.size, LANES)) for slot in long_chain.inputs]
+    arguments = [random.uniform(0.1, 1.0, (slot.size, lanes)) for slot in long_chain.inputs]
     assert len(hoisted_parts(long_chain).evaluation.values) > 4000
     same_as_scalar(long_chain, *arguments)
 

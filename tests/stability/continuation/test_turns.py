@@ -69,10 +69,20 @@ def test_turns_with_the_bar_reversed(families):
     assert 0 < reversed_turns.stable.sum() < len(reversed_turns) / 2
 
 
-def test_pivoting(families):
+@pytest.mark.parametrize("speed", [(0.0, 12.0), (3.0, 9.0), (1.0, 2.5)])
+def test_turns_stay_in_their_range(bike, speed):
+    families = dr.bicycle.hands_free_turns(bike, speed=speed)
+    assert "pivoting" in families
+    for name, branch in families.items():
+        assert branch["speed"].min() >= speed[0] - 1e-12 and branch["speed"].max() <= speed[1] + 1e-12, name
+    with pytest.raises(dr.errors.ArgumentError, match="the smaller first"):
+        dr.bicycle.hands_free_turns(bike, speed=speed[::-1])
+
+
+def test_pivoting(bike):
     """Family (iii): from flat spinning with the bar forward, through pivoting about the rear wheel, to fast circles with the
     frame near upright and the front wheel almost across, bar reversed; stable in part."""
-    pivoting = families["pivoting"]
+    pivoting = dr.bicycle.hands_free_turns(bike, speed=(-12.0, 12.0))["pivoting"]
     assert pivoting["speed"][0] == pytest.approx(-12.0, abs=1e-9)
     assert abs(pivoting["lean"][0]) > 1.3 and abs(pivoting["steer"][0]) < 0.1
     still = int(np.argmin(np.abs(pivoting["speed"])))

@@ -27,6 +27,7 @@ class SsaFunction:
     callees: Mapping[Hashable, str]  # function names of callees
     scalar: ScalarType
     sincos: bool = True  # sine and cosine of an angle are computed together
+    uniform: frozenset[int] = frozenset()  # slots of arguments with one number for all lanes
 
 
 class Block(Emitter):
@@ -63,7 +64,9 @@ class Block(Emitter):
         if kind == CONSTANT:
             return self.number(float.fromhex(detail))
         if kind == INPUT:
-            return self.load(self._entry("arg", *detail))
+            slot, entry = detail
+            pointer = self._slot("arg", slot)
+            return self.load_uniform(pointer, entry) if slot in self.function.uniform else self.load(self.element(pointer, entry))
         if value in self.booleans:
             return self.emit(f"uitofp {self.scalar.truth} {self.booleans[value]} to {self.real}")
         if value in self.integers:
@@ -86,12 +89,12 @@ class Block(Emitter):
             return (self.scalar.integer(int(constant)), int(constant)) if small else None
         return (self.integers[value], self._bounds[value]) if value in self._bounds else None
 
-    def _entry(self, array: str, slot: int, entry: int) -> str:
+    def _slot(self, array: str, slot: int) -> str:
         pointer = self.pointers.get((array, slot))
         if pointer is None:
             address = self.emit(f"getelementptr inbounds ptr, ptr %{array}, i64 {slot}")
             pointer = self.pointers[array, slot] = self.emit(f"load ptr, ptr {address}, align 8")
-        return self.element(pointer, entry)
+        return pointer
 
     # ---------------------------------------------------------------- computing
 
@@ -197,7 +200,7 @@ class Block(Emitter):
     def store_results(self, results: Iterable[tuple[int, int, int]]) -> None:
         """Store results: (slot, entry, value)."""
         for slot, entry, value in results:
-            self.store(self.double(value), self._entry("res", slot, entry))
+            self.store(self.double(value), self.element(self._slot("res", slot), entry))
 
     def text(self) -> str:
         """The body of the function."""

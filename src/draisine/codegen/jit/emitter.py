@@ -137,6 +137,15 @@ class Emitter:
     def load(self, address: str) -> str:
         return self.emit(f"load {self.real}, ptr {address}, align 8")
 
+    def load_uniform(self, pointer: str, index: int) -> str:
+        """An entry of an array of doubles, the same in all lanes."""
+        address = self.emit(f"getelementptr inbounds double, ptr {pointer}, i64 {index}")
+        value = self.emit(f"load double, ptr {address}, align 8")
+        if self.scalar.lanes == 1:
+            return value
+        first = self.emit(f"insertelement {self.real} undef, double {value}, i32 0")
+        return self.emit(f"shufflevector {self.real} {first}, {self.real} undef, <{self.scalar.lanes} x i32> zeroinitializer")
+
     def store(self, value: str, address: str) -> None:
         self.lines.append(f"store {self.real} {value}, ptr {address}, align 8")
 

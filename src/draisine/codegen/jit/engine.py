@@ -31,6 +31,7 @@ MEMORY = ("malloc", "free")
 # time in long code and gains nothing. Level 0 compiles in a third of the time of level 1; its code takes twice as long.
 KERNEL_LEVEL = 1
 _LEVEL_VARIABLE = "DRAISINE_KERNEL_LEVEL"
+_LANES_VARIABLE = "DRAISINE_LANES"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,7 @@ class LoadedObject:
 
     address: int
     linked: Any = field(repr=False)
+    size: int  # bytes of the object code
 
     def address_of(self, symbol: str) -> int:
         """The address of another symbol that was exported when the object was loaded."""
@@ -53,6 +55,20 @@ def kernel_level() -> int:
             f"{_LEVEL_VARIABLE} is {given!r}, but kernels are compiled at level 0, 1 or 2; set one of these or none"
         )
     return int(given or KERNEL_LEVEL)
+
+
+def lane_count() -> int:
+    """Doubles in a vector: those of this machine's registers, or 2, 4 or 8 as in `$DRAISINE_LANES`."""
+    given = os.environ.get(_LANES_VARIABLE, "")
+    if given not in ("", "2", "4", "8"):
+        raise ArgumentError(f"{_LANES_VARIABLE} is {given!r}, but vectors have 2, 4 or 8 lanes; set one of these or none")
+    return int(given or _register_lanes())
+
+
+@cache
+def _register_lanes() -> int:
+    features = llvm.get_host_cpu_features()
+    return 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx") else 2
 
 
 def kernel_key() -> str:
@@ -105,7 +121,7 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
         library = builder.link(linker.compiler, f"draisine {next(linker.numbers)}")
     except RuntimeError as error:
         raise CompilationError(f"object code with symbol {symbol!r} cannot be linked: {str(error).strip()}") from error
-    return LoadedObject(int(library[symbol]), library)
+    return LoadedObject(int(library[symbol]), library, len(data))
 
 
 class _Linker(NamedTuple):

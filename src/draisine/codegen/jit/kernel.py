@@ -12,13 +12,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NamedTuple, NoReturn, TypeGuard
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.cache import cached_object, stored_object
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
+from draisine.codegen.jit.python_call import quick_call, quick_map
+from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
@@ -30,13 +32,11 @@ Array = NDArray[np.float64]
 _CODE_VERSION = 12  # raise these when other code is generated for the same program
 _HOISTED_VERSION = 8
 
-_ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
+_CALLS_BEFORE_QUICK = 50  # the others are slower, and compile and load nothing
+_LONG_CODE = 200_000  # bytes: such kernels take tens of microseconds, during which other threads of Python may run
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
-
-
-_Views = tuple[tuple[Array, tuple[int, ...]], ...]  # of the arguments in the buffer, with their shapes
 
 
 class _Buffer(threading.local):
@@ -45,7 +45,7 @@ class _Buffer(threading.local):
     def __init__(self, sizes: Sequence[int], results: int) -> None:
         ends = list(accumulate(sizes, initial=0))
         numbers = np.zeros(ends[-1] + results)
-        views: _Views = tuple([(numbers[a:b], (b - a,)) for a, b in pairwise(ends)])
+        views = tuple([numbers[a:b] for a, b in pairwise(ends)])
         self.parts = int(numbers.ctypes.data), views, numbers[ends[-1] :]  # address, arguments, results
 
 
@@ -75,8 +75,7 @@ class Kernel:
     _map: Any = field(init=False, repr=False)
     _buffer: _Buffer = field(init=False, repr=False)
     _results: tuple[tuple[slice, tuple[int, int] | None], ...] = field(init=False, repr=False)
-    _is_column: bool = field(init=False, repr=False)  # the only result
-    _memory: _BatchMemory = field(init=False, repr=False)
+    _calls: list[int] = field(init=False, repr=False)  # so far, single and of batches
 
     def __post_init__(self) -> None:
         ends = list(accumulate((slot.size for slot in self.outputs), initial=0))
@@ -87,113 +86,109 @@ class Kernel:
             "_map": _MAP(self.code.address_of("kernel_map")),
             "_buffer": _Buffer([slot.size for slot in self.inputs], ends[-1]),
             "_results": tuple((slice(*ab), shape) for ab, shape in zip(pairwise(ends), shapes, strict=True)),
+            "_calls": [0, 0],
         }
-        hidden["_is_column"] = [slot.shape[1] for slot in self.outputs] == [1]
-        hidden["_memory"] = _BatchMemory.of(self.inputs, self.outputs)
         for name, value in hidden.items():
             object.__setattr__(self, name, value)
 
-    def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
-        """Run once. Column results are one-dimensional, matrices two-dimensional."""
-        if len(arguments) != len(self.inputs):
-            self._check_count(arguments)
+    def __call__(self, *arguments: ArrayLike, out: Array | tuple[Array, ...] | None = None) -> tuple[Array, ...]:
+        """Run once. Column results are one-dimensional, matrices two-dimensional.
+
+        - `arguments`: numbers or arrays, one per slot; arrays of doubles are read where they are.
+        - `out`: arrays of doubles that receive the results, one per result and of its shape; a single array where there is one
+          result. They are returned, and nothing is allocated. They may overlap the arguments.
+        """
+        results = self._quick(arguments, out)
+        return self._call_any(arguments, out) if results is None else results
+
+    def _quick(self, arguments: tuple[ArrayLike, ...], out: Any) -> tuple[Array, ...] | None:
+        """Replaced by a built-in function (`python_call`) after some calls: processes that make no more need not load it."""
+        count = self._calls[0] = self._calls[0] + 1
+        if count > _CALLS_BEFORE_QUICK:
+            unlocked = self.code.size > _LONG_CODE
+            quick = quick_call(self.address, self.inputs, self.outputs, self.code, unlocked)
+            object.__setattr__(self, "_quick", quick)
+            return quick(arguments, out)
+        return None
+
+    def _call_any(self, arguments: tuple[ArrayLike, ...], out: Any) -> tuple[Array, ...]:
+        """Run once with arguments of any kind, through a buffer; all are converted first: a conversion may call this kernel."""
+        name = self.program_name
+        check_count(name, self.inputs, arguments)
+        columns = [column(name, slot, argument) for slot, argument in zip(self.inputs, arguments, strict=True)]
+        given = None if out is None else targets(name, self.outputs, out)
         address, views, buffer = self._buffer.parts
-        for (view, shape), argument in zip(views, arguments):  # noqa: B905 (counted above; this loop is most of a short call)
-            if type(argument) is _ARRAY and argument.dtype is _DOUBLE and argument.shape == shape:
-                view[...] = argument
-            elif type(argument) is float and shape == _ONE:  # such as the time
-                view[0] = argument
-            else:
-                self._fill(views, arguments)
-                break
+        for view, numbers in zip(views, columns, strict=True):
+            view[...] = numbers
         self._run(address)
-        results = buffer.copy()
-        if self._is_column:
-            return (results,)
-        return tuple([results[k] if shape is None else results[k].reshape(shape, order="F") for k, shape in self._results])
+        numbers = buffer.copy() if given is None else buffer
+        results = tuple([numbers[k] if shape is None else numbers[k].reshape(shape, order="F") for k, shape in self._results])
+        if given is None:
+            return results
+        for target, result in zip(given, results, strict=True):
+            target[...] = result
+        return given
 
-    def _fill(self, views: _Views, arguments: Sequence[ArrayLike]) -> None:
-        """Copy arguments of any kind into the buffer, after all are converted: a conversion may call this kernel."""
-        columns = [self._column(slot, argument) for slot, argument in zip(self.inputs, arguments, strict=True)]
-        for (view, _), column in zip(views, columns, strict=True):
-            view[...] = column
+    def map(
+        self, *arguments: ArrayLike, out: Array | tuple[Array, ...] | None = None, threads: int | None = None
+    ) -> tuple[Array, ...]:
+        """Run over a batch, in one call of compiled code and without the interpreter's lock.
 
-    def map(self, *arguments: ArrayLike) -> tuple[Array, ...]:
-        """Run over a batch. An argument has a leading axis of samples, or is the same for all; results have the axis."""
-        if len(arguments) != len(self.inputs):
-            self._check_count(arguments)
-        memory = self._memory
-        batches, strides, samples = [], [], -1
-        for slot, size, given in zip(self.inputs, memory.arguments, arguments):  # noqa: B905 (counted above; called often)
-            batch = given if _is_ready(given, size, slot.shape) else self._batch(slot, given)
-            if batch.ndim == 2:
-                samples = len(batch) if samples < 0 else samples
-                if len(batch) != samples:
-                    self._report_samples(arguments)
-            batches.append(batch)
-            strides.append(batch.strides[0] // 8 if batch.ndim == 2 else 0)
-        if samples < 0:
-            raise ArgumentError(
-                f"kernel {self.program_name!r}: no argument has an axis of samples; for one sample call kernel(…)"
-            )
-        results = [np.empty((samples, size)) for size in memory.results]
-        self._map(
-            samples,
-            memory.pointers_in(*[b.ctypes.data for b in batches]),
-            memory.integers_in(*strides),
-            memory.pointers_out(*[r.ctypes.data for r in results]),
-            memory.result_strides,
-        )
-        if self._is_column:
-            return (results[0],)
-        return tuple(_samples(slot, r) for slot, r in zip(self.outputs, results, strict=True))
+        - `arguments`: each has a leading axis of samples, or is the same for all; results have the axis.
+        - `out`: arrays that receive the results, as in a call.
+        - `threads`: that share the samples; one unless given. Results do not depend on it.
+        """
+        name = self.program_name
+        check_count(name, self.inputs, arguments)
+        batches = [batch(name, slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
+        samples = sample_count(name, self.inputs, batches)
+        if out is None:
+            results = [np.empty((samples, slot.size)) for slot in self.outputs]
+            self._run_batch(samples, batches, results, threads)
+            return tuple([samples_of(slot, r) for slot, r in zip(self.outputs, results, strict=True)])
+        given = targets(name, self.outputs, out, samples)
+        results = [sample_rows(slot, target, batches) for slot, target in zip(self.outputs, given, strict=True)]
+        self._run_batch(samples, batches, results, threads)
+        for slot, target, rows in zip(self.outputs, given, results, strict=True):
+            if not np.may_share_memory(target, rows):
+                target[...] = samples_of(slot, rows)
+        return given
 
-    def _report_samples(self, arguments: Sequence[ArrayLike]) -> NoReturn:
-        batches = {slot.name: self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)}
-        listed = ", ".join(f"{name!r} {len(b)}" for name, b in batches.items() if b.ndim == 2)
-        raise ArgumentError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
+    def _run_batch(self, samples: int, batches: Sequence[Array], results: Sequence[Array], threads: int | None) -> None:
+        """Fill the rows of `results`, from rows of `batches` or from columns that all samples share."""
+        if threads is not None and not (type(threads) is int and threads > 0):
+            raise ArgumentError(f"kernel {self.program_name!r}: threads is a positive integer or None, got {threads!r}")
+        whole = tuple(batches), tuple(results)
+        if threads is None or threads == 1 or samples < 2:
+            self._run_rows(samples, *whole)
+            return
+        edges = [round(k * samples / threads) for k in range(threads + 1)]
 
-    def _check_count(self, arguments: Sequence[Any]) -> None:
-        if len(arguments) != len(self.inputs):
-            names = ", ".join(s.name for s in self.inputs)
-            raise ArgumentError(
-                f"kernel {self.program_name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}"
-            )
+        def part(ends: tuple[int, int]) -> None:
+            first, last = ends
+            parts = (tuple([a[first:last] if a.ndim == 2 else a for a in arrays]) for arrays in whole)
+            self._run_rows(last - first, *parts)
 
-    def _numbers(self, slot: Slot, argument: ArrayLike) -> Array:
-        try:
-            return np.asarray(argument, dtype=float)
-        except (TypeError, ValueError):
-            kind = type(argument).__name__
-            raise ArgumentError(
-                f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {kind}"
-            ) from None
+        from concurrent.futures import ThreadPoolExecutor  # a run needs none
 
-    def _column(self, slot: Slot, argument: ArrayLike) -> Array:
-        """All numbers in column-major order; not copied if they are so already."""
-        array = self._numbers(slot, argument)
-        if array.size != slot.size:
-            raise ArgumentError(
-                f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}"
-            )
-        return array.ravel(order="F") if array.ndim != 1 or array.strides[0] != 8 else array
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(part, pairwise(edges)):
+                pass  # results are in place; an exception is raised here
 
-    def _batch(self, slot: Slot, argument: ArrayLike) -> Array:
-        """(samples, numbers), each row contiguous; or one column for all samples."""
-        array = self._numbers(slot, argument)
-        one_sample = {slot.shape, (slot.size,), ()} if slot.size == 1 else {slot.shape, (slot.size,)}
-        if array.shape in one_sample:
-            return self._column(slot, array)
-        if slot.size == 1 and array.ndim == 1:
-            array = array[:, None]
-        if array.shape[1:] not in one_sample:
-            shape = slot.shape if slot.shape[1] != 1 else (slot.size,)
-            needed = f"shape {shape}, or with an axis of samples before it"
-            raise ArgumentError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {needed}, got {array.shape}")
-        if array.ndim == 3:
-            array = array.transpose(0, 2, 1).reshape(len(array), slot.size)
-        ready = array.strides[1] == 8 and array.strides[0] % 8 == 0
-        return array if ready else np.ascontiguousarray(array)
+    def _run_rows(self, samples: int, batches: tuple[Array, ...], results: tuple[Array, ...]) -> None:
+        if self._quick_rows(samples, batches, results) is None:
+            strides = ([a.strides[0] // 8 if a.ndim == 2 else 0 for a in arrays] for arrays in (batches, results))
+            given, taken = map(_integers, strides)
+            self._map(samples, _pointers(batches), given, _pointers(results), taken)
+
+    def _quick_rows(self, samples: int, batches: tuple[Array, ...], results: tuple[Array, ...]) -> Any:
+        """Replaced like `_quick`."""
+        count = self._calls[1] = self._calls[1] + 1
+        if count > _CALLS_BEFORE_QUICK:
+            quick = quick_map(self.code.address_of("kernel_map"), self.inputs, self.outputs, self.code)
+            object.__setattr__(self, "_quick_rows", quick)
+            return quick(samples, batches, results)
+        return None
 
 
 def compile(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, passes: Passes = ALL) -> Kernel:
@@ -219,7 +214,8 @@ def compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bo
 
 
 def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
-    return f"kernel{' of samples' if vectorized else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
+    kind = f"kernel of {lane_count()} samples" if vectorized else "kernel"
+    return f"{kind}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
 
 
 def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes) -> str:
@@ -236,39 +232,12 @@ def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Ke
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)
 
 
-def _is_ready(given: ArrayLike, size: int, shape: tuple[int, int]) -> TypeGuard[Array]:
-    """Whether an argument of a batch can be read where it is, as most can: rows of samples, or numbers for all of them."""
-    if type(given) is not _ARRAY or given.dtype is not _DOUBLE:
-        return False
-    if given.ndim != 2:
-        return given.shape == (size,) and given.strides[0] == 8
-    row, entry = given.strides
-    return given.shape[1] == size and given.shape != shape and row % 8 == 0 and (entry == 8 or size == 1)
+def _pointers(arrays: Sequence[Array]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
 
 
-class _BatchMemory(NamedTuple):
-    """What calls of `map` have in common: sizes of arguments and results, types of the tables of addresses and strides."""
-
-    arguments: tuple[int, ...]
-    results: tuple[int, ...]
-    pointers_in: Any
-    integers_in: Any
-    pointers_out: Any
-    result_strides: Any
-
-    @staticmethod
-    def of(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> _BatchMemory:
-        sizes = tuple(slot.size for slot in outputs)
-        strides = (ctypes.c_int64 * len(sizes))(*sizes)
-        given = tuple(slot.size for slot in inputs)
-        return _BatchMemory(
-            given, sizes, ctypes.c_void_p * len(given), ctypes.c_int64 * len(given), ctypes.c_void_p * len(sizes), strides
-        )
-
-
-def _samples(slot: Slot, flat: Array) -> Array:
-    rows, columns = slot.shape
-    return flat if columns == 1 else flat.reshape(len(flat), columns, rows).transpose(0, 2, 1)
+def _integers(numbers: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
 def _documentation(kernel: Kernel) -> str:

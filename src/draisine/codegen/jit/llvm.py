@@ -38,18 +38,25 @@ _PLAIN_PIECE = 300  # values, about, of a piece with `optnone`, which loads spil
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 
-def llvm_functions(ssa: Mapping[str, SSA], passes: Passes = ALL, scalar: ScalarType = DOUBLE) -> tuple[list[str], list[str]]:
-    """Declarations and functions of lists of values, by name, on numbers of a type; callees are shared."""
+def llvm_functions(
+    ssa: Mapping[str, SSA], passes: Passes = ALL, scalar: ScalarType = DOUBLE, uniform: frozenset[int] = frozenset()
+) -> tuple[list[str], list[str]]:
+    """Declarations and functions of lists of values, by name, on numbers of a type; callees are shared.
+
+    Arguments of `uniform` slots have one number for all lanes.
+    """
     units = dict(ssa)
     names: dict[Hashable, str] = {}  # function names of callees, by their key
     waiting = [item for unit in units.values() for item in unit.callees.items()]
     for identity, callee in waiting:
         if identity not in names:
-            names[identity] = f"callee_{len(names)}"
+            names[identity] = scalar.function(f"callee_{len(names)}")
             unit = units[names[identity]] = run_passes(callee_to_ssa(callee), passes)
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
-    functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes, scalar)]
+    functions: list[str] = []
+    for name, unit in units.items():
+        functions += _unit(name, unit, names, passes, scalar, uniform if name in ssa else frozenset())
     trigonometry = definitions(scalar) if passes.sincos and kinds & {op.SIN, op.COS} else []
     return declarations(kinds, scalar, passes.sincos), [*trigonometry, *functions]
 
@@ -59,14 +66,16 @@ def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
     return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
+def _unit(
+    name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType, uniform: frozenset[int]
+) -> Iterator[str]:
     """The functions of one list of values, and the numbers of its tables."""
     for k, numbers in enumerate(ssa.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
     linkage = "" if name in (SYMBOL, PROLOGUE) else "internal "
     values = live_values(ssa)
-    function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos)
+    function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos, uniform)
     if len(values) <= _LONGEST_BLOCK and len(ssa.results) <= _MOST_RESULTS:
         order = list_schedule(ssa, values) if passes.scheduling else values
         text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)))

@@ -40,19 +40,22 @@ class Entry:
     """A function of one record, by its module and name, and the modules whose sources determine its machine code.
 
     The sources are hashed, not imported, to find the code on disk; that the list is complete is checked when it is compiled.
-    `fixed`: see `types.Options`.
+    `fixed`: see `types.Options`; `passes`: LLVM's level, see `compile_ir`.
     """
 
     module: str
     function: str
     sources: tuple[str, ...]
     fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
+    passes: int = 1  # higher levels take twice as long to compile, and are no faster where loops are short
 
     @property
     def key(self) -> str:
         """The key of the machine code in the cache: everything that it depends on."""
         fixed = ", ".join(f"{record.__name__}.{name} = {value}" for (record, name), value in self.fixed.items())
-        return f"{self.module}.{self.function}; {fixed}; {digest((self.module, *self.sources))}; {host_key()}"
+        return (
+            f"{self.module}.{self.function}; {fixed}; passes {self.passes}; {digest((self.module, *self.sources))}; {host_key()}"
+        )
 
     def load(self) -> Code:
         """The machine code, from disk if this machine has compiled it before."""
@@ -63,8 +66,8 @@ class Entry:
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
         function = getattr(import_module(self.module), self.function)
         name, sources = f"{self.module}.{self.function}", (self.module, *self.sources)
-        # Higher levels and more inlining take twice as long to compile and give no faster code.
-        return compile_functions(name, {SYMBOL: function}, sources, fixed=self.fixed, passes=1, inlining=50)
+        # More inlining takes twice as long to compile and gives no faster code.
+        return compile_functions(name, {SYMBOL: function}, sources, fixed=self.fixed, passes=self.passes, inlining=50)
 
 
 def compile_functions(

@@ -49,7 +49,7 @@ class Feedback(Mapping[str, Expr]):
     formulas: dict[str, Expr]
     linear: LinearModel
     structure: Structure
-    limits: dict[str, tuple[float, float]]
+    limits: dict[str, tuple[Expr, Expr]]
     nodes: tuple[Feedback, ...] = ()
     over: tuple[str, tuple[float, ...]] = ("", ())
     period: float | None = None
@@ -84,10 +84,9 @@ class Feedback(Mapping[str, Expr]):
         return len(self.feedforward)
 
     def _deviation(self, state: str) -> Expr:
-        """Deviation from the reference; angles between −π and π are wrapped where the reference moves."""
+        """Deviation from the reference, of angles between −π and π the short way round."""
         apart = _less(self.formulas.get(state, Name(state)), self.reference[state])
-        wrapped = state in self.formulas or (state in self.linear.outputs and self.linear.units.get(state) == "rad")
-        return atan2(sin(apart), cos(apart)) if wrapped and not isinstance(self.reference[state], Number) else apart
+        return wrapped(apart) if state in self.linear.angles and self.reference[state] != Number(0.0) else apart
 
     # ---------------------------------------------------------------- numbers
 
@@ -165,18 +164,23 @@ class Feedback(Mapping[str, Expr]):
                 raise ArgumentError(
                     f"{self.model}: the reference motion needs {name} = {needed.value:.6g}, outside ({low:g}, {high:g})"
                 )
-        return replace(self, limits={**self.limits, **new})
+        return replace(self, limits={**self.limits, **{u: (Number(low), Number(high)) for u, (low, high) in new.items()}})
 
     def following(self, name: str, amplitude: Amount, rate: float, phase: Amount | None = None) -> Feedback:
         """The law about a motion in which a state or output oscillates as amplitude · sin(phase), phase = rate · t by default.
 
-        All states and inputs of that motion follow from the linear model at the frequency, (iω − A) z = B u, C z = 1, so that
-        there is no lag. The phase may depend on a position instead of time ("2*pi*frame_x/12"), and the amplitude may vary.
+        All states and inputs of that motion follow from the linear model at the frequency, (iω − A) z = B u, C z + D u = 1, or
+        of a sampled law from that of the sampled plant, (e^(iωh) − Φ) z = Γ u, so that there is no lag. The phase may depend on
+        a position instead of time ("2*pi*frame_x/12"), and the amplitude may vary.
         """
         into = [self.linear.inputs.index(n) for n in self.gains]
         a, b, row = self.linear.A, self.linear.B[:, into], self.linear.row(name)
-        n, m = len(a), len(into)
-        matrix = np.block([[1j * rate * np.eye(n) - a, -b.astype(complex)], [row[None, :], np.zeros((1, m))]])
+        n, through = len(a), self._through(name, into)
+        onward: complex = 1j * rate
+        if self.period is not None:
+            a, b = zero_order_hold(a, b, self.period)
+            onward = np.exp(1j * rate * self.period)
+        matrix = np.block([[onward * np.eye(n) - a, -b.astype(complex)], [row[None, :], through[None, :]]])
         right = np.zeros(n + 1, complex)
         right[n] = 1.0
         found, *_ = np.linalg.lstsq(matrix, right, rcond=1e-12)
@@ -194,6 +198,11 @@ class Feedback(Mapping[str, Expr]):
         reference = {s: oscillation(self.reference[s], found[i]) for i, s in enumerate(self.linear.states)}
         feed = {u: oscillation(self.feedforward[u], found[n + k]) for k, u in enumerate(self.gains)}
         return replace(self, reference=reference, feedforward={**self.feedforward, **feed})
+
+    def _through(self, name: str, into: Sequence[int]) -> Array:
+        """D of a state or output, by inputs with these indices."""
+        part = self.linear
+        return np.zeros(len(into)) if name in part.states else part.D[part.outputs.index(name)][list(into)]
 
     def on(self, model: Model | System | Equations, inputs: Mapping[str, Amount] | None = None) -> Equations:
         """The model's nonlinear equations with this law compiled in; `inputs` are laws of other inputs."""
@@ -219,7 +228,7 @@ class Feedback(Mapping[str, Expr]):
             "gains": {u: {s: _plain(g) for s, g in row.items()} for u, row in self.gains.items()},
             "reference": {s: _plain(r) for s, r in self.reference.items()},
             "feedforward": {u: _plain(f) for u, f in self.feedforward.items()},
-            "limits": {u: list(pair) for u, pair in self.limits.items()},
+            "limits": {u: [_plain(edge) for edge in pair] for u, pair in self.limits.items()},
             "laws": {u: str(self.command(u)) for u in self},
             **({} if self.period is None else {"period": self.period}),
             "eigenvalues": values,
@@ -241,7 +250,7 @@ class Feedback(Mapping[str, Expr]):
                 if gain != Number(0.0)
             ]
             if name in self.limits:
-                lines.append("    kept between {:g} and {:g}".format(*self.limits[name]))
+                lines.append("    kept between {} and {}".format(*map(_short, self.limits[name])))
         lines += [f"  {u} = {_short(value)}" for u, value in self.feedforward.items() if u not in self.gains]
         lines.append(f"open loop    {', '.join(complex_text(z) for z in self.linear.eigenvalues)}")
         lines.append(f"closed loop  {', '.join(complex_text(z) for z in self.eigenvalues)}")
@@ -328,6 +337,11 @@ STEADY = 1e-8  # rates of states below this count as zero
 
 def _tidy(value: float) -> float:
     return 0.0 if abs(value) < 1e-15 else float(value)
+
+
+def wrapped(angle: Expr) -> Expr:
+    """The angle between −π and π that differs by full turns."""
+    return atan2(sin(angle), cos(angle))
 
 
 def _less(left: Expr, right: Expr) -> Expr:

@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 
 
 def gain_schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
-    """One law from several: gains, references and feedforward as natural cubic splines of a quantity, constant beyond its ends.
+    """One law from several: gains, references and feedforward as natural cubic splines of a quantity, limits linear between the
+    nodes, all constant beyond its ends.
 
     - `design`: a function that returns the law for one value; `over`: the quantity with its values, the nodes.
 
@@ -62,7 +63,38 @@ def gain_schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequen
     reference = {s: along([n.reference[s] for n in nodes], f"the reference of {s!r}") for s in first.states}
     needed = dict.fromkeys(u for n in nodes for u in n.feedforward)
     feed = {u: along([n.feedforward.get(u, Number(0.0)) for n in nodes], f"the input {u!r}") for u in needed}
-    return replace(first, gains=gains, reference=reference, feedforward=feed, nodes=nodes, over=(name, tuple(knots.tolist())))
+    limits = _limits(first.model, name, nodes, knots, inside)
+    over_nodes = (name, tuple(knots.tolist()))
+    return replace(first, gains=gains, reference=reference, feedforward=feed, limits=limits, nodes=nodes, over=over_nodes)
+
+
+def _limits(model: str, name: str, nodes: Sequence[Feedback], knots: Array, inside: Expr) -> dict[str, tuple[Expr, Expr]]:
+    """Limits of inputs between the nodes, linear, so that none is larger or smaller than at both of them."""
+    found: dict[str, tuple[Expr, Expr]] = {}
+    for u in dict.fromkeys(u for node in nodes for u in node.limits):
+        for node, value in zip(nodes, knots, strict=True):
+            if u not in node.limits:
+                raise ArgumentError(
+                    f"{model}: the law at {name} = {value:g} has no limits of {u!r}, others have; give them at every node"
+                )
+        edges = [[node.limits[u][side] for node in nodes] for side in (0, 1)]
+        found[u] = (_polyline(inside, knots, edges[0]), _polyline(inside, knots, edges[1]))
+    return found
+
+
+def _polyline(x: Expr, knots: Array, values: Sequence[Expr]) -> Expr:
+    """Straight lines through values at knots, as an expression."""
+    numbers = [value.value if isinstance(value, Number) else float("nan") for value in values]
+    if not np.isfinite(numbers).all():
+        raise ArgumentError("limits at the nodes of a schedule must be finite numbers")
+    if np.ptp(numbers) == 0.0:
+        return Number(numbers[0])
+
+    def piece(k: int) -> Expr:
+        slope = (numbers[k + 1] - numbers[k]) / float(knots[k + 1] - knots[k])
+        return (x - float(knots[k])) * slope + numbers[k]
+
+    return _tree(x, knots, piece, 0, len(knots) - 1)
 
 
 def spline(x: Expr, knots: Array, values: Array) -> Expr:
@@ -80,10 +112,12 @@ def spline(x: Expr, knots: Array, values: Array) -> Expr:
             total = total * step + float(coefficient)
         return total
 
-    def tree(low: int, high: int) -> Expr:
-        if high - low == 1:
-            return piece(low)
-        middle = (low + high) // 2
-        return where(lt(x, float(knots[middle])), tree(low, middle), tree(middle, high))
+    return _tree(x, knots, piece, 0, len(knots) - 1)
 
-    return tree(0, len(knots) - 1)
+
+def _tree(x: Expr, knots: Array, piece: Callable[[int], Expr], low: int, high: int) -> Expr:
+    """The piece in whose interval x lies, by a tree of comparisons."""
+    if high - low == 1:
+        return piece(low)
+    middle = (low + high) // 2
+    return where(lt(x, float(knots[middle])), _tree(x, knots, piece, low, middle), _tree(x, knots, piece, middle, high))

@@ -36,6 +36,8 @@ from draisine.simulation.sampled_control import Sampled, State
 
 Array = NDArray[np.float64]
 
+SAME_DESIGN = 1e-7  # difference of two linear models of one motion, relative
+
 
 @dataclass(frozen=True, eq=False)
 class Observer:
@@ -142,7 +144,8 @@ def _gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, 
     total = direct @ density @ direct.T + sensors
     ahead = np.linalg.solve(total, direct @ density @ push.T).T
     left = density - density @ direct.T @ np.linalg.solve(total, direct @ density)
-    gain, _, _ = python_control("kalman").lqe(part.A - ahead @ rows, push, rows, left, total)
+    spread = _symmetric(push @ left @ push.T)  # python-control tests for symmetry to the last digit
+    gain, _, _ = python_control("kalman").lqe(part.A - ahead @ rows, np.eye(len(part.A)), rows, spread, _symmetric(total))
     return np.asarray(gain) + ahead
 
 
@@ -160,9 +163,13 @@ def _sampled_gain(part: LinearModel, measured: Mapping[str, float], noise: Mappi
     phi, _ = zero_order_hold(part.A, part.B, period)
     added = sampled_noise(part.A, push @ np.diag(list(noise.values())) @ push.T, period)
     sensors = np.diag(list(measured.values()))
-    _, p, _ = python_control("kalman").dlqe(phi, np.eye(len(phi)), rows, added, sensors)
+    _, p, _ = python_control("kalman").dlqe(phi, np.eye(len(phi)), rows, _symmetric(added), sensors)
     p = np.asarray(p)
     return np.asarray(np.linalg.solve(rows @ p @ rows.T + sensors, rows @ p).T)
+
+
+def _symmetric(matrix: Array) -> Array:
+    return np.asarray((matrix + matrix.T) / 2)
 
 
 def direct_gains(part: LinearModel, measured: Sequence[str]) -> Array:
@@ -229,7 +236,7 @@ class ObserverFeedback:
 
     def command(self, name: str) -> Expr:
         """The law of an input in terms of estimates, under the names of the states."""
-        return replace(self.law, formulas={s: Name(s) for s in self.law.states}).command(name)
+        return replace(self.law, formulas={}).command(name)
 
     def formula(self, name: str) -> Expr:
         """A measurement as an expression of the model."""
@@ -246,6 +253,9 @@ class ObserverFeedback:
         u = ca.vertcat(*[c - float(part.at.get(n, 0.0)) for n, c in zip(self.controls, commands, strict=True)])
         y = [named.value(self.formula(n), f"measured {n!r}") - self.level(n) for n in self.observer.measured]
         gap = ca.vertcat(*y) - ca.DM(self.observer.rows) @ z - ca.DM(self.observer.through(into)) @ u
+        for i, n in enumerate(self.observer.measured):
+            if n in part.angles:  # the short way round
+                gap[i] = ca.atan2(ca.sin(gap[i]), ca.cos(gap[i]))
         rate = ca.DM(part.A) @ z + ca.DM(b) @ u + ca.DM(self.observer.L) @ gap
         return [rate[i] for i in range(len(part.states))]
 
@@ -303,6 +313,12 @@ def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:
         raise ArgumentError(
             f"{law.model}: the law needs {', '.join(missing)}, which the observer does not estimate; design it on law.linear"
         )
+    if differs := _other_design(law.linear, observer.linear):
+        raise ArgumentError(
+            f"{law.model}: law and observer are designed for different motions or parameters ({differs}), so that estimates "
+            f"and inputs of one "
+            "are not those of the other; design the observer on law.linear"
+        )
     running = [s for s in observer.linear.states if abs(observer.linear.rates.get(s, 0.0)) > STEADY]
     if running:
         raise ArgumentError(
@@ -310,6 +326,28 @@ def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:
             "it no weight"
         )
     return ObserverFeedback(law, observer)
+
+
+def _other_design(law: LinearModel, observer: LinearModel) -> str:
+    """What differs between the linear models of a law and an observer, in the states they share; empty if nothing does."""
+    if law is observer:
+        return ""
+    shared = [s for s in law.states if s in observer.states]
+    mine, theirs = ([m.states.index(s) for s in shared] for m in (law, observer))
+    for name in (*shared, *(u for u in law.inputs if u in observer.inputs)):
+        here, there = law.at.get(name, 0.0), observer.at.get(name, 0.0)
+        if abs(here - there) > SAME_DESIGN * max(abs(here), abs(there), 1.0):
+            return f"{name} is {here:.6g} in the motion of the law, {there:.6g} in that of the observer"
+    inputs = [u for u in law.inputs if u in observer.inputs]
+    into, onto = ([m.inputs.index(u) for u in inputs] for m in (law, observer))
+    states = (law.A[np.ix_(mine, mine)], observer.A[np.ix_(theirs, theirs)], shared)
+    forces = (law.B[np.ix_(mine, into)], observer.B[np.ix_(theirs, onto)], inputs)
+    for one, other, columns in (states, forces):
+        size = max(float(np.abs(one).max(initial=0.0)), 1e-300)
+        if one.size and float(np.abs(one - other).max()) > SAME_DESIGN * size:
+            i, j = np.unravel_index(int(np.abs(one - other).argmax()), one.shape)
+            return f"the rate of {shared[i]} by {columns[j]} is {one[i, j]:.6g} for the law, {other[i, j]:.6g} for the observer"
+    return ""
 
 
 # -------------------------------------------------------------------------------------------------- sampled
@@ -334,6 +372,7 @@ class DigitalController:
         self._feedforward = np.array([float(part.at.get(u, 0.0)) for u in loop.controls])
         self._measured = [(loop.level(name), loop.formula(name)) for name in loop.observer.measured]
         self._laws = [(u, loop.command(u)) for u in loop.law]
+        self._angles = [i for i, name in enumerate(loop.observer.measured) if name in part.angles]
         self.names = part.states
         self._reset()
 
@@ -357,7 +396,9 @@ class DigitalController:
         if self._times and t < self._times[-1]:
             self._reset()
         y = np.array([_value(formula, t, x) - level for level, formula in self._measured])
-        estimate = self._prediction + self._gain @ (y - self._rows @ self._prediction - self._through @ self._last_inputs)
+        gap = y - self._rows @ self._prediction - self._through @ self._last_inputs
+        gap[self._angles] = np.arctan2(np.sin(gap[self._angles]), np.cos(gap[self._angles]))  # the short way round
+        estimate = self._prediction + self._gain @ gap
         estimates = dict(zip(self.names, (self._reference + estimate).tolist(), strict=True))
         self._answer = {u: _value(law, t, x, estimates) for u, law in self._laws}
         self._last_inputs = np.array([self._answer[u] for u in self._loop.controls]) - self._feedforward

@@ -22,7 +22,7 @@ from draisine.control.design.discretization import check_period, sampled_cost, z
 from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
-from draisine.numerics.rank import rank_of
+from draisine.numerics.rank import independent_columns, rank_of
 from draisine.program.arguments import checked
 from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
@@ -118,7 +118,7 @@ def pole_placement(
     if len(controls) == 1:
         gain = np.atleast_2d(control.acker(inner, into, wanted))
     else:
-        gain = _place_multi_input(control, part, inner, into, wanted)
+        gain = _place_multi_input(control, part, inner, into, wanted, controls)
     return feedback(part, tuple(controls), np.asarray(gain) @ basis.T, structure, reference, limits)
 
 
@@ -139,7 +139,7 @@ def _quadratic(
     rest = np.linalg.svd(reached, full_matrices=True)[0][:, structure.rank :]
     inner, cost = reached.T @ part.A @ reached, reached.T @ q @ reached
     _refuse_unweighted(part, inner, cost, reached, weights)
-    quadratic = Quadratic(part.A, b, (q + q.T) / 2, n, r)
+    quadratic = Quadratic(part.A, b, (q + q.T) / 2, n, (r + r.T) / 2)
     try:
         gain, other = (
             quadratic.gains(reached, rest) if period is None else quadratic.zero_order_hold(period).sampled_gains(reached, rest)
@@ -190,13 +190,30 @@ def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) ->
     return wanted
 
 
-def _place_multi_input(control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex]) -> Array:
+def _place_multi_input(
+    control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex], controls: Sequence[str]
+) -> Array:
+    _refuse_collinear(part, into, controls)
     most, rank = max(wanted.count(z) for z in wanted), rank_of(into)
     if most > rank:
         raise ArgumentError(
             f"{part.model}: a pole is given {most} times, but {rank} controls can place it only {rank} times; separate them"
         )
     return np.asarray(control.place(inner, into, wanted))  # type: ignore[attr-defined]
+
+
+def _refuse_collinear(part: LinearModel, into: Array, controls: Sequence[str]) -> None:
+    """Refuse controls of which one does nothing that the others do not."""
+    kept = independent_columns(into / np.maximum(np.linalg.norm(into, axis=0), 1e-300))
+    shares, *_ = np.linalg.lstsq(into[:, kept], into, rcond=None)
+    for j, name in enumerate(controls):
+        if j in kept:
+            continue
+        others = [controls[k] for k, share in zip(kept, shares[:, j], strict=True) if abs(share) > 1e-9]
+        does = f"acts like {' and '.join(others)}" if others else "has no effect on these states"
+        raise ArgumentError(
+            f"{part.model}: the control {name!r} {does}, so that their gains are not determined; give only one of them"
+        )
 
 
 # ---------------------------------------------------------------- Riccati equations

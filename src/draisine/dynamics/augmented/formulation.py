@@ -156,10 +156,11 @@ class AugmentedFormulation(BaseFormulation):
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
     def _monitor(self) -> Program | None:
-        """Loss of rank of the rows that are solved for, where a run can take others."""
+        """Loss of rank of the rows that are solved for: a run takes others where it can, and else passes a singular position."""
         m = self.mechanism
         if not m.solved_rows:
-            return None
+            condition = self.loop_condition
+            return None if condition is None else self.program("monitor", {"condition": (condition, ["condition"])})
         rows = [[fold_constant(m.matrix[i, j]) for j in range(m.matrix.shape[1])] for i in m.selection.kept]
         volume = squared_volume(rows)
         typical = float(np.nanmedian(m.at_samples(volume)))
@@ -181,7 +182,7 @@ class AugmentedFormulation(BaseFormulation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             monitor=self._monitor(),
-            limits=RunLimits(condition=SWITCH, length=m.length) if m.solved_rows else RunLimits(length=m.length),
+            limits=RunLimits(condition=SWITCH, length=m.length),
             alternates=tuple((*self.independent, *rows) for rows in m.other_rows),
             rows=m.solved_rows,
             with_independent=again if m.solved_rows else None,

@@ -17,9 +17,21 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
+from draisine.dynamics.constraints.singular_rows import row_condition
+from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
-from draisine.program.equations import NO_STRUCTURE, Constraint, DependentQuantity, Equations, Event, Kind, Quantity, Structure
+from draisine.program.equations import (
+    NO_STRUCTURE,
+    Constraint,
+    DependentQuantity,
+    Equations,
+    Event,
+    Kind,
+    Quantity,
+    RunLimits,
+    Structure,
+)
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
 
@@ -170,6 +182,8 @@ def augmented(
         report=replace(dynamics, name=f"{system.name}_report", after=report),
         motion=_motion(system, rows, constraints),
         project=_project(system, rows, arguments, x, labels, solver),
+        monitor=_monitor(system, rows, arguments),
+        limits=RunLimits(condition=SWITCH),
         events=_events(system, arguments),
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
@@ -312,6 +326,25 @@ def _project(
     return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 
 
+def _monitor(system: SecondOrder, rows: _Rows, arguments: Slots) -> Program | None:
+    """How close the holonomic constraints are to a loss of rank, relative to configurations near the defaults."""
+    if not rows.holonomic_count:
+        return None
+    rng = np.random.default_rng(1799)
+    defaults = np.array([c.default for c in system.coordinates])
+    values = np.array([p.default for p in system.parameters])
+    points = [defaults + rng.uniform(-0.3, 0.3, defaults.size) for _ in range(_SAMPLED)]
+
+    def at_samples(matrix: ca.SX) -> NDArray[np.float64]:
+        evaluate = ca.Function("sampled", [system.t, system.q, system.p], [ca.densify(matrix)])
+        return np.array([evaluate(0.0, q, values).full() for q in points])
+
+    condition = row_condition(rows.matrix[: rows.holonomic_count, :], at_samples)
+    if condition is None:
+        return None
+    return Program.build(f"{system.name}_monitor", arguments, {"condition": (condition, ["condition"])})
+
+
 def _events(system: SecondOrder, arguments: Slots) -> Program | None:
     if not system.events:
         return None
@@ -321,6 +354,7 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
 
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero
+_SAMPLED = 16  # configurations near the default that show the typical condition of constraints
 _TRIED, _CANCELED = 4, 1e-11  # random values, and what is left of forces that cancel
 _NEARBY, _MOST_EXAMINED = 3, 60  # configurations near the default, and constraints that are examined for a vanishing rate
 _INVOLVED = 1e-5  # entries of a null vector above this part of the largest take part in the dependence

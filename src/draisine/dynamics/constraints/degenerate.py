@@ -3,6 +3,9 @@
 Such a constraint has no force: its multiplier would have to be infinite. Newton's method approaches it in ever smaller steps, and
 its derivative decreases with them to the last, by a half each for a square. That of a constraint that is only flat, or small in
 the units of the model, reaches a value. The decrease has no scale.
+
+Such a residual may follow from others: of two bars on one axis that are tied at a point, one component of the gap is proportional
+to 1 − cos of the angle between them, the other to its sine. It is redundant then.
 """
 
 from __future__ import annotations
@@ -19,10 +22,14 @@ Array = NDArray[np.float64]
 Residuals = Callable[[Array], tuple[Array, Array]]  # values and their Jacobian at a configuration
 
 ZERO = 1e-12  # derivative at a zero that needs no step, relative to others
+ROUNDING = 1e-15  # of a residual whose terms are about 1; smaller ones are compared where there are no others
 SUSPECT = 1e-2  # derivative at admissible configurations, relative to others, below which it is examined
 DECREASES = 0.8  # factor of the derivative in the last step of Newton's method: 1/2 for a square, 4/9 for a cube, 1 for others
 _EXAMINED = 3  # configurations
 _CLOSER = Newton(tolerance=0.0, acceptable=0.0, max_iterations=60)
+_BESIDE = 0.05  # way from an admissible configuration to one where the constraints are open
+_FOLLOWS = 1e-6  # of the residual there, what may be left when the others are closed
+_ONTO_OTHERS = Newton(tolerance=1e-14, acceptable=1e-10, max_iterations=40)
 
 
 def degenerate(residuals: Residuals, admissible: Sequence[Array], others: Sequence[Array]) -> list[int]:
@@ -58,10 +65,33 @@ def _vanishes(residuals: Residuals, row: int, q: Array, usual: float) -> bool:
         return values[row : row + 1], jacobian[row : row + 1]
 
     _CLOSER.solve(evaluate, q, LeastNorm(None))
-    derivative = closer[-1][1]
     if len(closer) < 2:
-        return derivative <= ZERO * usual
-    return derivative < SUSPECT * usual and derivative < DECREASES * closer[-2][1]
+        return closer[-1][1] <= ZERO * usual
+    clear = [pair for pair in closer if pair[0] > ROUNDING]  # the others are rounding errors, and so are their derivatives
+    before, last = (clear if len(clear) > 1 else closer)[-2:]
+    return last[1] < SUSPECT * usual and last[1] < DECREASES * before[1]
+
+
+def implied(residuals: Residuals, rows: Sequence[int], admissible: Sequence[Array]) -> list[int]:
+    """Those of some residuals that are zero wherever the other ones are, near admissible configurations."""
+    rng = np.random.default_rng(1847)
+    follows = dict.fromkeys(rows, bool(len(admissible)))
+    for q in admissible[:_EXAMINED]:
+        count = len(residuals(q)[0])
+        others = [i for i in range(count) if i not in rows]
+        if not others:
+            return []
+
+        def evaluate(q: Array, others: list[int] = others) -> tuple[Array, Array]:
+            values, jacobian = residuals(q)
+            return values[others], jacobian[others]
+
+        beside = q + _BESIDE * rng.uniform(-1.0, 1.0, len(q))
+        found = _ONTO_OTHERS.solve(evaluate, beside, LeastNorm(1e-9))
+        before, after = (np.abs(residuals(x)[0]) for x in (beside, found.point.x))
+        for i in rows:
+            follows[i] = follows[i] and found.converged and bool(after[i] <= _FOLLOWS * before[i])
+    return [i for i in rows if follows[i]]
 
 
 def degenerate_error(model: str, names: Sequence[str]) -> ModelError:

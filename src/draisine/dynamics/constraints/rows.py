@@ -28,7 +28,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, walk
 from draisine.model.constraints import PAIRS
 from draisine.model.items import ResidualConstraint, System, Translate
-from draisine.program.equations import Constraint, Kind, Quantity
+from draisine.program.equations import MINUS_TENSION, Constraint, Kind, Quantity
 
 Array = NDArray[np.float64]
 
@@ -342,5 +342,7 @@ def row_multipliers(rows: Rows) -> list[Quantity]:
     for name in rows.names:
         of = source.constraint.unit_of(name)
         description = f"force of constraint {source.name} along {name}"
+        if source.constraint.only_pulls:
+            description = f"{MINUS_TENSION} {name}"
         found.append(Quantity(f"{name}_multiplier", reaction_unit(of), description))
     return found

@@ -98,6 +98,7 @@ def _independent(system: SecondOrder) -> tuple[SecondOrder, tuple[str, ...]]:
     defaults = np.array([c.default for c in system.coordinates])
     values = np.array([p.default for p in system.parameters])
     spread = np.random.default_rng(1817).uniform(-0.3, 0.3, (CONFIGURATIONS, len(defaults)))
+    spread[0] = 0.0  # rows that are dependent in straight running would not serve
     arguments = [system.t, system.q, system.p]
     residual = ca.Function("positions", arguments, [positions, ca.densify(ca.jacobian(positions, system.q))])
     points, times = project_samples(defaults + spread, np.zeros(CONFIGURATIONS), residual, values).admissible()

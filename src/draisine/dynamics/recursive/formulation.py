@@ -230,7 +230,8 @@ class RecursiveFormulation(BaseFormulation):
     # ---------------------------------------------------------------- programs
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
-        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form."""
+        """The programs with all names; `again` derives the same system with other independent velocities, in reduced form, or
+        with other rows of its loops."""
         m = self.mechanism
         massless = self.tree.massless(self._inward.inertias)
         if massless is not None:
@@ -246,7 +247,9 @@ class RecursiveFormulation(BaseFormulation):
             monitor=self._monitor(),
             causes=self._causes(),
             limits=RunLimits(condition=MOST, length=m.length),
-            with_independent=None if self._loops else again,
+            alternates=tuple((*self.independent, *rows) for rows in m.other_rows) if self._loops else (),
+            rows=m.solved_rows if self._loops else (),
+            with_independent=again if not self._loops or m.solved_rows else None,
             notes=(*notes, *repeated, *remarks),
             warnings=tuple(repeated),
         )
@@ -294,6 +297,9 @@ class RecursiveFormulation(BaseFormulation):
                     found[f"constraint {row!r} no longer determines {solved.entry.velocity!r}"] = ca.fabs(
                         float(np.median(values)) / solved.divisor
                     )
+        loops = self.loop_condition if self._loops else None
+        if loops is not None:
+            found["loop closures are at a singular position, where their rank drops"] = loops
         return found
 
     def _monitor(self) -> Program | None:

@@ -180,6 +180,10 @@ class ReducedFormulation(BaseFormulation):
                 volume = squared_volume([[c[i] for c in rows.columns.values()] for i in range(rows.count)])
                 sentence = f"residual constraint {rows.source.name!r} is at a singular position, where its rank drops"
                 found[sentence] = self._relative_to_typical(volume)
+        if self.mechanism.solved_rows:  # those of several constraints together
+            matrix = self.mechanism.matrix
+            kept = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in self.mechanism.selection.kept]
+            found["the rows that are solved for lose rank"] = self._relative_to_typical(squared_volume(kept))
         return found
 
     def _monitor(self) -> Program | None:

@@ -11,10 +11,11 @@ call is shared, so a sample makes the same steps as it would alone.
 
 from __future__ import annotations
 
+import math
+
 from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Record, Vector, call_kernel, restore
-from draisine.codegen.simd import LANES
 from draisine.simulation.stepper.contact_monitor import keep_least, monitor_inside
-from draisine.simulation.stepper.explicit_rk import copy, error_size, first_nonfinite, is_stiff, stage_point
+from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite, is_stiff, weighted_sum
 from draisine.simulation.stepper.layout import (
     CHANGED,
     CONTINUE,
@@ -105,6 +106,7 @@ def resume(p: SampleStepper, index: int) -> None:
     reals, counters = batch.reals[index], batch.counters[index]
     s.t, s.h, s.limit, s.last_error = reals[0], reals[1], reals[2], reals[3]
     s.phase, s.check_stiffness = int(counters[0]), int(counters[1])
+    s.condition = batch.condition[index]
     s.stiff_steps, s.nonstiff_steps = int(counters[2]), int(counters[3])
     s.sample_count = int(batch.sample_count[index])
     s.accepted = int(batch.accepted[index])
@@ -168,34 +170,40 @@ PENDING = -2  # the attempt is not yet rejected
 
 
 class Group(Record):
-    """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · LANES + k."""
+    """Samples side by side, with arguments and results of the vector kernel: number i of sample k is at i · lanes + k."""
 
-    slots: list[SampleStepper]  # (LANES)
-    sample_of: Integers  # (LANES) the sample in a slot, or EMPTY
+    lanes: int  # of the vector kernel; fixed when this is compiled
+    slots: list[SampleStepper]  # (lanes)
+    sample_of: Integers  # (lanes) the sample in a slot, or EMPTY
     kernel: int
-    time: Vector  # (LANES)
-    state: Vector  # (n · LANES)
-    inputs: Vector  # (m · LANES)
-    parameters: Vector  # (p · LANES)
-    rate: Vector  # (n · LANES)
+    time: Vector  # (lanes)
+    state: Vector  # (n · lanes)
+    inputs: Vector  # (m · lanes)
+    parameters: Vector  # (p · lanes)
+    rates: Matrix  # (stages + 1, n · lanes) of the round's step
+    old: Vector  # (n · lanes) the states at its beginning …
+    new: Vector  # (n · lanes) … and at its end
+    lengths: Vector  # (n · lanes) the step of a sample, for each of its states
+    error: Matrix  # (2, n · lanes)
+    sums: Matrix  # (2, lanes) of squares of the errors
     contact_kernel: int  # of contact margins, or 0
-    margins: Vector  # (c · LANES)
-    step: Vector  # (LANES) of the round
-    new_time: Vector  # (LANES)
-    size: Vector  # (LANES) of the errors
-    outcome: Integers  # (LANES) of the round
-    accepted: Integers  # (LANES) whether the round's step was accepted
-    begin: Vector  # (LANES) of the round's step
+    margins: Vector  # (c · lanes)
+    step: Vector  # (lanes) of the round
+    new_time: Vector  # (lanes)
+    size: Vector  # (lanes) of the errors
+    outcome: Integers  # (lanes) of the round
+    accepted: Integers  # (lanes) whether the round's step was accepted
+    begin: Vector  # (lanes) of the round's step
 
 
 def advance_groups(g: Group) -> int:
-    """Run the samples, LANES at a time; return 1 if all were run."""
+    """Run the samples, as many at a time as there are lanes; return 1 if all were run."""
     stop, following = g.slots[0].batch.stop, 0
-    for k in range(LANES):
+    for k in range(g.lanes):
         g.sample_of[k] = EMPTY
     while stop[0] == 0:
         busy = 0
-        for k in range(LANES):
+        for k in range(g.lanes):
             if g.sample_of[k] == EMPTY:
                 following = take_next(g, k, following)
             if g.sample_of[k] != EMPTY:
@@ -219,8 +227,8 @@ def take_next(g: Group, k: int, following: int) -> int:
                 reason = check_before_step(p, index)
             if reason == CONTINUE:
                 g.sample_of[k] = index
-                scatter(s.u, g.inputs, s.inputs, k)
-                scatter(s.parameters, g.parameters, len(s.parameters), k)
+                scatter(s.u, g.inputs, s.inputs, k, g.lanes)
+                scatter(s.parameters, g.parameters, len(s.parameters), k, g.lanes)
                 return index + 1
             store_result(p, index, reason)
     return batch.size
@@ -241,60 +249,98 @@ def check_before_step(p: SampleStepper, index: int) -> int:
 
 
 def attempt_round(g: Group) -> None:
-    """The stages of a step of every sample."""
-    m = g.slots[0].stepper.tableau
-    for k in range(LANES):
+    """The stages of a step of every sample, and its end; in slots without a sample whatever is there."""
+    m, width = g.slots[0].stepper.tableau, len(g.old)
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
-            g.step[k], g.new_time[k] = next_step(g.slots[k].stepper)
+            s = g.slots[k].stepper
+            g.step[k], g.new_time[k] = next_step(s)
+            g.begin[k] = s.t
+            scatter(s.x, g.old, s.states, k, g.lanes)
+            scatter(s.k[0], g.rates[0], s.states, k, g.lanes)
+            fill(g.step[k], g.lengths, s.states, k, g.lanes)
+            s.evaluations += m.stages - 1
     for row in range(1, m.stages):
-        for k in range(LANES):
-            if g.sample_of[k] != EMPTY:
-                s = g.slots[k].stepper
-                stage_point(s, m, row, g.step[k], s.point)
-                g.time[k] = s.t + m.nodes[row] * g.step[k]
-                scatter(s.point, g.state, s.states, k)
-        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
-        for k in range(LANES):
-            if g.sample_of[k] != EMPTY:
-                s = g.slots[k].stepper
-                collect(g.rate, s.k[row], s.states, k)
-                s.evaluations += 1
+        points(g.rates, m.weights[row], row, g.old, g.lengths, g.state, width)
+        for k in range(g.lanes):
+            g.time[k] = g.begin[k] + m.nodes[row] * g.step[k]
+        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rates[row],))
+    points(g.rates, m.weights[m.stages], m.stages, g.old, g.lengths, g.new, width)
+
+
+def points(rates: Matrix, weights: Vector, count: int, old: Vector, lengths: Vector, target: Vector, width: int) -> None:
+    """`stage_point` of all samples."""
+    weighted_sum(rates, weights, count, target, width)
+    for i in range(width):
+        target[i] = old[i] + lengths[i] * target[i]
+
+
+def error_sizes(g: Group) -> None:
+    """`error_size` of all samples."""
+    s = g.slots[0].stepper
+    m, width = s.tableau, len(g.old)
+    weighted_sum(g.rates, m.error[0], m.stages, g.error[0], width)
+    weighted_sum(g.rates, m.error[1], m.stages, g.error[1], width)
+    add_squares(s.atol, s.rtol, g.old, g.new, g.error[0], g.sums[0], s.states, g.lanes)
+    add_squares(s.atol, s.rtol, g.old, g.new, g.error[1], g.sums[1], s.states, g.lanes)
+    for k in range(g.lanes):
+        main, other = g.sums[0, k], g.sums[1, k]
+        g.size[k] = 0.0
+        if main != 0.0:
+            g.size[k] = abs(g.step[k]) * main / math.sqrt((main + 0.01 * other) * s.states)
+
+
+def add_squares(
+    atol: Vector, rtol: float, old: Vector, new: Vector, error: Vector, sums: Vector, states: int, lanes: int
+) -> None:
+    """sums = Σ (error / tolerance)² over the states of every sample."""
+    for k in range(lanes):
+        sums[k] = 0.0
+    for i in range(states):
+        absolute = atol[i]
+        for k in range(lanes):
+            j = i * lanes + k
+            unit = 1.0 / (absolute + rtol * max(abs(old[j]), abs(new[j])))
+            sums[k] += (error[j] * unit) ** 2
 
 
 def finish_round(g: Group) -> None:
     """New states, their errors and rates, and acceptance or rejection."""
     m = g.slots[0].stepper.tableau
-    for k in range(LANES):
+    if g.slots[0].stepper.adaptive != 0:
+        error_sizes(g)
+    else:
+        for k in range(g.lanes):
+            g.size[k] = 0.0
+    for k in range(g.lanes):
         g.outcome[k], g.accepted[k] = CONTINUE, 0
         if g.sample_of[k] != EMPTY:
             s, h = g.slots[k].stepper, g.step[k]
-            stage_point(s, m, m.stages, h, s.new)
-            g.size[k] = 0.0
-            if s.adaptive != 0:
-                g.size[k] = error_size(s, m, h)
+            collect(g.new, s.new, s.states, k, g.lanes)
+            for row in range(1, m.stages):
+                collect(g.rates[row], s.k[row], s.states, k, g.lanes)
             if first_nonfinite(s.new, s.states) >= 0:
                 g.outcome[k] = halve_step(s, m, h, m.stages - 1)
             elif not g.size[k] <= 1.0:
+                collect(g.error[0], s.error[0], s.states, k, g.lanes)
                 g.outcome[k] = reject(s, m, h, g.size[k])
             else:
                 g.outcome[k] = PENDING
-                g.time[k] = g.new_time[k]
                 copy(s.new, s.point, s.width)
-                scatter(s.new, g.state, s.states, k)
-    call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
-    for k in range(LANES):
+    call_kernel(g.kernel, (g.new_time, g.new, g.inputs, g.parameters), (g.rates[m.stages],))
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             p = g.slots[k]
             s = p.stepper
             if g.outcome[k] == PENDING:
-                collect(g.rate, s.k[m.stages], s.states, k)
+                collect(g.rates[m.stages], s.k[m.stages], s.states, k, g.lanes)
                 s.evaluations += 1
-                g.accepted[k], g.begin[k] = s.accepted, s.t
+                g.accepted[k] = s.accepted
                 g.outcome[k] = accept_attempt(p, g.step[k], g.new_time[k], g.size[k])
                 g.accepted[k] = s.accepted - g.accepted[k]
     if g.contact_kernel != 0:
         monitor_round(g)
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             p, index = g.slots[k], int(g.sample_of[k])
             if g.outcome[k] == CONTINUE:
@@ -307,16 +353,16 @@ def finish_round(g: Group) -> None:
 
 def monitor_round(g: Group) -> None:
     """The contact margins of the samples whose step was accepted."""
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY:
             s = g.slots[k].stepper
             g.time[k] = s.t
-            scatter(s.x, g.state, s.states, k)
+            scatter(s.x, g.state, s.states, k, g.lanes)
     call_kernel(g.contact_kernel, (g.time, g.state, g.inputs, g.parameters), (g.margins,))
-    for k in range(LANES):
+    for k in range(g.lanes):
         if g.sample_of[k] != EMPTY and g.accepted[k] != 0:
             s = g.slots[k].stepper
-            collect(g.margins, s.contact, s.contacts, k)
+            collect(g.margins, s.contact, s.contacts, k, g.lanes)
             keep_least(s)
             if s.contact_spacing > 0.0:
                 monitor_inside(s, g.begin[k], 0)
@@ -337,13 +383,19 @@ def accept_attempt(p: SampleStepper, h: float, new_time: float, size: float) -> 
     return reason
 
 
-def scatter(source: Vector, target: Vector, length: int, k: int) -> None:
+def scatter(source: Vector, target: Vector, length: int, k: int, lanes: int) -> None:
     """Write the numbers of a sample into the interleaved array."""
     for i in range(length):
-        target[i * LANES + k] = source[i]
+        target[i * lanes + k] = source[i]
 
 
-def collect(source: Vector, target: Vector, length: int, k: int) -> None:
+def collect(source: Vector, target: Vector, length: int, k: int, lanes: int) -> None:
     """Read the numbers of a sample from the interleaved array."""
     for i in range(length):
-        target[i] = source[i * LANES + k]
+        target[i] = source[i * lanes + k]
+
+
+def fill(value: float, target: Vector, length: int, k: int, lanes: int) -> None:
+    """Write one number into all places of a sample."""
+    for i in range(length):
+        target[i * lanes + k] = value

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.engine import LoadedObject
+from draisine.codegen.jit.engine import lane_count
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.codegen.simd import LANES, compile_vector
+from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Ending
@@ -20,6 +20,7 @@ from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
 from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
 from draisine.simulation.methods.tableau import Scheme
+from draisine.simulation.singular_passage import set_limits
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, Memory
 
@@ -101,7 +102,7 @@ def steps_in_batches(equations: Equations, chosen: MethodChoice) -> bool:
     return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.external
 
 
-def wide_dynamics(equations: Equations, chosen: MethodChoice) -> LoadedObject | None:
+def wide_dynamics(equations: Equations, chosen: MethodChoice) -> VectorKernel | None:
     """The vector kernel, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
@@ -110,7 +111,7 @@ def wide_dynamics(equations: Equations, chosen: MethodChoice) -> LoadedObject | 
     return compile_vector(dynamics)
 
 
-def wide_margins(equations: Equations) -> LoadedObject | None:
+def wide_margins(equations: Equations) -> VectorKernel | None:
     """The vector kernel of the contact margins, if there are contacts."""
     margins = contact_margins(equations)
     if margins is None or not isinstance(margins.program, Program):
@@ -128,14 +129,14 @@ class BatchStepper:
         until: float,
         samples: Reals,
         stop: Integers,
-        wide: LoadedObject | None,
-        margins: LoadedObject | None = None,
+        wide: VectorKernel | None,
+        margins: VectorKernel | None = None,
     ) -> None:
-        self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
+        self._slots = [_sample_stepper(compiled, chosen, until, samples) for _ in range(1 if wide is None else wide.lanes)]
         self._stop, self._ignore_stiffness = stop, int(chosen.if_stiff is None)
         self._kernels, self._wide = compiled.kernels(), wide
         self._group = None if wide is None else _group(wide, margins, self._slots)
-        self._run = batch_code(wide is not None)
+        self._run = batch_code(wide)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
         """Begin or resume the samples marked by BEGIN or RESUME."""
@@ -175,35 +176,48 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)
-    stepper.projections, stepper.limit = e.limits.projections, e.limits.condition
+    stepper.projections = e.limits.projections
+    set_limits(stepper, e)
     stepper.budget = BUDGET
     stepper.check_stiffness = int(detects_stiffness(method))
     stepper.stopping_event = -1
     return memory
 
 
-def _group(kernel: LoadedObject, margins: LoadedObject | None, places: list[SampleStepper]) -> Group:
+def _group(kernel: VectorKernel, margins: VectorKernel | None, places: list[SampleStepper]) -> Group:
     """A group of samples side by side."""
     made, s = Group(), places[0].stepper
-    made.kernel, made.slots = kernel.address, places
+    made.kernel, made.slots, made.lanes = kernel.address, places, kernel.lanes
     made.contact_kernel = 0 if margins is None else margins.address
-    sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
+    stages, n, lanes = places[0].stepper.tableau.stages, s.states, kernel.lanes
+    sizes = {"time": 1, "state": n, "old": n, "new": n, "lengths": n, "inputs": s.inputs, "parameters": len(s.parameters)}
     sizes["margins"] = s.contacts
     sizes |= dict.fromkeys(("step", "new_time", "size", "sample_of", "outcome", "accepted", "begin"), 1)
-    made.allocate({name: (size * LANES,) for name, size in sizes.items()})
+    shapes: dict[str, tuple[int, ...]] = {name: (size * lanes,) for name, size in sizes.items()}
+    made.allocate({**shapes, "rates": (stages + 1, n * lanes), "error": (2, n * lanes), "sums": (2, lanes)})
     return made
 
 
 _SOURCES = (
     *SOURCES,
     "draisine.simulation.ensemble.batch",
-    "draisine.codegen.simd",
 )
 
 
+def batch_code(wide: VectorKernel | None) -> Code:
+    """The machine code for single samples, or for groups side by side by a vector kernel."""
+    return _batch_code(None if wide is None else wide.lanes)
+
+
+def compile_batches() -> None:
+    """Compile both loops in advance."""
+    _batch_code(None)
+    _batch_code(lane_count())
+
+
 @cache
-def batch_code(side_by_side: bool) -> Code:
-    """The machine code for single samples, or for groups side by side."""
-    if side_by_side:
-        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT | SMOOTH).load()
-    return Entry("draisine.simulation.ensemble.batch", "advance_samples", _SOURCES, EXPLICIT | SMOOTH).load()
+def _batch_code(lanes: int | None) -> Code:
+    module, fixed = "draisine.simulation.ensemble.batch", EXPLICIT | SMOOTH
+    if lanes is None:
+        return Entry(module, "advance_samples", _SOURCES, fixed).load()
+    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}, passes=2).load()

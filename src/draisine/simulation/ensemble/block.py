@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.engine import LoadedObject
 from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
 from draisine.results.base import Ending
@@ -29,12 +29,20 @@ from draisine.simulation.ensemble.batch_stepper import (
 )
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
+from draisine.simulation.ensemble.residuals import OFF, broken_samples, checked_rows, residual_kernel
 from draisine.simulation.ensemble.statistics import SEPARATOR
 from draisine.simulation.initial.batch import BatchStart, BatchTargets, consistent_starts
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.methods.selection import Method, MethodChoice, detects_stiffness
+from draisine.simulation.methods.selection import (
+    Method,
+    MethodChoice,
+    broken_threshold,
+    detects_stiffness,
+    projection_threshold,
+)
 from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
+from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
 
 NO_START = "NO_START"  # the targets of a run contradict each other or the constraints
@@ -57,10 +65,11 @@ class Shared:
     stop: Integers  # (1) nonzero to stop
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # vector kernels of the dynamics …
-    margins: dict[Choice, LoadedObject | None] = field(default_factory=dict)  # … and of contact margins
+    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # vector kernels of the dynamics …
+    margins: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # … and of contact margins
     side_by_side: bool = True
-    lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is not thread-safe
+    prepared: set[Choice] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)  # deriving, compiling and interpreting are not thread-safe
 
     @property
     def equations(self) -> Equations:
@@ -77,19 +86,27 @@ class Shared:
         return self.choices.compiled(self.equations.choice).switching is not None
 
     def ready(self, first: BatchTargets) -> None:
-        """Compile everything before threads start, so that they only read. `first` is one sample as a trial."""
-        root, in_batches = self.equations, self.in_batches
-        for choice in (root.choice, *self.choices.others(root.choice)):
+        """Compile what every block needs before threads start. `first` is one sample as a trial."""
+        self.prepare(self.equations.choice)
+        consistent_starts(self.starts, first)
+
+    def prepare(self, choice: Choice) -> None:
+        """Derive and compile a choice of velocities, at its first use: few ensembles need another than that of the equations."""
+        if choice in self.prepared:
+            return
+        with self.lock:
+            if choice in self.prepared:
+                return
             compiled = self.choices.compiled(choice)
             self.monitors[choice] = compiled.monitor
             contact_kernel(compiled.equations)
-            if in_batches:
-                self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
-                self.margins[choice] = None if self.wide[choice] is None else wide_margins(compiled.equations)
-                batch_code(self.wide[choice] is not None)
+            if self.in_batches:
+                wide = self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
+                self.margins[choice] = None if wide is None else wide_margins(compiled.equations)
+                batch_code(wide)
             self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
             self.reporter.prepare(compiled.equations)
-        consistent_starts(self.starts, first)
+            self.prepared.add(choice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +151,7 @@ class Worker:
         events = len(s.equations.event_list)
         state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), events, contacts)
         values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
+        residuals = self._residuals_at_start(x, choice_of, requested)
         single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
         while action.any():
@@ -143,7 +161,7 @@ class Worker:
                 self._stepper(self._choices[k])(state, own)
             if s.stop[0]:
                 return None
-            self._report(state, values, choice_of, reported, indices[action != SKIP])
+            self._report(state, values, choice_of, reported, indices[action != SKIP], residuals)
             action = self._switch_choices(state, choice_of, action)
         status, event = self._ends(state)
         status[starts.refused], state.ended[starts.refused] = NO_START, 0.0
@@ -167,13 +185,41 @@ class Worker:
             with s.lock:
                 known = starts.solved[index] and s.steps_singly
                 start = (x[index], self._choices[choice_of[index]]) if known else None
-                self._run_single(requested, int(index), finished, start)
+                self._run_single(requested, int(index), finished, start, residuals)
+        self._check_residuals(finished, residuals)
         self._note_nonfinite(finished)
         return finished
+
+    # ------------------------------------------------------------------------------------------------- residuals
+
+    def _residuals_at_start(self, x: Reals, choice_of: Indices, requested: BatchTargets) -> Reals:
+        """Residuals of constraints (runs × times × rows): at the start, at the output times and at the end; NaN where they are
+        not known yet."""
+        s = self._shared
+        found = np.full((len(x), len(s.samples) + 2, len(checked_rows(s.equations))), np.nan)
+        for k in np.unique(choice_of):
+            kernel, own = residual_kernel(s.choices.equations(self._choices[k])), np.flatnonzero(choice_of == k)
+            if kernel is not None:
+                found[own, 0] = kernel.map(np.zeros((len(own), 1)), x[own], requested.inputs[own], requested.parameters[own])[0]
+        return found
+
+    def _check_residuals(self, finished: Finished, residuals: Reals) -> None:
+        """Runs whose residuals exceed the limit, as `simulate` reports them."""
+        s = self._shared
+        if not residuals.shape[2]:
+            return
+        limits, usual = s.equations.limits, projection_threshold(s.chosen.method)
+        threshold = limits.residual or usual
+        limit = broken_threshold(replace(limits, monitored=True), threshold if np.isfinite(threshold) else usual)
+        ran = np.isin(finished.status, [str(Ending.FINISHED), str(Ending.EVENT)])
+        broken, inexact = broken_samples(residuals, limit, s.equations, ran)
+        finished.status[broken] = str(Ending.CONSTRAINTS_BROKEN)
+        add_text(finished.warnings, inexact & ran, OFF)
 
     def _stepper(self, choice: Choice) -> BatchStepper:
         if choice not in self._steppers:
             s = self._shared
+            s.prepare(choice)
             compiled = s.choices.compiled(choice)
             self._steppers[choice] = BatchStepper(
                 compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice], s.margins[choice]
@@ -183,6 +229,7 @@ class Worker:
     # --------------------------------------------------------------------------------------------------- choices
 
     def _condition(self, choice: Choice, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        self._shared.prepare(choice)
         monitor = self._shared.monitors[choice]
         if monitor is None:
             return np.ones(len(x))
@@ -198,6 +245,7 @@ class Worker:
         lowest = self._condition(root.choice, t, x, requested.inputs, requested.parameters)
         poor = starts.solved & (lowest > root.limits.condition)
         for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
+            s.prepare(other)
             mapped = starts.states(s.choices.equations(other))
             condition = self._condition(other, t, mapped, requested.inputs, requested.parameters)
             better = np.flatnonzero(poor & (condition < lowest))
@@ -220,6 +268,7 @@ class Worker:
             state.reals[changing, 2] = np.maximum(s.equations.limits.condition, 2.0 * lowest[better])
             state.reals[changing, 3] = 1e-4
             bearing = own[~better & (condition[own] <= SINGULAR_FACTOR * s.equations.limits.condition)]
+            bearing = bearing[:0] if has_loops(s.equations) else bearing  # a single run passes singular positions
             state.x[bearing] = state.states[bearing, -1]
             state.reals[bearing, 2] = 2.0 * condition[bearing]
             state.nearly_singular[bearing] = True
@@ -238,6 +287,7 @@ class Worker:
         for number, other in enumerate(self._choices):
             if other == choice:
                 continue
+            s.prepare(other)
             mapped = np.column_stack(
                 [x[:, :q], v[:, [index[name] for name in s.choices.equations(other).independent]], x[:, q + r :]]
             )
@@ -248,8 +298,10 @@ class Worker:
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def _report(self, state: BatchState, values: Reals, choice_of: Indices, reported: Integers, indices: Indices) -> None:
-        """Outputs at the output times reached since `reported`, and at the last states."""
+    def _report(
+        self, state: BatchState, values: Reals, choice_of: Indices, reported: Integers, indices: Indices, residuals: Reals
+    ) -> None:
+        """Outputs and residuals at the output times reached since `reported`, and at the last states."""
         s = self._shared
         count = len(s.samples)
         rows = np.arange(count)
@@ -268,6 +320,12 @@ class Worker:
             values[last, count] = s.reporter(
                 e, state.ended[last], state.states[last, count], state.inputs[last], state.parameters[last]
             )
+            kernel = residual_kernel(e)
+            if kernel is not None:
+                runs, at_sample = np.concatenate([at, last]), np.concatenate([sample, np.full(len(last), count)])
+                when = np.concatenate([times[index, sample], state.ended[last]])[:, None]
+                given = state.states[runs, at_sample], state.inputs[runs], state.parameters[runs]
+                residuals[runs, at_sample + 1] = kernel.map(when, *given)[0]
 
     def _ends(self, state: BatchState) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
         """How samples ended; "" for those that need the driver of single runs."""
@@ -275,7 +333,7 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
-        if self._shared.equations.rows:  # a single run can choose rows at its state
+        if self._shared.equations.rows or has_loops(self._shared.equations):  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
         if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
             status[(state.reason == layout.NOT_FINITE) & (state.accepted == 0)] = ""
@@ -303,7 +361,9 @@ class Worker:
 
     # ----------------------------------------------------------------------------------------------- single runs
 
-    def _run_single(self, requested: BatchTargets, index: int, into: Finished, start: tuple[Reals, Choice] | None) -> None:
+    def _run_single(
+        self, requested: BatchTargets, index: int, into: Finished, start: tuple[Reals, Choice] | None, residuals: Reals
+    ) -> None:
         """One run by the driver of single runs, as in `simulate`; from a start in a choice of velocities if it is known."""
         s = self._shared
         e, u, p = s.equations, requested.inputs[index], requested.parameters[index]
@@ -339,6 +399,10 @@ class Worker:
             points = segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1))
             reported = s.reporter(segment.equations, *points, segment.sliding)
             into.values[index, done : done + count] = reported[known]
+            kernel = residual_kernel(segment.equations)
+            if kernel is not None and len(known):
+                off = kernel.map(segment.times[:, None], segment.states, segment.inputs, np.tile(p, (len(known), 1)))[0]
+                residuals[index, 1 + done : 1 + done + count], residuals[index, -1] = off[known], off[-1]
             done += count
         last = run.segments[-1].equations
         one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]

@@ -13,8 +13,15 @@ import numpy as np
 
 from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.compiled_equations import prepare
-from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION, contact_margins, monitored_margins
-from draisine.simulation.ensemble.block import Finished, Shared, Worker
+from draisine.simulation.contact_margins import (
+    LEAST_FORCE,
+    LEAST_TENSION,
+    MOST_FRICTION,
+    SLACK,
+    contact_margins,
+    monitored_margins,
+)
+from draisine.simulation.ensemble.block import Finished, Shared, Worker, add_text
 from draisine.simulation.ensemble.distributions import Reals
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import EnsembleProblem, Texts
@@ -113,10 +120,15 @@ class Task:
         found["ended"], found["steps"], found["warnings"] = finished.ended, finished.steps, finished.warnings
         margins = contact_margins(self.problem.equations)
         if margins is not None:
-            found[LEAST_FORCE], found[MOST_FRICTION] = (
-                margins.least_force(finished.contact_least),
-                margins.most_friction(finished.contact_least),
-            )
+            if margins.normal or margins.friction:
+                found[LEAST_FORCE], found[MOST_FRICTION] = (
+                    margins.least_force(finished.contact_least),
+                    margins.most_friction(finished.contact_least),
+                )
+            if margins.cables:
+                found[LEAST_TENSION] = tension = margins.least_tension(finished.contact_least)
+                found["warnings"] = warnings = finished.warnings.copy()
+                add_text(warnings, tension < 0.0, SLACK)
         for one in self.keep:
             found |= one.columns(finished, self.samples, self.until, self.outputs, events)
         return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.program.arguments import unknown_name
 from draisine.results.base import Result, figure
-from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
+from draisine.simulation.contact_margins import LEAST_FORCE, LEAST_TENSION, MOST_FRICTION
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.ensemble.storage import Folder
 
@@ -83,8 +83,10 @@ class Ensemble(Result):
         return {"column": list(of), **reported}
 
     def survived(self) -> NDArray[np.bool_]:
-        """Which runs reached `until` without a contact at which the ground would have to pull."""
-        return np.asarray(self["status"] == "FINISHED") & ~self.pulled()
+        """Which runs reached `until` without a contact at which the ground would have to pull, or a cable that would have to
+        push."""
+        slack = self[LEAST_TENSION] < 0.0 if LEAST_TENSION in self.names else False
+        return np.asarray((self["status"] == "FINISHED") & ~self.pulled() & ~np.asarray(slack))
 
     def pulled(self) -> NDArray[np.bool_]:
         """In which runs the ground would have to pull: ideal contacts do not lift off, and such a motion is not possible."""
@@ -118,7 +120,7 @@ class Ensemble(Result):
         kept = [
             n
             for n in self.statistics
-            if n not in (*self.varied, "run", "steps", LEAST_FORCE, MOST_FRICTION) and self.statistics[n].count
+            if n not in (*self.varied, "run", "steps", LEAST_FORCE, MOST_FRICTION, LEAST_TENSION) and self.statistics[n].count
         ]
         ends = [n for n in kept if n.endswith(".end")]
         columns = {name: (self._unit(name), self[name]) for name in (names or (ends or kept)[:SHOWN])}
@@ -129,7 +131,7 @@ class Ensemble(Result):
 
     def _unit(self, column: str) -> str:
         name = column.partition(".")[0].partition("@")[0]
-        if column == LEAST_FORCE:
+        if column in (LEAST_FORCE, LEAST_TENSION):
             return "N"
         return self.units.get(column, self.units.get(name, "s" if column == "ended" or column.endswith(".first") else ""))
 

@@ -13,7 +13,8 @@ from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import StateValue
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
-from draisine.simulation.initial.memory import BATCH, Batch, Bools, Reals, Task
+from draisine.simulation.initial.evaluation import Bools, Reals
+from draisine.simulation.initial.memory import BATCH, Batch, Task
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets
 from draisine.simulation.initial.solver import Level, position_level, run, velocity_level
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.simulation.initial.memory import FULFILLED, Reals
+from draisine.simulation.initial.evaluation import Reals
+from draisine.simulation.initial.memory import FULFILLED
 from draisine.simulation.initial.newton import RANK
 from draisine.simulation.initial.result import Conflict
 from draisine.simulation.initial.solver import Level, ResidualSystem, Solution
@@ -267,6 +268,7 @@ def _inconsistent_model(level: Level, leftover: Mapping[str, float]) -> StartErr
         off = [
             f"{label!r} (off by {r:.3g})" for label, r in zip(system.labels, end.residual, strict=True) if label in constraints
         ]
+        off = off or ["the constraints"]  # residuals that are small, and do not vanish
         together = "together " if len(off) > 1 else ""
         unknowns = "coordinates" if level.name == "position" else "velocities"
         text = (

@@ -22,10 +22,11 @@ from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
-from draisine.simulation.initial.memory import Bools, Indices, Reals
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
-from draisine.simulation.initial.rest_groups import rest_in_words
+from draisine.simulation.initial.rest_groups import driven_rates, rest_in_words
+from draisine.simulation.initial.resting_position import coordinate_of, resting_position
 from draisine.simulation.initial.result import ConstraintResidual, Moved, Start, StartReport, Target
 from draisine.simulation.initial.solver import (
     Level,
@@ -288,6 +289,7 @@ class _Solver:
             full_system.release()
         self._problem.give_back(evaluation)
         names = [one.level.name for one in found]
+        rest, moving = self._rest(found[-1], values)
         return StartReport(
             tuple(targets),
             tuple(moved),
@@ -295,19 +297,51 @@ class _Solver:
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
             tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
-            self._rest(found[-1], values),
+            rest,
             excess,
+            moving,
         )
 
-    def _rest(self, one: _SolvedLevel, values: Reals) -> tuple[str, ...]:
-        """What rests at the start, in words."""
+    def _rest(self, one: _SolvedLevel, values: Reals) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What rests at the start, in words; and joints that would rest in another position."""
         if one.level.rest is None or self._problem.equations.structure == NO_STRUCTURE:
-            return ()
+            return (), ()
         rows = one.level.rest.within(one.level.full_system.free)
         moving = np.zeros(len(one.point.y), dtype=bool)
         moving[self._problem.moving] = True
         velocities = np.where(moving, one.point.y, 0.0)
-        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values)
+        instead = self._resting_positions(driven_rates(rows, one.level.unknowns, velocities))
+        words = {name: f"; it is zero with {c} = {value:.6g}" for name, (c, value) in instead.items()}
+        still = [
+            f"the run starts with {name} = {velocities[one.level.unknowns.index(name)]:.6g}: {c} is not given, and stays as it "
+            f"is by default; with {c} = {value:.6g} in the start the rate is zero"
+            for name, (c, value) in instead.items()
+        ]
+        return rest_in_words(rows, one.level.unknowns, self._problem.names, velocities, values, words), tuple(still)
+
+    def _resting_positions(self, rates: Mapping[str, float]) -> dict[str, tuple[str, float]]:
+        """Positions of joints, by their rates, in which these would be zero, where outputs are given."""
+        problem, w = self._problem, self._targets
+        if not rates or not w.outputs or w.near:
+            return {}
+        e, places = problem.equations, problem.unknowns[0]
+
+        def solve(without: str, coordinates: Mapping[str, float]) -> Start:
+            outputs = {name: value for name, value in w.outputs.items() if name != without}
+            targets = replace(w, coordinates={**w.coordinates, **coordinates}, outputs=outputs)
+            return _Solver(problem, targets, self._given).solve()
+
+        found = {}
+        for name, rate in rates.items():
+            coordinate = coordinate_of(e, name)
+            if coordinate is None or coordinate in w.coordinates or coordinate in w.outputs:
+                continue
+            c = e.coordinates[places.index(coordinate)]
+            size = self._length if c.unit == "m" else 1.0
+            position = resting_position(name, rate, coordinate, c.default, w.outputs, solve, size)
+            if position is not None:
+                found[name] = (coordinate, position)
+        return found
 
     def _moved(self, one: _SolvedLevel, least: Reals) -> list[Moved]:
         """Free unknowns that differ from their references by more than rounding errors."""

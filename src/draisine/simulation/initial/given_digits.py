@@ -12,7 +12,8 @@ from decimal import Decimal
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.simulation.initial.memory import FULFILLED, Bools, Reals
+from draisine.simulation.initial.evaluation import Bools, Reals
+from draisine.simulation.initial.memory import FULFILLED
 from draisine.simulation.initial.solver import Level, Solution
 
 FEWEST, MOST = 3, 15  # significant digits of a rounded number; with fewer it is exact (0.5), with more rounding is negligible

@@ -16,7 +16,7 @@ from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence, periods
 from draisine.program.program import DaeResidual, LazyProgram, Program, Slot
 from draisine.results.channel import StateValue
-from draisine.simulation.initial.memory import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Pattern, Reals, Variables, along_program
 from draisine.simulation.initial.rest_groups import RestRows, RestTable
 
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from draisine.program.equations import NO_STRUCTURE, Equations, Quantity
-from draisine.simulation.initial.memory import Bools, Indices, Reals
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 
 class Group(IntEnum):
@@ -97,8 +97,18 @@ class RestTable:
 NEGLIGIBLE = 1e-9  # part of the largest velocity
 
 
-def rest_in_words(rows: RestRows, names: Sequence[str], labels: Sequence[str], v: Reals, values: Reals) -> tuple[str, ...]:
-    """What rests at a start, in sentences; `rows` are those of free velocities, `labels` the names of the values."""
+def driven_rates(rows: RestRows, names: Sequence[str], v: Reals) -> dict[str, float]:
+    """Rates of joints with a force that are not zero; `rows` are those of free velocities."""
+    small = NEGLIGIBLE * float(np.abs(v).max(initial=0.0))
+    own = [i for group, i in zip(rows.group.tolist(), rows.unknown.tolist(), strict=True) if group == Group.DRIVEN]
+    return {names[i]: float(v[i]) for i in own if abs(v[i]) > small}
+
+
+def rest_in_words(
+    rows: RestRows, names: Sequence[str], labels: Sequence[str], v: Reals, values: Reals, instead: Mapping[str, str] = {}
+) -> tuple[str, ...]:
+    """What rests at a start, in sentences; `rows` are those of free velocities, `labels` the names of the values. `instead` says
+    what would have to be given for a joint to rest."""
     small = NEGLIGIBLE * float(np.abs(v).max(initial=0.0))
     found = [
         (group, names[i] if i >= 0 else labels[k], float(v[i] if i >= 0 else values[k]))
@@ -116,7 +126,11 @@ def rest_in_words(rows: RestRows, names: Sequence[str], labels: Sequence[str], v
     still = [name for name, x in driven if abs(x) <= small]
     if still:
         lines.append(f"at rest: {', '.join(still)} ({'a joint with a force' if len(still) == 1 else 'joints with forces'})")
-    lines += [f"{name} = {x:.6g}, the least that is possible (a joint with a force)" for name, x in driven if abs(x) > small]
+    lines += [
+        f"{name} = {x:.6g}, the least that is possible (a joint with a force){instead.get(name, '')}"
+        for name, x in driven
+        if abs(x) > small
+    ]
     if rows.body:
         own = {
             name.removeprefix(f"{rows.body}_"): abs(x) <= small for group, name, x in found if group in (Group.ROLL, Group.BODY)

@@ -19,8 +19,8 @@ from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Result
 from draisine.results.channel import StateValue
 from draisine.simulation.compiled_equations import best_choice_for
+from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.given_digits import half_digit
-from draisine.simulation.initial.memory import Reals
 from draisine.simulation.initial.problem import Given
 from draisine.simulation.initial.solver import Way
 
@@ -74,6 +74,7 @@ class StartReport:
     redundant: tuple[tuple[str, int], ...] = ()  # level, number of redundant rows
     rest: tuple[str, ...] = ()  # what is not given and rests, in words
     excess: str = ""  # a velocity many orders above what is given, in words
+    moving: tuple[str, ...] = ()  # joints that rest in another position than the one that was not given, in words
 
     @property
     def largest_residual(self) -> float:
@@ -236,6 +237,7 @@ def start_notes(
     """What distinguishes a run from the result that it starts from; `named` are the values of the start as it was `given`."""
     e, found, since = begin.equations, _completed(named, begin), named.get("time", 0.0)
     found += [begin.report.excess] if begin.report.excess else []
+    found += begin.report.moving
     if not any(isinstance(value, StateValue) for value in named.values()):
         return tuple(found)
     if since != 0.0 and isinstance(since, StateValue) and depends_on_time(e):

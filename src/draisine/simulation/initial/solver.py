@@ -11,19 +11,8 @@ import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
-from draisine.simulation.initial.memory import (
-    FULFILLED,
-    SHAPES,
-    Bools,
-    Evaluation,
-    Factors,
-    Indices,
-    Point,
-    Reals,
-    System,
-    Task,
-    Variables,
-)
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
+from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
 from draisine.simulation.initial.problem import NO_ASSEMBLIES, Assemblies, Layout, StartProblem, Targets
 from draisine.simulation.initial.rest_groups import NO_REST, RestRows
 

@@ -113,7 +113,7 @@ def check_by_stages(s: Stepper, m: Tableau, h: float) -> int:
     for i in range(count):
         copy(s.fine[i], s.cubic[i], s.events)
     for term in range(3, 5):
-        weighted_sum(s, m.by_stages[term - 3], m.stages + 1, s.dense[term])
+        weighted_sum(s.k, m.by_stages[term - 3], m.stages + 1, s.dense[term], s.width)
         for i in range(s.width):
             s.dense[term, i] *= h
     fill_nodes(s, 5, h)

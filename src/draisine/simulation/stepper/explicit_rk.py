@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.codegen.restricted.types import Matrix, Vector, call_kernel
 from draisine.simulation.stepper.layout import Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 
@@ -46,9 +46,8 @@ def evaluate(s: Stepper, time: float, row: int) -> None:
         s.evaluations += 1
 
 
-def weighted_sum(s: Stepper, weights: Vector, count: int, target: Vector) -> None:
+def weighted_sum(k: Matrix, weights: Vector, count: int, target: Vector, width: int) -> None:
     """target = Σ_j weights[j] k_j over the first `count` rows."""
-    width, k = s.width, s.k
     for i in range(width):
         target[i] = 0.0
     for j in range(count):
@@ -60,7 +59,7 @@ def weighted_sum(s: Stepper, weights: Vector, count: int, target: Vector) -> Non
 
 def stage_point(s: Stepper, m: Tableau, row: int, h: float, target: Vector) -> None:
     """target = x + h Σ_j weights[row, j] k_j."""
-    weighted_sum(s, m.weights[row], row, target)
+    weighted_sum(s.k, m.weights[row], row, target, s.width)
     x = s.x
     for i in range(s.width):
         target[i] = x[i] + h * target[i]
@@ -87,8 +86,8 @@ def error_size(s: Stepper, m: Tableau, h: float) -> float:
     Two estimates are combined as in Hairer, Nørsett & Wanner I, eq. (II.10.17); if the second is zero the first remains.
     """
     error = s.error
-    weighted_sum(s, m.error[0], m.stages, error[0])
-    weighted_sum(s, m.error[1], m.stages, error[1])
+    weighted_sum(s.k, m.error[0], m.stages, error[0], s.width)
+    weighted_sum(s.k, m.error[1], m.stages, error[1], s.width)
     main, other = 0.0, 0.0
     for i in range(s.states):
         unit = 1.0 / scale(s, i)
@@ -171,7 +170,7 @@ def prepare_dense(s: Stepper, m: Tableau, h: float) -> None:
             return
     f = s.dense
     for term in range(3, m.terms):
-        weighted_sum(s, m.dense[term - 3], m.rows, f[term])
+        weighted_sum(s.k, m.dense[term - 3], m.rows, f[term], s.width)
         for i in range(s.width):
             f[term, i] *= h
     s.dense_ready = 1

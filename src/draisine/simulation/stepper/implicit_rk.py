@@ -22,6 +22,7 @@ from draisine.simulation.stepper.implicit_systems import (
     solve_complex,
     solve_real,
     weighted_rms,
+    widen_scale,
 )
 from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED, Stepper, Tableau
 
@@ -88,10 +89,18 @@ def newton_step(s: Stepper, m: Tableau) -> float:
             right = 2.0 * pairs[k, 1 + count + i]
             for l in range(n):
                 change[i, l] += right.real * shared[l].real - right.imag * shared[l].imag
-    total = 0.0
     for i in range(count):
         for l in range(n):
             z[i, l] += change[i, l]
+    if s.adaptive == 0:
+        for l in range(s.states):
+            largest = 0.0
+            for i in range(count):
+                largest = max(largest, abs(z[i, l]))
+            widen_scale(s, l, largest)
+    total = 0.0
+    for i in range(count):
+        for l in range(n):
             total += (change[i, l] * weight[l]) ** 2
     return math.sqrt(total / (count * s.states))
 
@@ -214,6 +223,9 @@ def iterate_stage(s: Stepper, m: Tableau, h: float, i: int, gamma: float) -> int
         if bad >= 0:
             return record_nonfinite_equation(s, bad)
         solve_real(s, rhs)
+        if s.adaptive == 0:
+            for l in range(s.states):
+                widen_scale(s, l, abs(rhs[l]))
         size = weighted_rms(s, rhs)
         if not math.isfinite(size):
             s.shrink_factor = 0.5

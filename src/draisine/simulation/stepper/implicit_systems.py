@@ -211,6 +211,12 @@ def set_error_weights(s: Stepper, h: float) -> None:
         weight[i] = unit
 
 
+def widen_scale(s: Stepper, i: int, size: float) -> None:
+    """Fixed steps: the scale of an unknown that is zero and at rest, or nearly so, at the beginning of a step is its change."""
+    if size * s.weight[i] > 1e6:
+        s.weight[i] = 1.0 / size
+
+
 def weighted_rms(s: Stepper, value: Vector) -> float:
     """Root mean square over the states, in units of the tolerance."""
     weight, total = s.weight, 0.0

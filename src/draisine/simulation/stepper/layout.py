@@ -205,6 +205,9 @@ class Stepper(Record):
     threshold: float  # of the residual above which the state is projected
     broken: float  # of the residual at which the run ends
     limit: float  # of the condition
+    usual_limit: float  # to which it returns when the condition is low again
+    close: float  # condition from which on states are projected to the threshold `tight`
+    tight: float
     # progress of the run
     phase: int
     history_filled: int  # rows of `past` that are known

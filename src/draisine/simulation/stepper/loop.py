@@ -407,10 +407,11 @@ def project(s: Stepper, m: Tableau) -> int:
     """Project the state onto its constraints if the residual exceeds the threshold."""
     moved = False
     s.time[0] = s.t
+    threshold = s.tight if s.condition > s.close else s.threshold
     for _ in range(s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
-        if s.scalar[0] <= s.threshold:
+        if s.scalar[0] <= threshold:
             break
         bad = first_nonfinite(s.new, s.states)
         if bad >= 0:
@@ -438,4 +439,6 @@ def well_conditioned(s: Stepper) -> bool:
     s.time[0] = s.t
     call_kernel(s.monitor, (s.time, s.point, s.u, s.parameters), (s.scalar,))
     s.condition = s.scalar[0]
+    if s.limit > s.usual_limit and s.condition < 0.25 * s.limit:
+        s.limit = max(s.usual_limit, 2.0 * s.condition)
     return s.condition <= s.limit

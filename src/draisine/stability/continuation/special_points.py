@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.continuation import CurvePoint, ImplicitCurve
+from draisine.numerics.continuation import CurvePoint, ImplicitCurve, least_slope
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.stability.continuation.branch_stability import GROWS, product
 
@@ -24,6 +24,7 @@ FOLD, BRANCH_POINT, HOPF, ZERO_CROSSING = "fold", "branch point", "Hopf point", 
 
 STILL = 1e-9  # relative to the gradient: smaller changes of the continuation quantity are round-off
 SAME = 1e-4  # distance in scaled unknowns below which two special points coincide
+DEPTH = 8  # divisions of a step in search of two folds
 OSCILLATES = 1e-6  # imaginary part of an oscillation, relative to the largest eigenvalue
 BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterations=15, max_step=1.0)
 
@@ -55,23 +56,39 @@ def find(
             continue
         at_branch = _branch_point(curve, i, current, upcoming)
         both = (spectra[i], spectra[i + 1])
-        some = [at_branch, _fold(curve, i, current, upcoming), *_oscillations(curve, i, current, upcoming, both, spectrum)]
+        some = [at_branch, *_folds(curve, i, current, upcoming), *_oscillations(curve, i, current, upcoming, both, spectrum)]
         some.append(_zero_crossing(curve, i, current, upcoming, both, neutral, spectrum))
         fresh: list[FoundPoint] = []
         for one in some:
-            if one is not None and all(np.linalg.norm(one.point.y - other.point.y) > SAME for other in fresh):
+            if one is not None and all(_apart(one, other) for other in fresh):
                 fresh.append(one)
         found += sorted(fresh, key=lambda f: float(np.linalg.norm(f.point.y - current.y)))
     return found
 
 
-def _fold(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoint) -> FoundPoint | None:
-    """Where the continuation quantity turns back."""
+def _apart(one: FoundPoint, other: FoundPoint) -> bool:
+    """Whether two points are different: two of one kind are, since each has a bracket of its own."""
+    return one.kind == other.kind or float(np.linalg.norm(one.point.y - other.point.y)) > SAME
+
+
+def _folds(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoint, depth: int = 0) -> list[FoundPoint]:
+    """Where the continuation quantity turns back; between neighbors with one direction, where it might turn back and return."""
     size = STILL * float(np.linalg.norm(current.gradient))
-    if not (current.advance * upcoming.advance < 0 and min(abs(current.advance), abs(upcoming.advance)) > size):
-        return None
-    point = curve.between(current, upcoming, lambda p: p.advance)
-    return None if point is None else FoundPoint(FOLD, i, point)
+    if min(abs(current.advance), abs(upcoming.advance)) <= size:
+        return []
+    if current.advance * upcoming.advance < 0:
+        point = curve.between(current, upcoming, lambda p: p.advance)
+        return [] if point is None else [FoundPoint(FOLD, i, point)]
+    chord = upcoming.y - current.y
+    length = float(np.linalg.norm(chord))
+    change = curve.monitored(upcoming.y) - curve.monitored(current.y)
+    share = least_slope(current.advance * length, upcoming.advance * length, change)
+    if share is None or depth == DEPTH:
+        return []
+    middle = curve.correct(current.y + share * chord, chord / length, current.tangent)
+    if middle is None:
+        return []
+    return [*_folds(curve, i, current, middle, depth + 1), *_folds(curve, i, middle, upcoming, depth + 1)]
 
 
 def _oscillations(

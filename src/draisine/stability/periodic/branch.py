@@ -6,9 +6,10 @@ All derivatives, including that by the parameter, are exact: tangents are null v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,61 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import did_you_mean
-from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
+from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths, least_slope
+from draisine.numerics.root_finding import bracketed_root
 from draisine.program.arguments import refuse_dependent
 from draisine.results.base import Result, figure
 from draisine.stability.periodic.cycle import Cycle, cycle_of
+from draisine.stability.periodic.floquet import NEUTRAL
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 GROWTH = 1.5  # of the step length after a successful step
 SHORTEST = 1e-3  # smallest step, relative to the first
 ROUNDS = 8
+CLOSE = 0.05  # of the first step: two folds within less are not told apart
+LEAST_SHARE = 1e-3  # of the way to a value of the parameter, in one step
 LEAST_COSINE = 0.8  # between the tangents before and after a step
 
+PERIOD_DOUBLING, BRANCH_POINT, FOLD, TORUS = "period doubling", "branch point", "fold", "torus"
+
 SHOWN = 2  # quantities plotted besides the period, if none are named
+
+
+@dataclass(frozen=True)
+class CyclePoint:
+    """A special point of a branch of periodic motions: its kind and the value of the parameter."""
+
+    kind: str
+    parameter: str
+    value: float
+
+
+def _product(values: Complex) -> float:
+    return float(np.prod(values).real)
+
+
+def _pairs(multipliers: Complex) -> float:
+    """Product of |μ|² − 1 over the pairs."""
+    upper = multipliers[multipliers.imag > 0]
+    return float(np.prod(np.abs(upper) ** 2 - 1.0)) if len(upper) else 0.0
+
+
+_TESTS: dict[str, Callable[[Complex], float]] = {
+    PERIOD_DOUBLING: lambda multipliers: _product(multipliers + 1.0),
+    BRANCH_POINT: lambda multipliers: _product(multipliers - 1.0),
+    TORUS: _pairs,
+}
+
+
+def _beyond(kind: str, cycle: Cycle) -> int:
+    """Number of multipliers beyond the unit circle, of one kind."""
+    z = cycle.multipliers
+    real = np.abs(z.imag) <= NEUTRAL
+    chosen = {PERIOD_DOUBLING: real & (z.real < -1.0), BRANCH_POINT: real & (z.real > 1.0), TORUS: ~real & (np.abs(z) > 1.0)}
+    return int(chosen[kind].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +109,34 @@ class CycleBranch(Result):
                 found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
         return tuple(found)
 
+    @cached_property
+    def special(self) -> tuple[CyclePoint, ...]:
+        """Where the stability of the motions changes between neighbors, by kind: "period doubling" where a real multiplier
+        passes −1, "fold" or "branch point" where one passes +1, "torus" where a pair passes the unit circle; solved for by the
+        parameter."""
+        found = []
+        for before, after in pairwise(self.cycles):
+            for kind, test in _TESTS.items():
+                ends = test(before.multipliers), test(after.multipliers)
+                if ends[0] * ends[1] < 0.0 and _beyond(kind, before) != _beyond(kind, after):
+                    found.append(self._solved(kind, before, after, test))
+        return tuple(found)
+
+    def _solved(self, kind: str, before: Cycle, after: Cycle, test: Callable[[Complex], float]) -> CyclePoint:
+        low, high = (cycle.parameters[self.parameter] for cycle in (before, after))
+        turns = any(min(low, high) - abs(high - low) <= fold <= max(low, high) + abs(high - low) for fold in self.folds)
+        if kind == BRANCH_POINT and turns:
+            return CyclePoint(FOLD, self.parameter, min(self.folds, key=lambda fold: abs(fold - 0.5 * (low + high))))
+        if turns:  # not a function of the parameter there
+            a, b = (abs(test(cycle.multipliers)) for cycle in (before, after))
+            return CyclePoint(kind, self.parameter, (b * low + a * high) / (a + b))
+
+        def value(parameter: float) -> float:
+            near = before if abs(parameter - low) < abs(parameter - high) else after
+            return test(cycle_of(at_value(near.shot, parameter), near.ignorable).multipliers)
+
+        return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
+
     def _table(self) -> Mapping[str, Any]:
         return {self.parameter: self.values, "period": self.periods, "stable": list(self.stable)}
 
@@ -84,6 +154,7 @@ class CycleBranch(Result):
         first, last = self.values[0], self.values[-1]
         lines = [f"{len(self.cycles)} periodic motions over {self.parameter} from {first:.6g} to {last:.6g}: {self.ending}"]
         lines += [f"  turns back at {self.parameter} = {fold:.6g}" for fold in self.folds]
+        lines += [f"  {point.kind} at {self.parameter} = {point.value:.6g}" for point in self.special if point.kind != FOLD]
         return "\n".join(lines)
 
 
@@ -134,17 +205,13 @@ class _FamilyWalk:
         self.now, self._to, self._first, self._largest = begin, to, first, largest
         self.ending = ""
         towards = np.zeros(begin.unknowns)
-        towards[-1] = np.sign(to - self._value(begin)) or 1.0
+        towards[-1] = np.sign(to - _value(begin)) or 1.0
         self._side = float(towards[-1])
         # lengths are relative to the values where these are larger than their change over a period
         sizes = np.concatenate([np.abs(node.values) / begin.flow.scales for node in begin.nodes])
         self._weights = np.ones(begin.unknowns)
         self._weights[: len(sizes)] = 1.0 / np.maximum(sizes, 1.0)
         self._tangent = self._along(begin, towards)
-
-    @staticmethod
-    def _value(now: Shot) -> float:
-        return float(now.p[now.flow.parameter_index])
 
     def _along(self, now: Shot, before: Array) -> Array:
         """The unit tangent, oriented like the previous one."""
@@ -157,11 +224,12 @@ class _FamilyWalk:
         lengths = StepLengths(self._first, SHORTEST * self._first, self._largest)
         walker = CurveTracer((self.now, self._tangent), self._advance, lengths, lambda at: GROWTH, self._limit)
         for now, _ in islice(walker, most):
-            self.now = now
-            yield now
-            if self._side * (self._value(now) - self._to) >= 0.0:
+            before, self.now = self.now, now
+            if self._side * (_value(now) - self._to) >= 0.0:
                 self.ending = f"{now.flow.parameter} reached {self._to:g}"
+                yield at_value(min(before, now, key=lambda shot: abs(_value(shot) - self._to)), self._to)
                 return
+            yield now
         if walker.ended:
             self.ending = "the step length became too small: the family ends, branches or is not smooth there"
 
@@ -179,4 +247,42 @@ class _FamilyWalk:
             ahead = self._along(found, tangent)
         except (ModelError, SolverError):
             return Rejected()
+        # a shorter step, where the parameter might turn back twice within this one
+        change = (_value(found) - _value(now)) / now.flow.size
+        twice = tangent[-1] * ahead[-1] > 0.0 and least_slope(length * tangent[-1], length * ahead[-1], change) is not None
+        if twice and length > CLOSE * self._first:
+            return Rejected()
         return (found, ahead) if float((self._weights**2 * ahead) @ tangent) >= LEAST_COSINE else Rejected()
+
+
+def at_value(near: Shot, value: float) -> Shot:
+    """The motion of a family with a value of the parameter, from one nearby; in several steps where one fails."""
+    now = near
+    share = 1.0
+    while (left := value - _value(now)) != 0.0:
+        try:
+            found = _moved(now, share * left if share < 1.0 else left)
+        except (ModelError, SolverError):
+            share *= 0.5
+            if share < LEAST_SHARE:
+                raise
+            continue
+        if share == 1.0:
+            p = found.p.copy()
+            p[found.flow.parameter_index] = value  # without the rounding of sums
+            return shoot(found.flow, found.conditions, list(found.nodes), found.period, p)
+        now, share = found, min(1.0, 2.0 * share)
+    return now
+
+
+def _value(now: Shot) -> float:
+    """Of the parameter."""
+    return float(now.p[now.flow.parameter_index])
+
+
+def _moved(now: Shot, change: float) -> Shot:
+    """The motion with the parameter changed by an amount."""
+    row = np.zeros((1, now.unknowns))
+    row[0, -1] = 1.0
+    begun = now.stepped(now.step(row, np.array([change / now.flow.size])))
+    return close_orbit(begun, 1e-8, ROUNDS, row, np.zeros(1))

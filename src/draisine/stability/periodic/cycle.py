@@ -23,8 +23,6 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
 from draisine.results.assembly import assemble
 from draisine.results.base import Ending, Result, figure
 from draisine.results.channel import HasState
@@ -34,14 +32,16 @@ from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
+from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.linearization import Motion, motion_at, motion_of
-from draisine.stability.periodic.floquet import Floquet, floquet
+from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import (
     PERIOD,
     Conditions,
     Shot,
     close_orbit,
+    factors,
     fixes_phase,
     off_surfaces,
     shoot,
@@ -165,6 +165,7 @@ class Cycle(Result):
             "model": self.equations.name,
             "period": self.period,
             "stable": self.stable,
+            "instability": self.floquet.instability,
             "multipliers": [{"re": float(z.real), "im": float(z.imag)} for z in self.multipliers],
             "trivial": self.floquet.trivial,
             "start": self.values,
@@ -173,7 +174,8 @@ class Cycle(Result):
 
     def __str__(self) -> str:
         multipliers = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
-        verdict = {True: "stable", False: "unstable", None: "neutral to first order"}[self.stable]
+        unstable = f"unstable ({self.floquet.instability})"
+        verdict = {True: "stable", False: unstable, None: "neutral to first order"}[self.stable]
         lines = [
             f"{self.equations.name}: periodic motion of {self.period:.10g} s, {verdict}",
             f"  shooting error {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
@@ -224,7 +226,7 @@ def limit_cycle(
     motion = given if isinstance(given, Motion) else motion_at(model, given, parameters, inputs)
     e, u, p = motion.equations, motion.u, motion.p
     dynamics = e.explicit
-    driven = _depends_on_time(dynamics) if forced is None else forced
+    driven = depends_on_time(dynamics) if forced is None else forced
     if driven and period is None:
         raise ArgumentError(f"{e.name} depends on time, so that its period is that of the excitation: give period=…")
     x = motion.x
@@ -269,7 +271,10 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
         rate = None if rate is None else regular.nodes[0].rates
         notes = (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
-    return Cycle(found, floquet(regular.monodromy, found.period, rate, flow.scales), ignorable, notes)
+    multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
+    if unresolved(multipliers, regular.monodromy, flow.scales):
+        multipliers = factored_floquet(multipliers, *factors(regular), flow.scales)
+    return Cycle(found, multipliers, ignorable, notes)
 
 
 def _peak(values: Array) -> float:
@@ -278,11 +283,6 @@ def _peak(values: Array) -> float:
     before, peak, after = values[i - 1], values[i], values[(i + 1) % len(values)]
     curvature = before - 2 * peak + after
     return float(peak) if curvature == 0.0 else float(peak - (after - before) ** 2 / (8 * curvature))
-
-
-def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
-    programs = [dynamics] if isinstance(dynamics, Program) else [dynamics.system, dynamics.after]
-    return any(program.function.jac_sparsity(k, 0).nnz() > 0 for program in programs for k in range(len(program.outputs)))
 
 
 def _flow(

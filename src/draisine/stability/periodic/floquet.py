@@ -3,18 +3,25 @@
 For an autonomous motion with the rate f, M f = f: the trivial multiplier is one, and |M f − f| gives the number of correct
 digits. The others are those of M on the deviations modulo f, which keeps them accurate also where there are more multipliers of
 one, as in conservative systems, and M is not diagonalizable.
+
+Multipliers of strongly attracting motions are below the rounding of M. They are those of the factors of M, the passages between
+nodes, which are never multiplied (`numerics/product_eigenvalues.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.product_eigenvalues import log_eigenvalues
+
 Array = NDArray[np.float64]
 
+SMALL = 1e-6  # a multiplier this small, relative to the monodromy matrix, has few digits there
 NEUTRAL = 1e-6  # a multiplier this close to the unit circle is neither stable nor unstable to first order
 
 
@@ -26,12 +33,21 @@ class Floquet:
     period: float
     trivial: float | None  # the computed value of the multiplier that must be one; None for forced motions
     trivial_error: float  # |M f − f| / |f|
+    logarithms: NDArray[np.complex128]  # of the multipliers, which may be too small for numbers
 
     @property
     def exponents(self) -> NDArray[np.complex128]:
         """ln(multiplier)/period, in 1/s; a multiplier of zero has −∞."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.multipliers) / self.period, dtype=np.complex128)
+        return np.asarray(self.logarithms / self.period, dtype=np.complex128)
+
+    @property
+    def instability(self) -> str:
+        """How deviations grow: "period doubling" by a real multiplier below −1, "divergence" by one above +1, "torus" by a
+        pair, joined by commas; empty for a stable motion."""
+        beyond = self.multipliers[np.abs(self.multipliers) > 1.0 + NEUTRAL]
+        real = np.abs(beyond.imag) <= NEUTRAL * np.abs(beyond)
+        kinds = {"period doubling": real & (beyond.real < 0), "divergence": real & (beyond.real > 0), "torus": ~real}
+        return ", ".join(kind for kind, found in kinds.items() if found.any())
 
     @property
     def digits(self) -> float:
@@ -68,13 +84,41 @@ def floquet(monodromy: Array, period: float, rate: Array | None, scales: Array) 
     """
     matrix = monodromy * scales / scales[:, None]
     if rate is None:
-        return Floquet(_sorted(np.linalg.eigvals(matrix)), period, None, 0.0)
+        return _with_logarithms(np.linalg.eigvals(matrix), period, None, 0.0)
     along = rate / scales
     along = along / np.linalg.norm(along)
     image = matrix @ along
-    complement = np.linalg.qr(np.column_stack([along, np.eye(len(along))]))[0][:, 1 : len(along)]
+    complement = _complement(along)
     others = np.linalg.eigvals(complement.T @ matrix @ complement)
-    return Floquet(_sorted(others), period, float(along @ image), float(np.linalg.norm(image - along)))
+    return _with_logarithms(others, period, float(along @ image), float(np.linalg.norm(image - along)))
+
+
+def _with_logarithms(values: NDArray[Any], period: float, trivial: float | None, error: float) -> Floquet:
+    multipliers = _sorted(values)
+    with np.errstate(divide="ignore"):
+        return Floquet(multipliers, period, trivial, error, np.log(multipliers))
+
+
+def unresolved(found: Floquet, monodromy: Array, scales: Array) -> bool:
+    """Whether a multiplier is so small, beside the monodromy matrix, that this does not determine it."""
+    size = float(np.abs(monodromy * scales / scales[:, None]).max(initial=0.0))
+    return bool((np.abs(found.multipliers) < SMALL * max(size, 1.0)).any())
+
+
+def factored_floquet(found: Floquet, factors: Sequence[Array], rates: Sequence[Array], scales: Array) -> Floquet:
+    """The multipliers from the factors of the monodromy matrix; `rates` are those at the beginning of each factor."""
+    scaled = [factor * scales / scales[:, None] for factor in factors]
+    if found.trivial is not None:
+        across = [_complement(rate / scales / np.linalg.norm(rate / scales)) for rate in rates]
+        scaled = [after.T @ m @ before for m, before, after in zip(scaled, across, [*across[1:], across[0]], strict=True)]
+    logarithms = log_eigenvalues(scaled)
+    logarithms = logarithms[np.lexsort((logarithms.imag, -logarithms.real))]
+    return replace(found, multipliers=np.exp(logarithms), logarithms=logarithms)
+
+
+def _complement(along: Array) -> Array:
+    """Directions orthogonal to a unit vector."""
+    return np.asarray(np.linalg.qr(np.column_stack([along, np.eye(len(along))]))[0][:, 1 : len(along)])
 
 
 def _sorted(values: NDArray[Any]) -> NDArray[np.complex128]:

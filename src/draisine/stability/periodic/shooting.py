@@ -26,6 +26,8 @@ from draisine.stability.periodic.surfaces import surface_near
 
 Array = NDArray[np.float64]
 
+CONDITION = 1e4  # of a factor of the monodromy matrix
+SHORTEST = 1e-4  # duration of a factor, relative to the period
 PERIOD = "period"
 TRANSVERSAL = 1e-2  # relative rate of a fixed quantity from which it determines the phase
 SMALLEST = 1.0 / 64  # part of a Newton step
@@ -188,6 +190,29 @@ def off_surfaces(shot: Shot) -> Shot:
         nodes = [shot.flow.passage(shot.time(i), node, share * duration, shot.p).end for i, node in enumerate(shot.nodes)]
         moved = shoot(shot.flow, shot.conditions, nodes, shot.period, shot.p, share * duration)
     return moved
+
+
+def factors(shot: Shot) -> tuple[list[Array], list[Array]]:
+    """The monodromy matrix in factors, each of which determines its small directions as well, and the rates where they begin."""
+    flow, duration = shot.flow, shot.period / shot.count
+    waiting = [(shot.time(i), node, duration, shot.passages[i]) for i, node in enumerate(shot.nodes)][::-1]
+    found, rates = [], []
+    while waiting:
+        t, node, duration, passage = waiting.pop()
+        scaled = passage.matrix * flow.scales / flow.scales[:, None]
+        half = 0.5 * duration
+        if half < SHORTEST * shot.period or np.linalg.cond(scaled) < CONDITION:
+            found.append(passage.matrix)
+            rates.append(node.rates)
+            continue
+        for share in (0.5, *PHASES):  # a node on a switching surface has a matrix on each side
+            half = share * duration
+            first = flow.passage(t, node, half, shot.p)
+            if not surface_near(flow.equations, t + half, first.end.x, flow.u, shot.p, half):
+                break
+        second = flow.passage(t + half, first.end, duration - half, shot.p)
+        waiting += [(t + half, first.end, duration - half, second), (t, node, half, first)]
+    return found, rates
 
 
 def fixes_phase(flow: Flow, fixed: Mapping[str, float], first: Node) -> bool:

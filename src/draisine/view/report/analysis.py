@@ -14,7 +14,6 @@ from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.errors import DraisineError
 from draisine.program.program import DaeResidual
 from draisine.results.linear import LinearModel
-from draisine.stability.critical import Critical
 from draisine.stability.modes import Modes, modes
 from draisine.stability.steady import steady
 from draisine.view.plots.labels import display_name, pretty_unit
@@ -45,9 +44,9 @@ class StabilityAnalysis:
             return ""
         try:
             first = self._modes("speed", SPEEDS)
-            if first.eigenvalues.shape[1] and not _critical_values(first):
+            if first.eigenvalues.shape[1] and not first.critical():
                 wider = (self._modes("speed", factor * SPEEDS) for factor in _WIDER)
-                return next((found for found in wider if _critical_values(found)), first)
+                return next((found for found in wider if found.critical()), first)
         except (DraisineError, np.linalg.LinAlgError) as problem:
             return str(problem)
         return first
@@ -106,7 +105,7 @@ def _over(found: Modes) -> Content:
     verdict += f" They are neutral to first order at {name} {' and '.join(neutral)}." if neutral else ""
     swept = f"{name} from {found.values[0]:g} to {found.values[-1]:g} {shown}".rstrip()
     lines = [paragraph(f"Small deviations from steady motion, {swept}, in terms of {', '.join(found.states)}. {verdict}")]
-    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in _critical_values(found)]
+    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in found.critical()]
     if critical:
         lines += table(("what happens", name, "eigenvalue [1/s]"), critical, "Critical values, solved exactly")
     caption = f"Eigenvalues against {name}: real parts solid, imaginary parts dashed; where gray, all motion decays."
@@ -119,16 +118,9 @@ def _over(found: Modes) -> Content:
     return Content(tuple(lines), facts)
 
 
-def _critical_values(found: Modes) -> list[Critical]:
-    """Critical values next to growth or decay; elsewhere signs change by rounding."""
-    sign = _sign(found)
-    right = [int(np.clip(np.searchsorted(found.values, c.value), 1, len(sign) - 1)) for c in found.critical()]
-    return [c for c, k in zip(found.critical(), right, strict=True) if sign[k - 1] or sign[k]]
-
-
 def _ranges(found: Modes, sign: int) -> list[tuple[float, float]]:
     """Ranges of a stability sign, with exact critical values as ends."""
-    ends = [c.value for c in _critical_values(found)]
+    ends = [c.value for c in found.critical()]
     step = float(np.diff(found.values).max(initial=0.0))
     low, high = float(found.values[0]), float(found.values[-1])
     ranges = []

@@ -206,6 +206,14 @@ class _Minimal:
         outputs: Slots = {"x_new": (ca.vertcat(q - lean.T @ z, rest), self._labels), "error": error}
         return LinearSolveProgram.build(name, self._slots, lean @ lean.T, residual, z, outputs)
 
+    def _condition(self, kernel: ca.SX) -> ca.SX:
+        """Amplification by the choice of coordinates; where the constraints lose rank, how close they are to it."""
+        amplification, rows = ca.sqrt(1 + ca.sumsqr(kernel)), self.system.equations.monitor
+        if rows is None or self.system.equations.rows:
+            return amplification
+        (condition,) = rows.function.call(self._unreduced)
+        return ca.fmax(amplification, condition * (POOR / self.system.equations.limits.condition))
+
     def equations(self) -> Equations:
         e = self.system.equations
         kernel, _ = self._kernel
@@ -215,9 +223,7 @@ class _Minimal:
             dynamics=self._dynamics(),
             report=at_state(e.report, self._slots, self._unreduced),
             project=self._project(),
-            monitor=Program.build(
-                f"{e.name}_monitor", self._slots, {"condition": (ca.sqrt(1 + ca.sumsqr(kernel)), ["condition"])}
-            ),
+            monitor=Program.build(f"{e.name}_monitor", self._slots, {"condition": (self._condition(kernel), ["condition"])}),
             events=None if e.events is None else at_state(e.events, self._slots, self._unreduced),
             limits=RunLimits(condition=POOR, length=e.limits.length),
             alternates=tuple(c for c in self.choices if c != self.choice),

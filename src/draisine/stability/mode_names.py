@@ -1,0 +1,243 @@
+"""Names of modes by their shapes.
+
+Participation, the product of a state's components in the left and the right eigenvector, says how much of a mode is in each
+state, whatever the units; it adds up to one. Modes of two-wheelers have the names of the field (Meijaard et al. 2007; Cossalter
+2006):
+
+- *weave*: an oscillation of the whole vehicle in lean, steer and yaw;
+- *wobble*: an oscillation of the front assembly, and of what bends there, with little lean;
+- *capsize*: a mode of lean that does not oscillate; *castering*: one of steer;
+- *pitch*, *bounce*, *hop*: oscillations in the plane of the vehicle, of its body or of a suspension.
+
+Others are named by the state that moves most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.stability.spectrum import Spectrum, balancing, clusters
+from draisine.stability.steady_family import Family
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+LEANS = 0.1  # share of lean from which an oscillation is a weave
+WEAVES = 0.05  # share of steer in it
+STEERS = 0.1  # share of steer from which an oscillation with less lean is a wobble
+OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
+OSCILLATES = 0.25  # share of a sweep at which a mode oscillates, to be named as an oscillation
+LAW = 1e-3  # entry of a row, relative to its largest
+WHOLE = 0.5  # share of lean, steer and yaw of a mode across the plane of a two-wheeler
+IN_PLANE = 0.1  # share of them below which a mode is in its plane
+
+PITCH = ("pitch", "_wy")
+BOUNCE = ("bounce", "heave", "_vz", "_z")
+SUSPENSION = ("suspension", "travel", "swing", "strut", "fork", "hop", "damper", "shock")
+
+ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """States of a two-wheeler: those of lean, steer, and yaw with side slip; the others by coordinate with its velocity."""
+
+    lean: tuple[int, ...]
+    steer: tuple[int, ...]
+    yaw: tuple[int, ...]
+    others: dict[str, tuple[int, ...]]
+
+    def name(self, share: Array, oscillates: bool, manner: str) -> str:
+        """The name of a mode by the shares of the states."""
+        lean, steer, yaw = (float(share[list(part)].sum()) for part in (self.lean, self.steer, self.yaw))
+        rest = {name: float(share[list(part)].sum()) for name, part in self.others.items()}
+        most = max(rest, key=lambda name: rest[name]) if rest else ""
+        across = lean + steer + yaw
+        if not oscillates and across >= WHOLE and lean + steer > 0.0 and manner != "neutral":
+            return "castering" if steer > lean else "capsize"
+        if oscillates and lean >= LEANS and steer >= WEAVES and across >= WHOLE:
+            return "weave"
+        if oscillates and steer >= STEERS and lean < LEANS and rest.get(most, 0.0) < OTHER:
+            return "wobble"
+        if oscillates and across < IN_PLANE:
+            for word, parts in (("pitch", PITCH), ("bounce", BOUNCE), ("hop", SUSPENSION)):
+                if any(part in most for part in parts):
+                    return word
+        named = {"lean": lean, "steer": steer, "yaw": yaw, **rest}
+        return f"{max(named, key=lambda name: named[name])} {manner}"
+
+
+class ModeNames:
+    """Names of the modes of a family of steady motions."""
+
+    def __init__(self, family: Family) -> None:
+        self.states = family.states
+        e = family.equations
+        self.velocities = {*e.independent, *family.deviations.speeds}
+        self.stems = {quaternion[0].removesuffix("_qw") for quaternion in e.quaternions}
+
+    def roles(self, matrices: Array) -> Roles | None:
+        """The states of lean and steer, if the model has both; rates belong to the coordinates they change."""
+        lean = next((n for n in self.states if n in ("lean", "roll")), None)
+        lean = lean or next((n for n in self.states if n.endswith("_lean") and n.removesuffix("_lean") in self.stems), None)
+        if lean is None or "steer" not in self.states:
+            return None
+        of = self._rates(matrices)
+        groups: dict[str, list[int]] = {}
+        for i, name in enumerate(self.states):
+            groups.setdefault(of.get(name, name), []).append(i)
+        yaw = [n for n in groups if n.endswith(("heading", "yaw", "heading_rate", "yaw_rate", "_wz", "_vy", "_y", "drift"))]
+        sideways = tuple(i for name in yaw if name not in (lean, "steer") for i in groups[name])
+        others = {name: tuple(part) for name, part in groups.items() if name not in (lean, "steer", *yaw)}
+        return Roles(tuple(groups[lean]), tuple(groups["steer"]), sideways, others)
+
+    def _rates(self, matrices: Array) -> dict[str, str]:
+        """For each velocity the coordinate whose rate it is: the largest entry in the coordinate's row, none twice. Rows of
+        states that follow a law, such as forces of tires, have other entries than velocities."""
+        size = np.abs(matrices).max(axis=0)
+        still = [j for j, name in enumerate(self.states) if name not in self.velocities]
+        found: dict[str, str] = {}
+        for i in still:
+            name = self.states[i]
+            if size[i, still].max(initial=0.0) > LAW * size[i].max():
+                continue
+            rates = [j for j, v in enumerate(self.states) if v in self.velocities and v not in found and size[i, j] > 0.0]
+            if rates:
+                found[self.states[max(rates, key=lambda j: size[i, j])]] = name
+        return found
+
+    def names(self, matrices: Array, eigenvalues: Complex) -> tuple[str, ...]:
+        """Names of tracked modes (points, modes): by their shapes at most points, at most of those where they oscillate if
+        they do over a good part of the sweep."""
+        roles = self.roles(matrices)
+        if roles is None:
+            last = len(matrices) - 1
+            found = self._by_state(matrices[last], eigenvalues[last], np.abs(eigenvalues.imag).max(axis=0) > 0)
+        else:
+            votes: list[list[tuple[bool, str]]] = [[] for _ in range(eigenvalues.shape[1])]
+            for a, row in zip(matrices, eigenvalues, strict=True):
+                for vote, z, share in zip(votes, row, participation(a, row).T, strict=True):
+                    vote.append((z.imag != 0, roles.name(share, bool(z.imag), _manner(z))))
+            found = [_elected(vote) for vote in votes]
+        return _distinct(found)
+
+    def _by_state(self, a: Array, row: Complex, ever: NDArray[np.bool_]) -> list[str]:
+        """The state that moves most at the last point, and how."""
+        shapes = np.abs(eigenvectors(a, row))
+        # a conjugate pair at the last point is an oscillation; if there is none, a mode that is a pair anywhere in the sweep
+        swings = np.abs(row.imag) > 0
+        swings = swings if swings.any() else ever
+        return [f"{self.states[int(np.argmax(shapes[:, j]))]} {_manner(z, swings[j])}" for j, z in enumerate(row)]
+
+    def crossing(self, ends: Sequence[Array], eigenvalue: complex) -> str:
+        """The name of the mode that has an eigenvalue on the axis between two matrices."""
+        roles = self.roles(np.stack(ends))
+        if roles is None:
+            return PAIR if eigenvalue else ZERO
+        best: tuple[float, str] | None = None
+        for a in ends:
+            spectrum = Spectrum.of(a[None])
+            moving = spectrum.growing[0] | spectrum.decaying[0]
+            alike = spectrum.oscillating[0] if eigenvalue else ~spectrum.oscillating[0]
+            places = np.flatnonzero(moving & alike) if (moving & alike).any() else np.flatnonzero(moving)
+            if not len(places):
+                continue
+            values = spectrum.values[0]
+            j = places[np.argmin(np.abs(values[places] - eigenvalue))]
+            share = participation(a, values)[:, j]
+            name = roles.name(share, bool(eigenvalue), "oscillation" if eigenvalue else "mode")
+            distance = float(abs(values[j] - eigenvalue))
+            best = (distance, name) if best is None or distance < best[0] else best
+        return best[1] if best else PAIR if eigenvalue else ZERO
+
+
+def _manner(z: complex, swings: bool | None = None) -> str:
+    if z.imag if swings is None else swings:
+        return "oscillation"
+    return "neutral" if z.real == 0 else "decay" if z.real < 0 else "growth"
+
+
+def _elected(votes: list[tuple[bool, str]]) -> str:
+    swinging = [name for swings, name in votes if swings]
+    names = swinging if len(swinging) >= OSCILLATES * len(votes) else [name for _, name in votes]
+    counts = Counter(names[::-1])  # of equal numbers the one at the end of the sweep
+    return counts.most_common(1)[0][0]
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for given in names:
+        name = given
+        while name in found:
+            name += "*"
+        found.append(name)
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def participation(a: Array, eigenvalues: Complex) -> Array:
+    """Shares (states, modes) of the states in modes, each column with sum one; modes of one eigenvalue share what is theirs."""
+    values, right = np.linalg.eig(a)
+    left = np.linalg.pinv(right)
+    shares = np.zeros((len(a), len(eigenvalues)))
+    for columns, own in _matched(values.astype(complex), eigenvalues, a):
+        share = np.abs(np.einsum("ij,ji->i", right[:, own], left[own]))
+        if len(own) == 1:
+            shares[:, columns[0]] = share
+            continue
+        left_over = share.copy()
+        for column in columns:  # one state after the other, each with what is left of it
+            state = int(np.argmax(left_over))
+            shares[:, column] = 1e-3 * share
+            shares[state, column] += left_over[state]
+            left_over[state] = 0.0
+    total = shares.sum(axis=0)
+    return np.asarray(shares / np.where(total > 0, total, 1.0))
+
+
+def eigenvectors(a: Array, eigenvalues: Complex) -> Complex:
+    """Eigenvectors of unit length for approximate eigenvalues; those of one eigenvalue each without the states that lead the
+    others."""
+    values, right = np.linalg.eig(a)
+    right = right.astype(complex)
+    found = np.zeros((len(a), len(eigenvalues)), dtype=complex)
+    scale = balancing(np.abs(a)[None])[0]
+    for columns, own in _matched(values.astype(complex), eigenvalues, a):
+        basis = right[:, own]
+        if len(own) > 1:
+            basis = _separated(basis, scale)
+        found[:, columns] = basis / np.linalg.norm(basis, axis=0)
+    return found
+
+
+def _separated(basis: Complex, scale: Array) -> Complex:
+    """A basis of the same space in which every vector has a leading state that the others do not move; as given if it is
+    smaller."""
+    from scipy.linalg import qr
+
+    size = basis / scale[:, None]
+    if np.linalg.matrix_rank(size, tol=1e-6 * np.linalg.norm(size, 2)) < basis.shape[1]:
+        return basis  # a defective eigenvalue
+    leading = np.sort(qr(size.conj().T, mode="economic", pivoting=True)[2][: basis.shape[1]])
+    return np.asarray(basis @ np.linalg.inv(basis[leading]))
+
+
+def _matched(values: Complex, wanted: Complex, a: Array) -> list[tuple[list[int], list[int]]]:
+    """Groups of equal wanted eigenvalues, and the eigenvalues nearest to them."""
+    spectrum = Spectrum.of(a[None])
+    groups = clusters(values, spectrum.errors[0])
+    left = list(range(len(wanted)))
+    found = []
+    for group in sorted(groups, key=len, reverse=True):
+        center = values[group].mean()
+        columns = sorted(sorted(left, key=lambda j: abs(wanted[j] - center))[: len(group)])
+        left = [j for j in left if j not in columns]
+        found.append((columns, group))
+    return found

@@ -1,0 +1,155 @@
+"""Eigenvalues with what rounding can do to them: which modes grow, decay or are neutral, and which oscillate.
+
+An entry of A is known to `ENTRY_ERROR` of its size, and to `ROUNDING` of the size of A, with states scaled so that rows and
+columns are of equal size. Errors E move an eigenvalue by |w|ᵀ|E||v| / |wᴴv| at most (w and v its left and right eigenvectors),
+to first order and whatever the units of the states. Where two eigenvalues nearly coincide this is too large, and the root of
+its product with their distance holds. A real or imaginary part below the bound is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Flags = NDArray[np.bool_]
+
+ENTRY_ERROR = 2e-13  # of an entry of A, relative: rounding along the program and errors of the steady motion
+SAFETY = 4.0  # factor on the bound of an eigenvalue
+EPS = float(np.finfo(float).eps)
+ROUNDING = 16.0 * EPS  # of all entries, relative to the scaled matrix: of the eigenvalue solver, and of entries that cancel
+COINCIDE = 1e-7  # distance of eigenvalues, relative to the largest, below which their vectors are made dual
+INDEPENDENT = 1e6  # condition of the products of left and right vectors up to which an eigenvalue is not defective
+SWEEPS = 4  # of the scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues (points, modes) of matrices (points, states, states), and the bound of what rounding moves each of them."""
+
+    matrices: Array
+    values: Complex
+    errors: Array
+
+    @staticmethod
+    def of(matrices: Array) -> Spectrum:
+        """The spectra of matrices; NaN where a matrix is not finite."""
+        good = np.isfinite(matrices).all(axis=(1, 2))
+        values = np.full(matrices.shape[:2], np.nan + 0j)
+        errors = np.full(matrices.shape[:2], np.nan)
+        if matrices.shape[1]:
+            values[good], errors[good] = _bounded_eigenvalues(matrices[good])
+        return Spectrum(matrices, values, errors)
+
+    @cached_property
+    def growing(self) -> Flags:
+        return np.asarray(self.values.real > self.errors)
+
+    @cached_property
+    def decaying(self) -> Flags:
+        return np.asarray(self.values.real < -self.errors)
+
+    @cached_property
+    def oscillating(self) -> Flags:
+        return np.asarray(np.abs(self.values.imag) > self.errors)
+
+    @cached_property
+    def zero(self) -> Flags:
+        """Eigenvalues that rounding does not distinguish from zero."""
+        return np.asarray(np.abs(self.values) <= self.errors)
+
+    @cached_property
+    def cleaned(self) -> Complex:
+        """Eigenvalues with parts that are rounding error set to zero."""
+        real = np.where(self.growing | self.decaying | np.isnan(self.errors), self.values.real, 0.0)
+        return np.asarray(real + 1j * np.where(self.oscillating, self.values.imag, 0.0))
+
+    @cached_property
+    def signatures(self) -> NDArray[np.int64]:
+        """Numbers (points, 6) of eigenvalues that grow, decay or are neutral, real ones first; −1 where there is no matrix."""
+        neutral = ~(self.growing | self.decaying)
+        kinds = [kind & part for kind in (self.growing, self.decaying, neutral) for part in (~self.oscillating, self.oscillating)]
+        counts = np.stack([kind.sum(axis=1) for kind in kinds], axis=1).astype(np.int64)
+        known = np.asarray(np.isfinite(self.matrices).all(axis=(1, 2)))
+        return np.where(known[:, None], counts, -1)
+
+
+def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
+    values, right = np.linalg.eig(matrices)
+    again, left = np.linalg.eig(
+        matrices.transpose(0, 2, 1)
+    )  # an inverse of `right` does not exist where one eigenvalue is defective
+    order = nearest_first(np.abs(values[:, :, None] - again[:, None, :]))
+    left = np.take_along_axis(left, order[:, None, :], axis=2)
+    scale = balancing(np.abs(matrices))
+    left = _dual_vectors(values, right.astype(complex), left.astype(complex))
+    scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
+    size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
+    w, v = np.abs(left) * scale[:, :, None], np.abs(right) / scale[:, :, None]
+    moved = ENTRY_ERROR * np.einsum("nji,njk,nki->ni", w, scaled, v) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = np.fmin(moved / np.abs(np.einsum("nji,nji->ni", left, right)), size)  # the size, where an eigenvalue is defective
+    distance = np.abs(values[:, :, None] - values[:, None, :])
+    distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
+    nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
+    return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+
+
+def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
+    """Left eigenvectors that belong to the right ones where several have one eigenvalue: orthogonal to those of the others."""
+    k = values.shape[1]
+    gaps = np.abs(values[:, :, None] - values[:, None, :]) + np.where(np.eye(k) > 0, np.inf, 0.0)
+    near = gaps <= COINCIDE * np.abs(values).max(axis=1, initial=0.0)[:, None, None]
+    for i in np.flatnonzero(near.any(axis=(1, 2))):
+        for group in clusters(values[i], np.full(k, 0.5 * COINCIDE * np.abs(values[i]).max())):
+            products = left[i][:, group].T @ right[i][:, group]
+            if len(group) > 1 and np.linalg.cond(products) < INDEPENDENT:  # otherwise the eigenvalue is defective
+                left[i][:, group] = left[i][:, group] @ np.linalg.inv(products).T
+    return left
+
+
+def balancing(matrices: Array) -> Array:
+    """Scales d of the states with which rows and columns of A_ij d_j / d_i have equal size (Osborne 1960)."""
+    count, k, _ = matrices.shape
+    scale = np.ones((count, k))
+    for _ in range(SWEEPS):
+        for i in range(k):
+            column = (matrices[:, :, i] / scale).sum(axis=1) - matrices[:, i, i] / scale[:, i]
+            row = (matrices[:, i, :] * scale).sum(axis=1) - matrices[:, i, i] * scale[:, i]
+            both = (column > 0.0) & (row > 0.0)
+            scale[:, i] = np.where(both, np.sqrt(row / np.where(both, column, 1.0)), scale[:, i])
+    return scale
+
+
+def nearest_first(distance: Array) -> NDArray[np.int64]:
+    """For each row of each matrix (points, k, k) the column it is paired with, smallest entries first."""
+    count, k, _ = distance.shape
+    distance = np.where(np.isnan(distance), np.inf, distance)
+    order = np.zeros((count, k), dtype=np.int64)
+    every = np.arange(count)
+    rows, columns = np.zeros((count, k), dtype=bool), np.zeros((count, k), dtype=bool)
+    for _ in range(k):
+        open_ones = np.where(rows[:, :, None] | columns[:, None, :], np.inf, distance)
+        i, j = np.divmod(np.argmin(open_ones.reshape(count, k * k), axis=1), k)
+        full = rows[every, i] | columns[every, j]  # all that is left is infinite: any free pair
+        i, j = np.where(full, np.argmin(rows, axis=1), i), np.where(full, np.argmin(columns, axis=1), j)
+        order[every, i] = j
+        rows[every, i], columns[every, j] = True, True
+    return order
+
+
+def clusters(values: Complex, errors: Array) -> list[list[int]]:
+    """Indices of eigenvalues that coincide up to rounding, in order."""
+    left, found = list(range(len(values))), []
+    while left:
+        group = [left.pop(0)]
+        for i in group:
+            near = [j for j in left if abs(values[i] - values[j]) <= 2.0 * max(errors[i], errors[j], EPS * abs(values[i]))]
+            group += near
+            left = [j for j in left if j not in near]
+        found.append(group)
+    return found

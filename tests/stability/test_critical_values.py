@@ -1,0 +1,258 @@
+"""Critical values against exact characteristic polynomials: none false, none missing, whatever the sweep and the symmetry."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
+from draisine.stability.mode_names import PAIR, ZERO
+from draisine.stability.spectrum import Spectrum
+
+S, L = sp.symbols("s lambda")
+
+
+class Given:
+    """Matrices Σ sʲ Aⱼ in place of a family of steady motions."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = [np.array(part, dtype=float) for part in parts]
+
+    def matrices(self, points: Any) -> Any:
+        s = np.asarray(points, dtype=float).reshape(-1)
+        a = sum(s[:, None, None] ** j * part for j, part in enumerate(self.parts))
+        return SimpleNamespace(A=a, found=np.ones(len(s), dtype=bool))
+
+
+class Unnamed:
+    def crossing(self, ends: Any, eigenvalue: complex) -> str:
+        return PAIR if eigenvalue else ZERO
+
+
+def found_in(given: Given, values: Any) -> list[Critical]:
+    return critical_values(given, "s", np.asarray(values, dtype=float), Unnamed())  # type: ignore[arg-type]
+
+
+def growing(given: Given, s: float) -> int:
+    return int((np.linalg.eigvals(given.matrices([s]).A[0]).real > 1e-9).sum())
+
+
+def exact(parts: list[Any], low: int, high: int) -> list[tuple[str, float]]:
+    """Zeros of the determinant, of the last but one Hurwitz determinant at pairs, and of the discriminant at real double roots,
+    from the polynomial in rational numbers."""
+    n = len(parts[0])
+    a = sum((S**j * sp.Matrix(part.tolist()) for j, part in enumerate(parts)), sp.zeros(n, n))
+    p = sp.Poly(a.charpoly(L).as_expr(), L)
+    c = [sp.expand(x) for x in p.all_coeffs()]
+    hurwitz = sp.Matrix(n - 1, n - 1, lambda i, j: c[2 * j - i + 1] if 0 <= 2 * j - i + 1 <= n else 0)
+    tests = {ZERO: c[-1], PAIR: hurwitz.det(method="berkowitz"), BEGINS: sp.discriminant(p.as_expr(), L)}
+    found = []
+    for kind, test in tests.items():
+        for root in sp.Poly(test, S).sqf_part().nroots(n=30, maxsteps=200):
+            if abs(sp.im(root)) > 1e-20 or not low <= sp.re(root) <= high:
+                continue
+            at = sp.re(root)
+            roots = sp.Poly([x.subs(S, at) for x in c], L).nroots(n=25, maxsteps=400)
+            if kind == ZERO or (kind == PAIR and any(abs(sp.re(z)) < 1e-9 and sp.im(z) > 1e-6 for z in roots)):
+                found.append((kind, float(at)))
+            elif kind == BEGINS:
+                first = min(((abs(z - y), (z + y) / 2) for i, z in enumerate(roots) for y in roots[:i]), key=lambda one: one[0])
+                if abs(sp.im(first[1])) < 1e-9:
+                    found.append((kind, float(at)))
+    return sorted(found, key=lambda one: one[1])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("count", [2, 41])
+def test_random_matrices(seed: int, count: int) -> None:
+    """All critical values of A₀ + s A₁ with random integers, by a fine sweep and by its ends alone."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    parts = [rng.integers(-4, 5, (n, n)) for _ in range(2)]
+    given = Given(*parts)
+    found = found_in(given, np.linspace(-2, 2, count))
+    wanted = exact(parts, -2, 2)
+    assert [c.kind.replace(ENDS, BEGINS) for c in found] == [kind for kind, _ in wanted], (found, wanted)
+    for c, (_, value) in zip(found, wanted, strict=True):
+        assert c.value == pytest.approx(value, rel=1e-10, abs=1e-10)
+    assert growing(given, 2.0) - growing(given, -2.0) == sum(c.change for c in found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_copies_of_one_machine(seed: int) -> None:
+    """A machine twice or three times, in mixed coordinates: every critical value as many times."""
+    rng = np.random.default_rng(100 + seed)
+    n, copies = int(rng.integers(2, 4)), int(rng.integers(2, 4))
+    parts = [rng.integers(-4, 5, (n, n)).astype(float) for _ in range(2)]
+    turn = np.linalg.qr(rng.standard_normal((n * copies, n * copies)))[0]
+    several = Given(*(turn @ np.kron(np.eye(copies), part) @ turn.T for part in parts))
+    one, found = found_in(Given(*parts), [-2, 2]), found_in(several, np.linspace(-2, 2, 21))
+    assert [c.kind for c in found] == [c.kind for c in one for _ in range(copies)]
+    np.testing.assert_allclose([c.value for c in found], [c.value for c in one for _ in range(copies)], rtol=0, atol=2e-8)
+    assert growing(several, 2.0) - growing(several, -2.0) == sum(c.change for c in found)
+
+
+def conservative(rng: np.random.Generator, n: int) -> tuple[Given, Any, Any]:
+    """M q̈ + (K₀ + s K₁) q = 0 with M and K₁ positive: every mode passes zero once, and nothing else happens."""
+    mass, k1 = (b @ b.T + 0.3 * np.eye(n) for b in rng.standard_normal((2, n, n)))
+    k0 = rng.standard_normal((n, n))
+    k0 = k0 + k0.T
+    zero, one = np.zeros((n, n)), np.eye(n)
+    first = np.block([[zero, one], [-np.linalg.solve(mass, k0), zero]])
+    return Given(first, np.block([[zero, zero], [-np.linalg.solve(mass, k1), zero]])), k0, k1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_conservative_systems_have_no_false_crossings(seed: int) -> None:
+    """Oscillations stay on the axis: critical are the generalized eigenvalues of the stiffness alone."""
+    from scipy.linalg import eigh
+
+    rng = np.random.default_rng(seed)
+    given, k0, k1 = conservative(rng, int(rng.integers(1, 5)))
+    wanted = [s for s in -eigh(k0, k1, eigvals_only=True)[::-1] if -6 < s < 6]
+    found = found_in(given, np.linspace(-6, 6, int(rng.integers(3, 80))))
+    np.testing.assert_allclose([c.value for c in found], wanted, rtol=0, atol=1e-9)
+    assert all(c.kind == ZERO and c.change == -1 and c.eigenvalue == 0 for c in found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gyroscopic_flutter(seed: int) -> None:
+    """q̈ + s G q̇ − K q = 0 with K > 0 of two coordinates: stabilized where s² g² > (√k₁ + √k₂)², by two pairs that part on the
+    axis."""
+    rng = np.random.default_rng(seed)
+    k1, k2, g = rng.uniform(0.5, 1.0), rng.uniform(1.5, 3.0), rng.uniform(0.5, 3.0)
+    turn = rng.uniform(0, np.pi)
+    c, s = np.cos(turn), np.sin(turn)
+    k = np.array([[c, s], [-s, c]]) @ np.diag([k1, k2]) @ np.array([[c, -s], [s, c]])
+    zero, one, spin = np.zeros((2, 2)), np.eye(2), g * np.array([[0, 1.0], [-1.0, 0]])
+    given = Given(np.block([[zero, one], [k, zero]]), np.block([[zero, zero], [zero, -spin]]))
+    stabilized = (np.sqrt(k1) + np.sqrt(k2)) / g
+    found = found_in(given, np.linspace(0.01, 2 * stabilized, 30))
+    pairs = [x for x in found if x.kind == PAIR]
+    assert [x.change for x in pairs] == [-2] and pairs[0].value == pytest.approx(stabilized, rel=1e-9)
+    assert [x.kind for x in found if x.kind != PAIR] == [BEGINS, BEGINS]  # of the growing and of the decaying modes
+    begins = abs(np.sqrt(k1) - np.sqrt(k2)) / g
+    np.testing.assert_allclose([x.value for x in found if x.kind == BEGINS], begins, rtol=1e-8)
+    meet = np.sort([x.eigenvalue.real for x in found if x.kind == BEGINS])
+    np.testing.assert_allclose(meet, np.array([-1, 1]) * (k1 * k2) ** 0.25, rtol=1e-7)
+
+
+@pytest.mark.parametrize("width", [1e-1, 1e-2, 1e-3, 1e-4])
+def test_a_narrow_island_between_two_values(width: float) -> None:
+    """A pair that grows only within `width` of s = 0.3711: both ends, of a sweep of three values."""
+    at = 0.3711
+    parts = [np.array([[at**2 - width**2, 2.0], [-2.0, at**2 - width**2]]), -2 * at * np.eye(2), np.eye(2)]
+    found = found_in(Given(*(-part for part in parts)), [0.0, 1.0, 5.0])
+    assert [(c.kind, c.change) for c in found] == [(PAIR, 2), (PAIR, -2)]
+    np.testing.assert_allclose([c.value for c in found], [at - width, at + width], rtol=0, atol=1e-9)
+    assert all(c.eigenvalue.imag == pytest.approx(2.0) for c in found)
+
+
+def test_beginning_and_end_of_an_oscillation() -> None:
+    """λ² + 2 λ + 1 + s (1 − s): a pair for 0 < s < 1, real elsewhere."""
+    a = [np.array([[0.0, 1.0], [-1.0, -2.0]]), np.array([[0.0, 0.0], [-1.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])]
+    found = found_in(Given(*a), np.linspace(-0.37, 1.61, 7))
+    assert [(c.kind, c.change) for c in found] == [(BEGINS, 0), (ENDS, 0)]
+    np.testing.assert_allclose([c.value for c in found], [0.0, 1.0], rtol=0, atol=1e-13)
+
+
+def test_what_rounding_does_is_bounded() -> None:
+    """Eigenvalues of perturbed matrices stay within the bound, simple or multiple, in any units."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n = int(rng.integers(2, 6))
+        values = rng.integers(-3, 4, n).astype(float)
+        basis = rng.standard_normal((n, n)) * 10.0 ** rng.uniform(-3, 3, n)[:, None]
+        a = basis @ np.diag(values) @ np.linalg.inv(basis)
+        spectrum = Spectrum.of(a[None])
+        np.testing.assert_array_less(np.abs(np.sort(spectrum.values[0].real) - np.sort(values)), 1e-6 + spectrum.errors[0].max())
+        zero = np.abs(spectrum.values[0]) < 0.5
+        assert (spectrum.zero[0] == zero).all(), (spectrum.values, spectrum.errors)
+        assert (spectrum.cleaned[0][zero] == 0).all()
+
+
+# ---------------------------------------------------------------- machines
+
+
+def bars(count: int, damping: float = 0.0) -> dr.Model:
+    """Upright bars of 1 kg and 1 m, each on a spring at its hinge that balances its weight at 4.905 N·m/rad."""
+    m = dr.Model(f"bars{count}")
+    m.parameter("k", 3.0, "N*m/rad")
+    m.parameter("g", 9.81, "m/s^2")
+    m.gravity("g")
+    for i in range(count):
+        m.body(f"bar{i}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3), center_of_mass=(0, 0, 0.5))
+        m.revolute(f"a{i}", "ground", f"bar{i}", axis="y")
+        m.spring(f"a{i}", "k", damping=damping)
+    return m
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("points", [50, 51])
+def test_bars_on_springs(count: int, points: int) -> None:
+    """Also where the middle of the sweep is the critical value itself."""
+    found = dr.modes(bars(count), k=np.linspace(0, 9.81, points))
+    assert [(c.kind, c.change) for c in found.critical()] == [(ZERO, -1)] * count
+    np.testing.assert_allclose([c.value for c in found.critical()], 4.905, rtol=0, atol=1e-12)
+    assert len(found.states) == 2 * count
+    assert {name.partition("_")[0].partition(" ")[0] for name in found.names} == {f"a{i}" for i in range(count)}
+    assert not found.stable.any() and found.neutral[-1].all()
+
+
+def test_damped_bars() -> None:
+    """J λ² + d λ + k − m g l/2: critical at 4.905, oscillating from 4.905 + d²/4J."""
+    found = dr.modes(bars(2, damping=0.3), k=np.linspace(0, 9.81, 51))
+    np.testing.assert_allclose([c.value for c in found.critical()], [4.905] * 2 + [4.905 + 0.09 * 3 / 4] * 2, rtol=1e-12)
+    assert [c.kind for c in found.critical()] == [ZERO] * 2 + [BEGINS] * 2
+    np.testing.assert_array_equal(found.stable, found.values > 4.905)
+    with pytest.raises(dr.errors.SolverError, match="several modes are critical together"):
+        found.critical()[0].gradient()
+
+
+def test_one_bar_has_a_gradient_at_its_double_root() -> None:
+    """k = m g l/2: ∂k/∂g = 0.5, although the eigenvalue zero is double there."""
+    (found,) = dr.modes(bars(1), k=np.linspace(0, 9.81, 51)).critical()
+    assert found.gradient() == {"k": 0.0, "g": pytest.approx(0.5, abs=1e-12)}
+    assert found.gradient_units == {"k": "", "g": "N*m/rad/(m/s^2)"}
+
+
+@pytest.mark.parametrize("count", [40, 41])
+def test_bicycle_without_gravity_in_the_middle(count: int) -> None:
+    """Capsize at g = 0, and where det(g K₀ + v² K₂) = 0."""
+    bike = dr.gallery.bicycle()
+    found = dr.modes(bike, gravity=np.linspace(-9.81, 9.81, count), fixed={"speed": 5.0}, states=("lean", "steer"))
+    assert found.states == ("lean", "steer", "frame_wx", "steer_rate")
+    c = dr.bicycle.whipple_matrices(bike)
+    at = [np.linalg.det(g * c.K0 + 25.0 * c.K2) for g in (1.0, 2.0)]  # g (a g + b)
+    other = -(2 * at[0] - at[1] / 2) / (at[1] / 2 - at[0])
+    assert [(x.kind, x.change) for x in found.critical()] == [("capsize", 1), ("capsize", -1)]
+    assert [x.value for x in found.critical()] == [0.0, pytest.approx(other, rel=1e-12)]
+
+
+def test_map_through_a_degenerate_middle() -> None:
+    """Unstable below k = g/2, wherever the middle is."""
+    found = dr.stability.stability_map(bars(2, damping=0.1), {"k": (0, 9.81, 21), "g": (0, 19.62, 21)})
+    k, g = np.meshgrid(found.values["k"], found.values["g"], indexing="ij")
+    clear = np.abs(k - g / 2) > 1e-9
+    np.testing.assert_array_equal(found.unstable[clear], np.where(k < g / 2, 2, 0)[clear])
+
+
+def test_disk_on_a_plane() -> None:
+    """A uniform disk rolls upright above v² = g r/3 (Routh), one critical value; above it every mode is neutral."""
+    disk = dr.gallery.rolling_disk()
+    found = dr.modes(disk, speed=np.linspace(0.1, 3, 60))
+    (critical,) = found.critical()
+    assert critical.kind == ZERO and critical.change == -1
+    values = {p.name: p.default for p in disk.freeze().parameters}
+    radius = next(value for name, value in values.items() if name.startswith("r"))
+    assert critical.value == pytest.approx((9.81 * radius / 3) ** 0.5, rel=1e-12)
+    coarse = dr.modes(disk, speed=[0.1, 3.0]).critical()
+    assert [c.value for c in coarse] == [pytest.approx(critical.value, rel=1e-12)]
+    above = found.values > critical.value
+    assert found.neutral[above].all() and not found.neutral[~above].all()
+    assert "neutral" in " ".join(found.names)

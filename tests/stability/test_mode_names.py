@@ -1,0 +1,88 @@
+"""Names of modes by their shapes: wobble is no weave, capsize no castering, whatever their signs and units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.gallery.entries.flexible_frame import flexible_frame
+from draisine.stability.mode_names import Roles, eigenvectors, participation
+
+
+@pytest.fixture(scope="module")
+def flexible() -> dr.Model:
+    return dr.derive(flexible_frame(), work=False)
+
+
+def test_wobble_weave_and_capsize_of_a_flexible_frame(flexible) -> None:
+    """By hand: the wobble is at 6 to 8 Hz, the weave slower; the entry's study finds the wobble growing from 2.0 to 12.5 m/s."""
+    found = dr.modes(flexible, speed=np.linspace(1, 14.5, 28), states=("lean", "steer", "head_twist"))
+    crossings = [c for c in found.critical() if c.change]
+    assert [(c.kind, c.change) for c in crossings] == [("wobble", 2), ("weave", -2), ("capsize", 1), ("wobble", -2)]
+    assert all(30 < c.eigenvalue.imag < 60 for c in crossings if c.kind == "wobble")
+    assert {"wobble", "weave", "castering", "capsize", "frame_vx neutral"} <= set(found.names)
+    assert [n for n in found.names if n.startswith("weave")] == ["weave", "weave*"]
+    np.testing.assert_array_equal(found.eigenvalues[:, found.names.index("frame_vx neutral")], 0.0)
+    growing = (found.eigenvalues.real > 0).sum(axis=1)
+    passed = [sum(c.change for c in crossings if c.value < v) for v in found.values]
+    np.testing.assert_array_equal(growing - growing[0], passed)
+
+
+def test_stable_beside_a_neutral_direction(flexible) -> None:
+    """More damping in the head: from weave to capsize speed every mode decays but the one along the family of speeds."""
+    found = dr.modes(flexible, speed=np.linspace(3, 7, 21), states=("lean", "steer"), parameters={"head_damping": 20.0})
+    weave, capsize = (next(c.value for c in found.critical() if c.kind == kind) for kind in ("weave", "capsize"))
+    np.testing.assert_array_equal(found.stable, (found.values > weave) & (found.values < capsize))
+
+
+@pytest.mark.parametrize("states", [(), ("lean", "steer")])
+def test_names_of_a_bicycle_whatever_its_states(states) -> None:
+    found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 21), states=states)
+    assert found.names == ("castering", "weave", "weave*", "capsize")
+    assert [c.kind for c in found.critical()] == ["oscillation begins", "weave", "capsize"]
+
+
+def test_a_rider_sways() -> None:
+    found = dr.modes(dr.gallery.leaning_rider(), speed=np.linspace(1, 7, 21), states=("lean", "steer"))
+    assert found.names == ("castering", "rider_lean oscillation", "rider_lean oscillation*", "weave", "weave*", "capsize")
+
+
+ROLES = Roles((0, 4), (1, 5), (6,), {"front_travel": (2,), "frame_pitch": (3,)})
+
+
+@pytest.mark.parametrize(
+    ("share", "oscillates", "name"),
+    [
+        ([0.2, 0.2, 0, 0, 0.2, 0.2, 0.2], True, "weave"),
+        ([0.02, 0.4, 0, 0, 0.02, 0.4, 0.16], True, "wobble"),
+        ([0.9, 0.1, 0, 0, 0, 0, 0], False, "capsize"),
+        ([0.1, 0.4, 0, 0, 0, 0.5, 0], False, "castering"),
+        ([0, 0, 0.8, 0.2, 0, 0, 0], True, "hop"),
+        ([0, 0, 0.2, 0.8, 0, 0, 0], True, "pitch"),
+        ([0, 0, 0.8, 0.2, 0, 0, 0], False, "front_travel decay"),
+    ],
+)
+def test_names_by_participation(share, oscillates, name) -> None:
+    assert ROLES.name(np.array(share, dtype=float), oscillates, "oscillation" if oscillates else "decay") == name
+
+
+def test_participation_does_not_depend_on_units() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a = rng.standard_normal((5, 5))
+        scale = 10.0 ** rng.uniform(-4, 4, 5)
+        z = np.linalg.eigvals(a)
+        np.testing.assert_allclose(participation(a * scale / scale[:, None], z), participation(a, z), rtol=0, atol=1e-9)
+        assert participation(a, z).sum(axis=0) == pytest.approx(1.0)
+
+
+def test_vectors_of_a_repeated_eigenvalue() -> None:
+    """Two equal oscillators in one state vector: each mode moves one of them, and every column is an eigenvector."""
+    one = np.array([[0.0, 1.0], [-4.0, 0.0]])
+    a = np.kron(np.eye(2), one)
+    z = np.array([2j, 2j, -2j, -2j])
+    vectors = eigenvectors(a, z)
+    np.testing.assert_allclose(a @ vectors, vectors * z, atol=1e-12)
+    assert np.linalg.matrix_rank(vectors) == 4
+    assert (np.abs(vectors) > 1e-9).sum() == 8
