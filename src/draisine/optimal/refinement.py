@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-JUMP = 0.25  # of a control's range along the motion: change within an interval that may be a jump
+JUMP = 0.25  # of the range between a control's bounds: change within an interval that may be a jump
 STEEPER = 2.0  # than in the intervals beside it
 SHORTER = 0.6  # than the longest interval: change in an interval that was split before
 AROUND = 0.1  # length of the next interval about a jump
@@ -69,11 +69,12 @@ class Refinement:
         return parts
 
     def next_mesh(
-        self, found: PhaseSolution, tolerance: float, violated: Flags, overshot: Flags
+        self, found: PhaseSolution, tolerance: float, violated: Flags, overshot: Flags, with_jumps: bool = True
     ) -> Collocation | MultipleShooting | None:
         """The next mesh of a phase, or None if none is needed or the limit of intervals is reached.
 
         `violated` are the intervals in which a bound or path condition is violated, `overshot` those where it is a control's.
+        With `with_jumps`, intervals in which a control jumps get a constant one.
         """
         scheme = found.scheme
         assert isinstance(scheme, Collocation | MultipleShooting)
@@ -86,7 +87,7 @@ class Refinement:
                 return None
             return scheme.on(_split(scheme.grid.breaks, parts))
         assert isinstance(scheme, Collocation)
-        jumps = _jumps(found, constant) & ((found.errors > tolerance) | overshot)
+        jumps = _jumps(found, constant) & ((found.errors > tolerance) | overshot) & with_jumps
         raised = not jumps.any() and not constant.any() and (parts > 1).mean() > MORE and scheme.degree < HIGHEST
         if raised and (parts > 1).mean() < 1.0:
             return replace(scheme, degree=scheme.degree + 2)
@@ -142,15 +143,13 @@ def _jumps(found: PhaseSolution, constant: Flags) -> Flags:
     values, left, right, _ = _edges(found)
     change = values.max(axis=1) - values.min(axis=1)
     count = len(change)
-    spread = values.max(axis=(0, 1)) - values.min(axis=(0, 1))
     jumps = np.zeros(count, dtype=bool)
     lengths = np.diff(found.grid.breaks)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-np.inf, np.inf))
-        size = max(abs(b) for b in (low, high, 1e-12 if np.isfinite(low) else 0.0) if np.isfinite(b)) if spread[j] else 1.0
-        if spread[j] <= 1e-6 * size:
-            continue
-        for k in np.flatnonzero((change[:, j] > JUMP * spread[j]) & ~constant):
+        if not (np.isfinite(low) and np.isfinite(high)):
+            continue  # without bounds, controls that minimize the Hamiltonian are continuous, or impulses
+        for k in np.flatnonzero((change[:, j] > JUMP * (high - low)) & ~constant):
             beside = [change[i, j] for i in (k - 1, k + 1) if 0 <= i < count]
             sides = [right[k - 1, j]] if k else []
             sides += [left[k + 1, j]] if k + 1 < count else []
@@ -177,12 +176,15 @@ def _about_jump(found: PhaseSolution, k: int) -> tuple[list[float], list[bool]]:
     return positions, [*([False] if low > 0.0 else []), True, *([False] if high < 1.0 else [])]
 
 
-def all_next(
+def next_meshes(
     refine: Refinement, phases: Sequence[PhaseSolution], tolerance: float, violated: Sequence[Flags], overshot: Sequence[Flags]
-) -> list[Collocation | MultipleShooting] | None:
-    """The next meshes of all phases, or None if no mesh changes."""
-    found = [refine.next_mesh(p, tolerance, v, o) for p, v, o in zip(phases, violated, overshot, strict=True)]
-    if all(f is None for f in found):
-        return None
+) -> list[list[Collocation | MultipleShooting]]:
+    """The next meshes of all phases: with constant controls where they jump, and without. Empty if no mesh changes."""
+    made: list[list[Collocation | MultipleShooting]] = []
     kept = [p.scheme for p in phases if isinstance(p.scheme, Collocation | MultipleShooting)]
-    return [f or s for f, s in zip(found, kept, strict=True)]
+    for with_jumps in (True, False):
+        next_of = [refine.next_mesh(p, tolerance, v, o, with_jumps) for p, v, o in zip(phases, violated, overshot, strict=True)]
+        schemes = [f or s for f, s in zip(next_of, kept, strict=True)]
+        if any(f is not None for f in next_of) and schemes not in made:
+            made.append(schemes)
+    return made

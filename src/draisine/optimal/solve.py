@@ -21,7 +21,7 @@ from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
-from draisine.optimal.refinement import Refinement, all_next
+from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
@@ -213,13 +213,16 @@ class _Task:
                 return found, verified, rounds, [f"refinement stopped at its limit of {limit}; see Refinement(…)"]
             if found.error <= target and not any(v.any() for v in judged.violated):
                 target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
-            schemes = all_next(refine, found.phases, target, judged.violated, judged.overshot)
-            if schemes is None or target < LEAST_ERROR:
+            meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
+            if not meshes or target < LEAST_ERROR:
                 reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
                 return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
             limited = replace(solver, options={"max_wall_time": left, **solver.options})
             try:
-                finer = self.once(schemes, found.phases, limited, progress, seconds)
+                for schemes in meshes:
+                    finer = self.once(schemes, found.phases, limited, progress, seconds)
+                    if finer.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                        break
                 interrupted = finer.answer.outcome is Outcome.INTERRUPTED
                 if finer.answer.outcome in CONVERGED:
                     finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
