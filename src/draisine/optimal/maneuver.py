@@ -84,6 +84,7 @@ class OptimalControlProblem:
     path: tuple[tuple[str, Amount], ...] = ()
     cost: Cost | None = None
     times: tuple[float, float] = (SHORTEST, LONGEST)
+    times_given: bool = False
     unknown_parameters: tuple[tuple[str, tuple[float, float]], ...] = ()
     known_parameters: Mapping[str, float] = field(default_factory=dict)
     constant_inputs: Mapping[str, float] = field(default_factory=dict)
@@ -147,7 +148,7 @@ class OptimalControlProblem:
             raise ArgumentError(
                 f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
             )
-        return replace(self, times=(low, high))
+        return replace(self, times=(low, high), times_given=True)
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+AT_LIMIT = 1.001  # factor within which a duration is at its limit
+
 @dataclass(frozen=True, eq=False)
 class PhaseSolution:
     """One phase at its nodes. Rows are grid points for states, control points for inputs."""
@@ -129,6 +131,8 @@ class Solution(Result):
         bounds within `tolerance`, on a mesh whose error is below it; otherwise the outcome is SOLVED_ON_MESH."""
         if any(s.status.kind is Ending.INTERRUPTED for s in self.simulated):
             return Outcome.INTERRUPTED
+        if self.converged and self._limit_reached is not None:
+            return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
         if self.converged and not (self.verdict.holds and self.error <= self.tolerance):
             return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
@@ -142,6 +146,15 @@ class Solution(Result):
     def converged(self) -> bool:
         """Whether the optimality conditions hold on the mesh, which says nothing about the motion between its nodes."""
         return self.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE)
+
+    @cached_property
+    def _limit_reached(self) -> tuple[float, bool] | None:
+        """A duration that ends at a limit which the statement does not give, and whether it is the shortest."""
+        for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
+            low, high = stated.times
+            if not stated.times_given and not low * AT_LIMIT < phase.duration < high / AT_LIMIT:
+                return phase.duration, phase.duration <= low * AT_LIMIT
+        return None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -237,14 +250,16 @@ class Solution(Result):
         a = self.answer
         size, name, when = self._departures
         solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
-        if self.converged:
+        if self.outcome in (Outcome.ZERO_DURATION, Outcome.UNBOUNDED):
+            text = f"{self.outcome}: {self._no_minimum()}"
+        elif self.converged:
             text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += "; solve() or refine=Refinement(…) refines the mesh"
         elif self.conflicts:
-            text = f"{self.outcome}: conditions cannot be satisfied together: {'; '.join(self.conflicts)}"
+            text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
@@ -256,6 +271,23 @@ class Solution(Result):
             )
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
+
+    def _no_minimum(self) -> str:
+        if self._limit_reached is None or not self.converged:
+            return (
+                f"the cost falls without bound ({self.objective:.3g} reached); give bounds(…) of the controls and states on which "
+                "it depends, or a cost that grows with them"
+            )
+        at, shortest = self._limit_reached
+        if shortest:
+            return (
+                f"the shorter the motion, the lower the cost: nothing needs time, and the duration is at the default limit of "
+                f"{at:.3g} s; give finish(…) a condition that the start does not meet, or duration(least, most)"
+            )
+        return (
+            f"the longer the motion, the lower the cost ({self.objective:.3g} at the default limit of {at:.4g} s); give "
+            "duration(least, most), or a cost of time, minimize(…, time=weight)"
+        )
 
     @cached_property
     def trajectory(self) -> Trajectory:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.first_order_conditions import kkt, pontryagin
-from draisine.optimal.guess import Guess, PerturbedGuess, guesses
+from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
@@ -36,12 +36,15 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+DURATIONS = (3.0, 10.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
 UNRELAXED = ("motion of ", "equation ", "time between phases")
 VIOLATED = 1e-5  # scaled
 ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
+REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
+SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
@@ -64,16 +67,22 @@ def solve(
     task = _Task(maneuver, builders, phases)
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
-    perturbed = 0
-    while guess is None and perturbed < PERTURBATIONS and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
-        other = task.once(schemes, PerturbedGuess(seed=perturbed), solver, progress, seconds)
-        perturbed += 1
+    notes: list[str] = []
+    for seed in range(PERTURBATIONS if guess is None else 0):
+        if found.answer.outcome not in REPAIRED:
+            break
+        other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
         if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
             found = other
-    notes = []
-    if perturbed and found.answer.outcome in CONVERGED:
-        notes.append(f"the linear guess failed; PerturbedGuess(seed={perturbed - 1}) was used")
-    verified, rounds = task.timed_verification(found, tolerance, seconds), 1
+            notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
+    if found.answer.outcome in REPAIRED:
+        found, more = task.repaired(found, guess, solver, progress, seconds)
+        notes += more
+    try:
+        verified, rounds = task.timed_verification(found, tolerance, seconds), 1
+    except KeyboardInterrupt:  # the best so far is kept, and verified
+        found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
+        verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     if refine is not None and found.answer.outcome in CONVERGED:
         found, verified, rounds, more = task.refined(found, verified, refine, solver, progress, seconds, began)
         notes += more
@@ -120,6 +129,14 @@ def _same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
     return len(earlier.bound_multipliers) == nlp.unknowns and len(earlier.row_multipliers) == nlp.rows
 
 
+def _with_duration(transcribed: TranscribedProblem, duration: float) -> TranscribedProblem:
+    """The same problem with a fixed duration of its only phase."""
+    (indices,) = transcribed.indices
+    low, high, guess = transcribed.nlp.low.copy(), transcribed.nlp.high.copy(), transcribed.guess.copy()
+    low[indices.length] = high[indices.length] = guess[indices.length] = duration
+    return replace(transcribed, nlp=replace(transcribed.nlp, low=low, high=high), guess=guess)
+
+
 @dataclass(frozen=True, eq=False)
 class _MeshSolution:
     schemes: list[DirectMethod]
@@ -152,10 +169,13 @@ class _Task:
         solver: Ipopt,
         progress: ProgressCallback | None,
         seconds: dict[str, float],
+        duration: float | None = None,
     ) -> _MeshSolution:
-        """Solve on one mesh."""
+        """Solve on one mesh; `duration` keeps that of a single phase fixed."""
         started = time.perf_counter()
         transcribed = self.transcribed(schemes, guess)
+        if duration is not None:
+            transcribed = _with_duration(transcribed, duration)
         compiling = time.perf_counter()
         for term in transcribed.nlp.terms:
             term.cluster.compile()
@@ -184,6 +204,39 @@ class _Task:
             for phase, scheme, indices in zip(self.phases, schemes, transcribed.indices, strict=True)
         )
         return _MeshSolution(schemes, transcribed, answer, phases)
+
+    def repaired(
+        self,
+        failed: _MeshSolution,
+        guess: Guess | None,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A solution by way of a feasible motion of fixed duration, where the search failed and the duration is free.
+
+        A search for the least time from a motion that violates conditions often shortens it to nothing, where the violation
+        has a local minimum. With a fixed duration it cannot; from a feasible motion it stays feasible.
+        """
+        if len(self.phases) > 1 or not self.phases[0].times[0] < self.phases[0].times[1]:
+            return failed, []
+        (phase,), low, high = self.phases, *self.phases[0].times
+        (values,) = guesses(guess, self.phases, [s.grid for s in failed.schemes])
+        tried: list[float] = []
+        for factor in DURATIONS:
+            duration = float(np.clip(values.duration * factor, low, high))
+            if any(abs(np.log(duration / other)) < 0.1 for other in tried):
+                continue
+            tried.append(duration)
+            first = guess if isinstance(guess, PerturbedGuess | Solution | PhaseSolution) else LinearGuess(duration=duration)
+            feasible = self.once(failed.schemes, first, solver, progress, seconds, duration)
+            if feasible.answer.outcome in CONVERGED:
+                other = self.once(failed.schemes, feasible.phases, solver, progress, seconds)
+                if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                    return other, [f"the search from the guess failed; it began anew from a feasible motion of {duration:.3g} s"]
+            if feasible.answer.outcome is Outcome.INTERRUPTED:
+                return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
+        return failed, []
 
     def timed_verification(self, found: _MeshSolution, tolerance: float, seconds: dict[str, float]) -> _Verified:
         started = time.perf_counter()
@@ -217,7 +270,9 @@ class _Task:
             if not meshes or target < LEAST_ERROR:
                 reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
                 return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
-            limited = replace(solver, options={"max_wall_time": left, **solver.options})
+            # the barrier of IPOPT keeps unknowns away from their bounds: its tolerance must be well below that of the motion
+            sharp = min(solver.tolerance, SHARPER * refine.tolerance)
+            limited = replace(solver, tolerance=sharp, options={"max_wall_time": left, **solver.options})
             try:
                 for schemes in meshes:
                     finer = self.once(schemes, found.phases, limited, progress, seconds)
@@ -402,6 +457,8 @@ def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ..
         return ()
     relaxed = _relaxed(nlp, soft)
     answer = solve_sparse_nlp(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
+    if answer.outcome is Outcome.INTERRUPTED:
+        return ()
     n = nlp.unknowns
     over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
     violated: dict[str, float] = {}
