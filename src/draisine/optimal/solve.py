@@ -18,6 +18,7 @@ from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
+from draisine.optimal.minimum_principle import better_controls
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
@@ -45,6 +46,7 @@ LISTED = 5
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
+NEEDLES, NOT_BETTER = 4, 1e-9  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
@@ -148,6 +150,17 @@ class _MeshSolution:
     def error(self) -> float:
         return max(float(p.errors.max(initial=0.0)) for p in self.phases)
 
+    @property
+    def node_arguments(self) -> list[Reals]:
+        """Arguments of `Phase.node` at the nodes of each phase."""
+        made, w = [], self.answer.w
+        for p, indices in zip(self.phases, self.transcribed.indices, strict=True):
+            grid, count = p.grid, len(p.grid.nodes)
+            shared = w[np.concatenate([[indices.begin, indices.length], self.transcribed.parameters])]
+            z = p.algebraic if len(p.algebraic) else np.zeros((count, p.phase.algebraic_size))
+            made.append(np.hstack([p.states[grid.node_point], z, p.controls[grid.node_control], np.tile(shared, (count, 1))]))
+        return made
+
 
 @dataclass(frozen=True, eq=False)
 class _Verified:
@@ -238,6 +251,25 @@ class _Task:
                 return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
         return failed, []
 
+    def with_needles(
+        self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> _MeshSolution:
+        """A better minimum on the same mesh, from controls with a lower Hamiltonian, as long as there are any."""
+        for _ in range(NEEDLES):
+            guess, changed = list(found.phases), False
+            for k, (p, local) in enumerate(zip(found.phases, found.node_arguments, strict=True)):
+                controls = better_controls(p.phase, p.grid, local, p.costates, p.controls)
+                if controls is not None:
+                    guess[k], changed = replace(p, controls=controls), True
+            if not changed:
+                return found
+            other = self.once(found.schemes, guess, solver, progress, seconds)
+            better = other.answer.objective < found.answer.objective - NOT_BETTER * abs(found.answer.objective)
+            if other.answer.outcome not in CONVERGED or not better:
+                return found
+            found = other
+        return found
+
     def timed_verification(self, found: _MeshSolution, tolerance: float, seconds: dict[str, float]) -> _Verified:
         started = time.perf_counter()
         verified = self.verified(found, tolerance)
@@ -280,6 +312,7 @@ class _Task:
                         break
                 interrupted = finer.answer.outcome is Outcome.INTERRUPTED
                 if finer.answer.outcome in CONVERGED:
+                    finer = self.with_needles(finer, limited, progress, seconds)
                     finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
                     interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
             except KeyboardInterrupt:
@@ -400,14 +433,9 @@ class _Task:
 
     def _windows(self, found: _MeshSolution) -> tuple[list[list[int]], float]:
         """Windows of each phase, and the largest growth of deviations over a phase."""
-        made, most, w = [], 1.0, found.answer.w
-        for phase, solution, indices in zip(self.phases, found.phases, found.transcribed.indices, strict=True):
-            shared = w[np.concatenate([[indices.begin, indices.length], found.transcribed.parameters])]
-            grid = solution.grid
-            z = solution.algebraic if len(solution.algebraic) else np.zeros((len(grid.nodes), phase.algebraic_size))
-            every = np.tile(shared, (len(grid.nodes), 1))
-            local = np.hstack([solution.states[grid.node_point], z, solution.controls[grid.node_control], every])
-            starts, growth = stable_windows(transition_matrices(phase, grid, local))
+        made, most = [], 1.0
+        for phase, solution, local in zip(self.phases, found.phases, found.node_arguments, strict=True):
+            starts, growth = stable_windows(transition_matrices(phase, solution.grid, local))
             made.append(starts)
             most = max(most, growth)
         return made, most
