@@ -46,7 +46,8 @@ LISTED = 5
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
-NEEDLES, NOT_BETTER = 4, 1e-9  # searches from needle variations on a mesh; relative gain that counts
+NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
@@ -305,14 +306,15 @@ class _Task:
             # the barrier of IPOPT keeps unknowns away from their bounds: its tolerance must be well below that of the motion
             sharp = min(solver.tolerance, SHARPER * refine.tolerance)
             limited = replace(solver, tolerance=sharp, options={"max_wall_time": left, **solver.options})
+            near = replace(limited, options={**NEAR_GUESS, **limited.options})
             try:
-                for schemes in meshes:
-                    finer = self.once(schemes, found.phases, limited, progress, seconds)
+                for schemes, settings in [(s, o) for s in meshes for o in (near, limited)]:
+                    finer = self.once(schemes, found.phases, settings, progress, seconds)
                     if finer.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
                         break
                 interrupted = finer.answer.outcome is Outcome.INTERRUPTED
                 if finer.answer.outcome in CONVERGED:
-                    finer = self.with_needles(finer, limited, progress, seconds)
+                    finer = self.with_needles(finer, near, progress, seconds)
                     finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
                     interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
             except KeyboardInterrupt:
