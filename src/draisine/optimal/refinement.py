@@ -165,8 +165,11 @@ def _about_jump(found: PhaseSolution, k: int) -> tuple[list[float], list[bool]]:
     breaks = found.grid.breaks
     a, b = float(breaks[k]), float(breaks[k + 1])
     _, left, right, mean = _edges(found)
-    before = right[k - 1] if k else mean[k]
-    after = left[k + 1] if k + 2 < len(breaks) else mean[k]
+    limits = np.array([found.phase.limits.get(name, (-np.inf, np.inf)) for name in found.phase.controls]).reshape(-1, 2)
+    after = left[k + 1] if k + 2 < len(breaks) else np.full(len(limits), np.nan)
+    before = right[k - 1] if k else np.full(len(limits), np.nan)
+    # at the ends of the motion: the bound on the other side of the value here
+    before, after = (_or_bound(side, other, mean[k], limits) for side, other in ((before, after), (after, before)))
     j = int(np.argmax(np.abs(after - before) / np.maximum(np.abs(found.controls).max(axis=0), 1e-12)))
     height = before[j] - after[j]
     share = float(np.clip((mean[k, j] - after[j]) / height, 0.0, 1.0)) if abs(height) > 1e-12 else 0.5
@@ -174,6 +177,12 @@ def _about_jump(found: PhaseSolution, k: int) -> tuple[list[float], list[bool]]:
     low, high = (0.0 if low < SLIVER else low), (1.0 if high > 1.0 - SLIVER else high)
     positions = [a, *([a + low * (b - a)] if low > 0.0 else []), *([a + high * (b - a)] if high < 1.0 else []), b]
     return positions, [*([False] if low > 0.0 else []), True, *([False] if high < 1.0 else [])]
+
+
+def _or_bound(side: Reals, other: Reals, mean: Reals, limits: Reals) -> Reals:
+    """Controls beside an interval; where there is no interval, the bound beyond the mean, seen from the other side."""
+    bound = np.where(mean >= other, limits[:, 1], limits[:, 0])
+    return np.where(np.isfinite(side), side, np.where(np.isfinite(bound), bound, mean))
 
 
 def next_meshes(
