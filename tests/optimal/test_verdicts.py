@@ -122,7 +122,9 @@ def test_hypersensitive_problem():
     from scipy.integrate import quad
 
     root = lambda x: 2 * np.sqrt(x**6 + x**2)  # noqa: E731
-    exact = quad(lambda x: root(x) - 2 * x**3, 0, 1, epsabs=1e-12)[0] + quad(lambda x: root(x) + 2 * x**3, 0, 1.5, epsabs=1e-12)[0]
+    exact = (
+        quad(lambda x: root(x) - 2 * x**3, 0, 1, epsabs=1e-12)[0] + quad(lambda x: root(x) + 2 * x**3, 0, 1.5, epsabs=1e-12)[0]
+    )
     plant = dr.first_order("hypersensitive", {X: -(X**3) + U}, inputs=[U])
     found = dr.maneuver(plant).start(x=1).finish(x=1.5).duration(10_000).minimize(integral="x**2 + u**2").solve()
     assert exact == pytest.approx(6.7241, abs=5e-5)  # the published figure
@@ -135,7 +137,12 @@ def test_alp_rider():
     """Unstable and stiff, along a terrain with four peaks (Betts 2010, 4.12: 2030.856); checked in windows."""
     y = sp.symbols("y1:5")
     one, two = sp.symbols("u1 u2")
-    rates = (-10 * y[0] + one + two, -2 * y[1] + one + 2 * two, -3 * y[2] + 5 * y[3] + one - two, 5 * y[2] - 3 * y[3] + one + 3 * two)
+    rates = (
+        -10 * y[0] + one + two,
+        -2 * y[1] + one + 2 * two,
+        -3 * y[2] + 5 * y[3] + one - two,
+        5 * y[2] - 3 * y[3] + one + 3 * two,
+    )
     plant = dr.first_order("alp_rider", dict(zip(y, rates, strict=True)), inputs=[one, two])
     peaks = " + ".join(f"{height}*exp(-{b}*(t - {a})**2)" for height, a, b in ((3, 3, 12), (3, 6, 10), (3, 10, 6), (8, 15, 4)))
     squares = "y1**2 + y2**2 + y3**2 + y4**2"

@@ -37,8 +37,8 @@ from draisine.simulation.initial.problem import InitialGuess
 if TYPE_CHECKING:
     from draisine.optimal.guess import Guess
     from draisine.optimal.ipopt import Ipopt
-    from draisine.optimal.solution import Solution
     from draisine.optimal.refinement import Refinement
+    from draisine.optimal.solution import Solution
 
 Range = tuple[float | None, float | None]
 DirectMethod = Collocation | MultipleShooting

@@ -36,6 +36,7 @@ Reals = NDArray[np.float64]
 
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
+
 @dataclass(frozen=True, eq=False)
 class PhaseSolution:
     """One phase at its nodes. Rows are grid points for states, control points for inputs."""

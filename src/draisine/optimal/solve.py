@@ -234,7 +234,7 @@ class _Task:
         """
         if len(self.phases) > 1 or not self.phases[0].times[0] < self.phases[0].times[1]:
             return failed, []
-        (phase,), low, high = self.phases, *self.phases[0].times
+        low, high = self.phases[0].times
         (values,) = guesses(guess, self.phases, [s.grid for s in failed.schemes])
         tried: list[float] = []
         for factor in DURATIONS:

@@ -44,8 +44,8 @@ from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
-from draisine.optimal.solution import Solution
 from draisine.optimal.refinement import Refinement
+from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations
 from draisine.results.base import ProgressCallback
 
