@@ -1,7 +1,7 @@
 """Mesh refinement: shorter intervals where the error is large or a bound is violated, mesh points at the jumps of controls.
 
-A polynomial cannot follow a control that jumps inside an interval. Such an interval gets a constant control, whose motion is exact
-and within its bounds; from its value between those of the neighbors follows the position of the jump, and the interval is
+A polynomial cannot follow a control that jumps inside an interval. Such an interval gets a constant control, whose motion is
+exact and within its bounds; from its value between those of the neighbors follows the position of the jump, and the interval is
 shortened about it. The cost of a constant control in a share w of the duration is of the order w², its error here.
 """
 

@@ -276,8 +276,8 @@ class Solution(Result):
     def _no_minimum(self) -> str:
         if self._limit_reached is None or not self.converged:
             return (
-                f"the cost falls without bound ({self.objective:.3g} reached); give bounds(…) of the controls and states on which "
-                "it depends, or a cost that grows with them"
+                f"the cost falls without bound ({self.objective:.3g} reached); give bounds(…) of the controls and states that it "
+                "depends on, or a cost that grows with them"
             )
         at, shortest = self._limit_reached
         if shortest:

@@ -45,6 +45,7 @@ ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
+USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
@@ -424,14 +425,18 @@ class _Task:
         """The simulated motion and the verdict on it. A motion that misses a condition because it is unstable is simulated in
         windows: errors of rounding would grow to any size."""
         values = [self._parameters(phase, found) for phase in self.phases]
-        runs, growth = self.simulated(found), 1.0
+        runs = self.simulated(found)
         judged = verdict(found.phases, runs, values, tolerance)
-        if not judged.holds and np.isfinite(found.answer.w).all():
-            windows, growth = self._windows(found)
-            if growth > GROWTH:
-                runs = self.simulated(found, windows)
-                judged = verdict(found.phases, runs, values, tolerance)
-        return _Verified(runs, judged, growth)
+        if judged.holds or not np.isfinite(found.answer.w).all():
+            return _Verified(runs, judged, 1.0)
+        windows, growth = self._windows(found)
+        if growth <= GROWTH:
+            return _Verified(runs, judged, 1.0)
+        pieces = self.simulated(found, windows)
+        in_windows = verdict(found.phases, pieces, values, tolerance)
+        if in_windows.holds or judged.worst > USELESS:
+            return _Verified(pieces, in_windows, growth)
+        return _Verified(runs, in_windows, 1.0)  # the mesh is too coarse either way: one motion, without jumps
 
     def _windows(self, found: _MeshSolution) -> tuple[list[list[int]], float]:
         """Windows of each phase, and the largest growth of deviations over a phase."""

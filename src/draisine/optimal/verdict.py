@@ -153,28 +153,26 @@ class _Checked:
         run = self._run.samples
         violated, overshot = np.zeros((2, len(self._solution.grid.breaks) - 1), dtype=bool)
         found = []
-        rows = [(f"bounds of {c.name}" if c.right is None else f"condition {c.name}", *rest) for c, *rest in self._path()]
-        for name, values, scale, over in rows:
-            over = np.where(np.isnan(values), np.inf, over)
-            worst = int(np.argmax(over))
-            unit = self._unit(name.removeprefix("bounds of "))
+        for c, scale, over in self._path():
+            name = f"bounds of {c.name}" if c.right is None else f"condition {c.name}"
+            worst, unit = int(np.argmax(over)), self._unit(c.name)
             found.append(Miss(name, float(over[worst]), unit, scale, float(run.times[worst]), self._number))
             outside = run.intervals[over > tolerance * scale]
             violated[outside] = True
-            if name.removeprefix("bounds of ") in self._phase.controls:
+            if c.name in self._phase.controls:
                 overshot[outside] = True
         return found, violated, overshot
 
-    def _path(self) -> list[tuple[Condition, Reals, float, Reals]]:
-        """Conditions along the path, with values, scales and amounts beyond the bounds."""
+    def _path(self) -> list[tuple[Condition, float, Reals]]:
+        """Conditions along the path, with scales and amounts beyond the bounds."""
         phase, run = self._phase, self._run.samples
-        made = [(c, values, scale, _beyond(values, c)) for c, values, scale in self._conditions(phase.path)]
+        made = [(c, scale, _beyond(values, c)) for c, values, scale in self._conditions(phase.path)]
         names, inputs = [q.name for q in phase.equations.states], [q.name for q in phase.equations.inputs]
         for name, (low, high) in phase.limits.items():
             values = run.states[:, names.index(name)] if name in names else run.inputs[:, inputs.index(name)]
             bounds = [abs(b) for b in (low, high) if np.isfinite(b)]
             condition = Condition(name, ca.SX(0), low, high)
-            made.append((condition, values, max(_scale(values), *bounds, 0.0), _beyond(values, condition)))
+            made.append((condition, max(_scale(values), *bounds, 0.0), _beyond(values, condition)))
         return made
 
     def _conditions(self, given: Sequence[Condition]) -> list[tuple[Condition, Reals, float]]:

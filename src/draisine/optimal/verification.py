@@ -78,7 +78,8 @@ def simulate_phase(
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
     method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
     edges = begin + duration * grid.breaks
-    inside = max(LEAST_INSIDE, round(SAMPLES / (len(edges) - 1)))
+    shown = max(1, round(SAMPLES / (len(edges) - 1)))
+    inside = shown * -(-LEAST_INSIDE // shown)
     kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
     restarts = restarts or {}
     runs: list[Run] = []
@@ -98,7 +99,7 @@ def simulate_phase(
             break
         states = breaks[k + 1] = run.final_state
     samples = _samples(phase, runs, coefficients, edges)
-    piece = _reported(phase, samples, len(grid.control_local) == 1, p)
+    piece = _reported(phase, samples, inside // shown, len(grid.control_local) == 1, p)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
     return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count, samples, (0, *restarts))
 
@@ -123,11 +124,14 @@ def _samples(phase: Phase, runs: list[Run], coefficients: Reals, edges: Reals) -
     return Samples(times, states, np.concatenate(inputs), np.repeat(np.arange(len(runs)), counts))
 
 
-def _reported(phase: Phase, samples: Samples, jumps: bool, p: Reals) -> Piece:
-    """All reported quantities along the samples; where controls jump, both values are reported."""
-    shown = np.ones(len(samples.times), dtype=bool)
+def _reported(phase: Phase, samples: Samples, every: int, jumps: bool, p: Reals) -> Piece:
+    """All reported quantities at one of `every` samples; where controls jump, both values are reported."""
+    first = np.searchsorted(samples.intervals, samples.intervals)  # of the sample's interval
+    number = np.arange(len(samples.times)) - first
+    shown = number % every == 0
+    shown[-1] = True
     if not jumps:
-        shown[1:] = np.diff(samples.intervals) == 0
+        shown &= (number > 0) | (samples.intervals == 0)
     t = samples.times[shown]
     return report_segment(Segment(phase.equations, t, samples.states[shown], samples.inputs[shown], t), p)
 
