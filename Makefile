@@ -7,18 +7,22 @@ BIN  := $(VENV)/bin
 BENCH := .venv-bench
 DEMO := $(BIN)/draisine run bicycle_free_run --out out
 
-# pip compiles byte code on one core; `compileall` below does the same on all of them in half the time. It is done here,
+# Versions and hashes are those of requirements.lock, the same on every machine; where they cannot be met set-up says so and goes on with
+# the ranges of pyproject.toml. pip compiles byte code on one core; `compileall` below does the same on all of them in half the time. It is done here,
 # and not left to the first import, because some environments forbid Python to write byte code later.
-PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+LOCKED  := $(BIN)/python tools/lock.py install
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all lint check bench docs clean
+.PHONY: help setup update demo test test-long test-all lint check bench docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.runtime  ## the package in .venv, editable; quick when nothing changed
+
+update: | $(VENV)/bin/python  ## the lock file anew, from the newest versions that pyproject.toml allows
+	$(BIN)/python tools/lock.py renew
 
 demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures and data in out/
 	$(DEMO)
@@ -63,33 +67,30 @@ $(VENV)/bin/python:
 	  echo "Name a newer one: make setup PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Stamps: an environment is renewed when pyproject.toml is newer than it.
-$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
-	$(PIP) --editable .
+# Stamps: an environment is renewed when pyproject.toml or the lock is newer than it.
+$(VENV)/.runtime: pyproject.toml requirements.lock | $(VENV)/bin/python
+	$(LOCKED) runtime
 	$(COMPILE)
 	$(BIN)/draisine warm
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.runtime
-	$(PIP) --editable '.[test]'
+	$(LOCKED) test
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.runtime
-	$(PIP) --editable '.[docs]'
+	$(LOCKED) docs
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(PIP) --editable '.[dev]'
+	$(LOCKED) dev
 	@touch $@
 
 $(VENV)/.pinocchio: $(VENV)/.test
-	$(PIP) --editable '.[test,pinocchio]'
+	$(LOCKED) pinocchio
 	@touch $@
 
-# Peers live in an environment of their own. Some need libraries or wheels that a platform may lack: their rows are left out.
-$(BENCH)/.peers: pyproject.toml
-	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
-	for peer in pin mujoco symbrim 'opty cyipopt'; do \
-	  $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check $$peer || echo "left out: $$peer"; done
+# Peers live in an environment of their own. Some need packages of the system, which are named and, by apt-get, installed.
+$(BENCH)/.peers: pyproject.toml benchmarks/install_peers.sh
+	benchmarks/install_peers.sh $(PYTHON) $(BENCH)
 	@touch $@

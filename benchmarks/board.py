@@ -14,7 +14,8 @@ from typing import Any
 
 from figure import Figure, of_json
 
-PEERS = ("sympy", "pydy", "symbrim", "casadi", "opty", "exudyn", "scipy_dae", "pin", "mujoco")
+PEERS = ("sympy", "pydy", "cython", "symbrim", "casadi", "opty", "cyipopt", "exudyn", "scipy_dae", "pin", "mujoco")
+BUSY = 0.25  # cores that others may use during a part before its times say little
 
 
 class OtherMachine(Exception):
@@ -33,6 +34,8 @@ class Part:
     seconds: float  # that measuring took
     load: float  # processes that wanted to run when it began, as the system counts them; ours are about one
     failure: str = ""  # why figures are missing
+    load_after: float = 0.0  # the same when it ended, with whatever processes it used
+    others: float = 0.0  # cores that other processes used meanwhile, on average
 
     def as_data(self) -> dict[str, Any]:
         return {**vars(self), "figures": [figure.as_json() for figure in self.figures]}
@@ -74,8 +77,9 @@ class Board:
 
     @property
     def disturbed(self) -> list[Part]:
-        """Parts that began when more processes wanted to run than there are cores: their times say little."""
-        return [part for part in self.parts.values() if part.load > int(self.machine.get("cores", 1))]
+        """Parts that began when more processes wanted to run than there are cores, or met others: their times say little."""
+        cores = int(self.machine.get("cores", 1))
+        return [part for part in self.parts.values() if part.load > cores or part.others > BUSY]
 
     def done(self, name: str, source: str) -> bool:
         """Whether a part is measured as a whole, with this very code."""
@@ -150,6 +154,18 @@ def machine(draisine: str, peers: bool) -> dict[str, str]:
 def load() -> float:
     """How many processes wanted to run in the last minute; 0 where the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def busy_seconds() -> tuple[float, float]:
+    """Seconds that all cores have worked so far: for any process, and for this one with those it waited for.
+
+    Their difference is what others did. Both are 0 where the system does not report it.
+    """
+    counters = Path("/proc/stat")
+    if not counters.exists():
+        return 0.0, 0.0
+    user, nice, system, _, _, interrupts, soft = (int(n) for n in counters.read_text().split("\n", 1)[0].split()[1:8])
+    return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
 def source(folders: Iterable[Path]) -> str:

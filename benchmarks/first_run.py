@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 import draisine as dr
-from figure import Figure
+from figure import AtMost, Figure
 
 HERE = Path(__file__).parent
 PATIENCE = 150.0  # s for one process
@@ -56,6 +57,7 @@ def figures(peers: bool) -> Iterator[Figure]:
     never, first, later, theirs = Reported(), Reported(), Reported(), {name: Reported() for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         started(never, ["-c", OURS], _kept_in(Path(folder) / "empty"))
+        settled(Path(folder) / "empty")
         warm = Path(folder) / "warm"
         surroundings = os.environ | _kept_in(warm)
         subprocess.run([sys.executable, "-m", "draisine", "warm"], env=surroundings, check=True, capture_output=True)
@@ -69,6 +71,41 @@ def figures(peers: bool) -> Iterator[Figure]:
     yield from compared("first trajectory, nothing prepared", never, theirs, ways)
     yield from compared("first trajectory after `draisine warm`, as `make setup` leaves a machine", first, theirs, ways)
     yield from compared("first trajectory of a later process, the model run before", later, theirs, ways)
+    yield from after_pip_install()
+
+
+def after_pip_install() -> Iterator[Figure]:
+    """In an environment that has what `pip install` of this clone gives and nothing else, each time with an empty cache."""
+    found, size = Reported(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "environment"
+        venv.create(place, with_pip=True)
+        python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
+        before = len(json.loads(subprocess.run([*pip, "list", "--format=json"], capture_output=True, check=True).stdout))
+        subprocess.run([*pip, "install", "--quiet", str(HERE.parent)], check=True)
+        count = len(json.loads(subprocess.run([*pip, "list", "--format=json"], capture_output=True, check=True).stdout)) - before
+        size = sum(
+            file.stat().st_size
+            for file in place.rglob("*")
+            if file.is_file() and file.suffix != ".pyc" and "/pip/" not in str(file)
+        )
+        for turn in range(ROUNDS):
+            cache = Path(folder) / f"cache {turn}"
+            started(found, ["-c", OURS], _kept_in(cache), python)
+            settled(cache)
+    yield Figure("first trajectory after `pip install`, nothing prepared", statistics.median(found.seconds), "s", AtMost(1.5))
+    memory = statistics.median(found.memory)
+    yield Figure("first trajectory after `pip install`: most memory", memory, "MiB", AtMost(130.0))
+    yield Figure("`pip install`: packages", count)
+    yield Figure("`pip install`: size of the environment, without byte code and pip", size / 2**20, "MiB")
+
+
+def settled(cache: Path) -> None:
+    """Wait until no process works in the background for a cache: it would disturb the next one that is measured."""
+    end = time.monotonic() + PATIENCE
+    while any(cache.glob("*.claim")) and time.monotonic() < end:
+        time.sleep(0.05)
 
 
 def _kept_in(cache: Path) -> dict[str, str]:
@@ -87,14 +124,19 @@ def compared(what: str, ours: Reported, theirs: Mapping[str, Reported], names: M
             yield Figure(f"{what}: most memory, beside {names[name]}", memory, "MiB", None, statistics.median(found.memory))
 
 
-def started(found: Reported, arguments: Sequence[str], surroundings: Mapping[str, str] | None = None) -> None:
+def started(
+    found: Reported,
+    arguments: Sequence[str],
+    surroundings: Mapping[str, str] | None = None,
+    python: str | Path = sys.executable,
+) -> None:
     """One process more, which must end where the bicycle does."""
     # modules are found compiled, as in an installed package
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.perf_counter()
     try:
         done = subprocess.run(
-            [sys.executable, *arguments],
+            [python, *arguments],
             cwd=HERE,
             env={**kept, **(surroundings or {})},
             capture_output=True,

@@ -80,8 +80,9 @@ PARTS = {
         "First trajectory",
         "A new process from its first line to 5 s of the benchmark bicycle's free run at 1e-8: import, description, derivation, "
         "compilation, start and run, and the most memory that process, or a compiler it started, ever had. Ours in three states "
-        "of a machine: nothing prepared, its stepping loops compiled beforehand, and the same model run before. Processes of "
-        "SymPy, and ours with nothing prepared, are started once, the others three times.",
+        "of a machine: nothing prepared, its stepping loops compiled beforehand, and the same model run before; and in a clean "
+        "environment after `pip install`. Processes of SymPy, and ours with nothing prepared, are started once, the others three "
+        "times.",
         "first_run",
         _wanted,
     ),
@@ -160,5 +161,11 @@ PARTS = {
         "Parameters from data: time, sensitivities, and how often intervals of 95 % hold the truth.",
         "estimation",
         _pydy,
+    ),
+    "suite": Part(
+        "Tests",
+        "The quick tests, `make test`, on all cores, in the environment of development.",
+        "suite",
+        _nothing,
     ),
 }

@@ -27,7 +27,7 @@ from types import FrameType
 from rich.console import Console
 
 import draisine as dr
-from board import Board, OtherMachine, Part, kept, load, machine, source
+from board import Board, OtherMachine, Part, busy_seconds, kept, load, machine, source
 from parts import PARTS, Peers
 from tables import markdown, terminal
 
@@ -84,7 +84,8 @@ def measure(board: Board, names: Sequence[str], peers: Peers, code: str, stem: P
     reported = Console(stderr=True)
     for name in names:
         reported.print(f"[dim]{datetime.now(UTC):%H:%M:%S} measuring {name} …[/dim]")
-        part, figures, failure, busy, began = PARTS[name], [], "", load(), time.perf_counter()
+        part, figures, failure, before, began = PARTS[name], [], "", load(), time.perf_counter()
+        worked, own = busy_seconds()
         try:
             with within(limit):
                 for figure in part.measure(peers):
@@ -93,7 +94,12 @@ def measure(board: Board, names: Sequence[str], peers: Peers, code: str, stem: P
             traceback.print_exc()
             failure = f"{type(why).__name__}: {why}"
         day, seconds = f"{datetime.now(UTC):%Y-%m-%d}", time.perf_counter() - began
-        board.put(name, Part(part.title, part.about, figures, code, day, seconds, busy, failure), tuple(PARTS))
+        others = max(0.0, (busy_seconds()[0] - worked - (busy_seconds()[1] - own)) / seconds)
+        found = Part(part.title, part.about, figures, code, day, seconds, before, failure, load(), others)
+        board.put(name, found, tuple(PARTS))
+        said = f"{len(figures)} figures in {seconds:.0f} s; load {found.load:.1f} before, {found.load_after:.1f} after; "
+        said += f"others used {others:.2f} cores{': the machine was busy' if found in board.disturbed else ''}"
+        reported.print(f"[dim]{name}: {said}[/dim]")
         if stem is not None:
             board.write(stem)
 

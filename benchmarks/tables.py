@@ -108,7 +108,8 @@ def described(board: Board) -> str:
 
 
 def measured(part: Part) -> str:
-    return f"measured {part.when} in {part.seconds:.0f} s, source {part.source}, load {part.load:.1f} when it began"
+    load = f"load {part.load:.1f} when it began and {part.load_after:.1f} when it ended, {part.others:.2f} cores used by others"
+    return f"measured {part.when} in {part.seconds:.0f} s, source {part.source}, {load}"
 
 
 def _title(board: Board) -> str:

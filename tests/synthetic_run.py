@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.results.assembly import Piece, assemble, block, energy_block, pose_block, power_block, residual_block
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 
 WHEELBASE = 1.02

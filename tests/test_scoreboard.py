@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,6 +103,20 @@ def test_what_was_measured_on_a_busy_machine_is_reported(bench: Any, rows: list[
     parts = {"imports": part(bench, *rows), "speed": part(bench, *rows, title="Evaluate", load=2.5)}
     (reported,) = [line for line in bench.tables.summary(bench.board.Board(HERE, parts)) if "busy" in line]
     assert reported.endswith(": Evaluate.")
+    meanwhile = replace(part(bench, *rows, title="Chains"), others=0.5)
+    (reported,) = [line for line in bench.tables.summary(bench.board.Board(HERE, {"chains": meanwhile})) if "busy" in line]
+    assert reported.endswith(": Chains.")
+    assert "0.50 cores used by others" in bench.tables.measured(meanwhile)
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="this system does not report it")
+def test_work_of_others_is_told_from_ours(bench: Any) -> None:
+    """A process that this one waits for is ours; both clocks only grow."""
+    worked, own = bench.board.busy_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(5_000_000))"], check=True)
+    worked_then, own_then = bench.board.busy_seconds()
+    assert own_then - own > 0.02
+    assert worked_then - worked >= own_then - own - 0.1  # counted in ticks
 
 
 # ------------------------------------------------------------------------------------------------ runs

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 
 FREE = {"speed": 4.6, "roll_rate": 0.5}
 

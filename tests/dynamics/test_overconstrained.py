@@ -24,7 +24,7 @@ from draisine.dynamics.stabilization import (
 )
 from draisine.errors import ModelError, StartError
 from draisine.model.model import Model
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import best_rows
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)

@@ -15,7 +15,7 @@ from draisine.dynamics.verify.certificate import certify_derivations
 from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Kind
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.run import integrate
 

@@ -11,7 +11,7 @@ from draisine.estimation import multistart as several
 from draisine.estimation import solve as solving
 from draisine.estimation.losses import Cauchy, Huber, SoftL1
 from draisine.gallery.entries.draining_tank import THETA, experiment, identify
-from draisine.results.base import Progress
+from draisine.results.status import Progress
 
 
 @pytest.fixture(scope="module")

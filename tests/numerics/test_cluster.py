@@ -20,7 +20,7 @@ from draisine.errors import SimulationError
 from draisine.numerics.parallel import Job
 from draisine.simulation.ensemble.result import Ensemble
 
-distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
+distributed = pytest.importorskip("distributed", reason="pip install distributed")
 
 
 @pytest.fixture(scope="module")

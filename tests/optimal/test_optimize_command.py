@@ -8,7 +8,7 @@ import pytest
 import draisine as dr
 from draisine.cli.main import main
 from draisine.optimal.study_file import read_study, study_of
-from draisine.results.base import Progress
+from draisine.results.status import Progress
 
 SWING = """
 model = "cart_pole"

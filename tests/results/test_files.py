@@ -10,11 +10,11 @@ import pytest
 
 import draisine.results.metadata as metadata_module
 from draisine.errors import DataError
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Channel
 from draisine.results.formats import csv as csv_format
 from draisine.results.load import load
 from draisine.results.metadata import describe, encode
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from synthetic_run import bicycle_run, pendulum_run
 
@@ -148,7 +148,7 @@ class TestRefusals:
         with pytest.raises(FileNotFoundError, match=r"the trajectory file '.*run\.csv'"):
             load(tmp_path / "run.csv")
 
-    @pytest.mark.parametrize(("suffix", "library"), [(".nc", "xarray"), (".parquet", "pyarrow")])
+    @pytest.mark.parametrize(("suffix", "library"), [(".nc", "h5netcdf"), (".parquet", "pyarrow")])
     def test_a_missing_library_is_named_with_the_cure(self, tmp_path, suffix, library, monkeypatch):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ImportError, match=f"saving {suffix} needs {library}.*pip install {library}"):

@@ -9,8 +9,8 @@ import pytest
 
 from draisine.errors import UnknownNameError
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, pose_block
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Channel, Group, StateValue
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Segment, Trajectory
 from synthetic_run import Named, bicycle_run, pendulum_run
 

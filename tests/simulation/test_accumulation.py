@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 
 x, v, y, t = sp.symbols("x v y t")
 TIGHT: dict[str, Any] = {"method": dr.methods.DOP853(rtol=1e-11, atol=1e-13, max_steps=20_000)}

@@ -11,7 +11,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import ArgumentError
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods import RK4, Gauss, Heun, PredictorCorrector, Radau
 
 

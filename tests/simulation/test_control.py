@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draisine.errors import DraisineError
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled, State

@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
 from draisine.dynamics.stabilization import Drift
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.simulate import Computed, compute

@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize_scalar
 import draisine as dr
 from draisine.program.equations import Equations, Event
 from draisine.program.program import Program
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.event_polynomials import bernstein_basis, polynomial_degrees
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23

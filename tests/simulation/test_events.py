@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from draisine.program.equations import Event
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.gauss import Gauss

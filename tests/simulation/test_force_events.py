@@ -14,7 +14,7 @@ from draisine.dynamics.formulations import Augmented, Reduced
 from draisine.dynamics.stabilization import Projection
 from draisine.errors import ModelError
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import prepared
 
 G = 9.81

@@ -12,7 +12,7 @@ import draisine as dr
 from draisine.program.equations import Equations, Event
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.results.base import Ending, Progress
+from draisine.results.status import Ending, Progress
 from draisine.simulation import compiled_equations as forms
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23

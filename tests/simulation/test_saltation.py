@@ -16,7 +16,7 @@ from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.run import integrate
 from draisine.simulation.sensitivity import VariedRun, integrate_varied
 

@@ -10,7 +10,7 @@ from tests.dynamics.overconstrained import Bennett, ParallelCranks
 
 import draisine as dr
 from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, Minimal, NoControl, Projection, Rattle, VelocityProjection
-from draisine.results.base import Ending, Status
+from draisine.results.status import Ending, Status
 
 RATE, UNTIL = 2.0, 6.0
 LIMIT = 1e-6  # of the residual relative to lengths, at the default tolerance

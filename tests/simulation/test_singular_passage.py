@@ -12,7 +12,7 @@ from tests.dynamics.overconstrained import GRAVITY, ParallelCranks, four_bar
 import draisine as dr
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.dynamics.stabilization import Minimal, Projection
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.sampled_control import Sampled
 
 TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-11)

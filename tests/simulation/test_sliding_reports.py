@@ -13,7 +13,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.formulations import Augmented
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.contact_margins import LEAST_FORCE, MOST_FRICTION
 
 G = 9.81

@@ -14,7 +14,7 @@ import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.equations import Equations
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.run import integrate
 
 x, y, v, w = sp.symbols("x y v w")

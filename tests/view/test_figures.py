@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from draisine.errors import UnknownNameError
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Channel, Group
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.figure_files import save_figure
 from draisine.view.plots.labels import set_value_limits

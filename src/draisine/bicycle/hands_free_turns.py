@@ -15,7 +15,7 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.linearization import equations_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import draisine
 from draisine import gallery
 from draisine.errors import ArgumentError
 from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
-from draisine.model.files import read_model
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 
@@ -23,7 +23,8 @@ def model_of(name: str) -> Model | Equations:
         from draisine.bicycle.measured import read_bicycle
 
         return read_bicycle(name).model()
-    return read_model(name) if name.endswith(".toml") or "/" in name else gallery.model(name)
+    # the reader of files is loaded when it is used, as all names of the package are
+    return draisine.read_model(name) if name.endswith(".toml") or "/" in name else gallery.model(name)
 
 
 def motion_of(given: argparse.Namespace, rest: list[str]) -> tuple[Model | Equations, dict[str, float], dict[str, float]]:

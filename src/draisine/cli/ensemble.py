@@ -12,7 +12,7 @@ from typing import Any
 from draisine.cli.arguments import identifier, laws_of, model_of, names_of, numbers_of, targets_of
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 from draisine.simulation.ensemble.distributions import Normal, Uniform
 from draisine.simulation.ensemble.ensemble import ensemble
 from draisine.simulation.ensemble.reductions import EventCounts, Extremes, Final, Keep, Snapshots
@@ -157,7 +157,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    distributed = require("distributed", "an ensemble on many machines", "draisine[cluster]")
+    distributed = require("distributed", "an ensemble on many machines")
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as problem:

@@ -279,8 +279,8 @@ def add_warm(commands: Any) -> None:
     parser = commands.add_parser(
         "warm",
         help="compile the stepping loops in advance",
-        description="Compile the loop of explicit methods, which every machine needs once, so that the first run does not wait "
-        "for it; with --all also those of implicit methods and of ensembles. Loops that are already compiled take no time.",
+        description="Compile the start solver and the loop of explicit methods, which every machine needs once, with "
+        "optimization; with --all also the loops of implicit methods and of ensembles. What is already compiled takes no time.",
         epilog="example: draisine warm --all",
     )
     parser.add_argument("--all", action="store_true", help="also the loops of implicit methods and of ensembles")

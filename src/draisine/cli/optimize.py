@@ -16,7 +16,7 @@ from draisine.errors import ArgumentError
 from draisine.optimal.ipopt import Outcome, default_progress
 from draisine.optimal.solution import Solution
 from draisine.optimal.study_file import read_study
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 
 EVERY = 25  # iterations between lines when piped
 

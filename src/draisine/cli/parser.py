@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import textwrap
 from collections.abc import Callable
 from importlib import import_module
 
@@ -84,6 +82,8 @@ def similar_commands(word: str) -> list[str]:
     >>> similar_commands("simulat")
     ['simulate', 'estimate']
     """
+    import difflib
+
     return difflib.get_close_matches(word, COMMANDS, n=3, cutoff=0.6)
 
 
@@ -98,5 +98,7 @@ class _Version(argparse.Action):
 
 
 def _exit_codes() -> str:
+    import textwrap
+
     lines = [textwrap.fill(f"{code:>5}  {text}", 100, subsequent_indent=" " * 7) for code, text in EXIT_CODES.items()]
     return "\n".join(["exit status:", *lines])

@@ -10,31 +10,23 @@ from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, targ
 from draisine.cli.model_options import FIXED_STEP
 from draisine.cli.terminal import DONE, ENDED_EARLY, INTERRUPTED, bar, print_json, print_text
 from draisine.errors import ArgumentError
-from draisine.results.base import Ending
 from draisine.results.files import check_target
+from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.esdirk23 import ESDIRK23
-from draisine.simulation.methods.gauss import Gauss
-from draisine.simulation.methods.heun import Heun
-from draisine.simulation.methods.predictor_corrector import PredictorCorrector
-from draisine.simulation.methods.radau import Radau
-from draisine.simulation.methods.rk4 import RK4
-from draisine.simulation.methods.selection import Auto
-from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation import methods
 from draisine.simulation.simulate import simulate
 
-METHODS: dict[str, Any] = {
-    "auto": Auto,
-    "dop853": DOP853,
-    "radau": Radau,
-    "esdirk23": ESDIRK23,
-    "cvode": CVODE,
-    "ida": IDA,
-    "gauss": Gauss,
-    "rk4": RK4,
-    "heun": Heun,
-    "predictor-corrector": PredictorCorrector,
+METHODS = {  # names in `methods`, which loads each when it is used
+    "auto": "Auto",
+    "dop853": "DOP853",
+    "radau": "Radau",
+    "esdirk23": "ESDIRK23",
+    "cvode": "CVODE",
+    "ida": "IDA",
+    "gauss": "Gauss",
+    "rk4": "RK4",
+    "heun": "Heun",
+    "predictor-corrector": "PredictorCorrector",
 }
 
 
@@ -81,7 +73,7 @@ def _check_files(given: argparse.Namespace) -> None:
 
 
 def _method(given: argparse.Namespace) -> Any:
-    method = METHODS[given.method]
+    method = getattr(methods, METHODS[given.method])
     if given.method == "gauss":
         return method(step=given.step, stages=2)
     if given.method in FIXED_STEP:

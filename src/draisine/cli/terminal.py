@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import SimulationError, SolverError
-from draisine.results.base import Progress
+from draisine.results.status import Progress
 
 BAR_DELAY = 0.7  # seconds before a progress bar appears
 

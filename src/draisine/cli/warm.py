@@ -15,7 +15,7 @@ from draisine.simulation.stepper.memory import stepping_loop
 
 def run_warm(given: argparse.Namespace, _: list[str]) -> int:
     """Compile what is missing, print the times."""
-    taken = {name: _seconds(load) for name, load in LOOPS.items() if given.all or name == EXPLICIT}
+    taken = {name: _seconds(load) for name, load in LOOPS.items() if given.all or name in NEEDED}
     if given.json:
         print_json({"ready": taken})
         return DONE
@@ -31,15 +31,15 @@ def _seconds(load: Callable[[], object]) -> float:
 
 
 def _switching() -> None:
-    stepping_loop(switching=True)
-    stepping_loop(implicit=True, switching=True)
+    stepping_loop(switching=True, at_once=False)
+    stepping_loop(implicit=True, switching=True, at_once=False)
 
 
-EXPLICIT = "explicit methods"
+NEEDED = ("starts", "explicit methods")  # by every run
 LOOPS: dict[str, Callable[[], object]] = {
-    "starts": solver_code,
-    EXPLICIT: stepping_loop,
-    "implicit methods": lambda: stepping_loop(implicit=True),
+    "starts": lambda: solver_code(at_once=False),
+    "explicit methods": lambda: stepping_loop(at_once=False),
+    "implicit methods": lambda: stepping_loop(implicit=True, at_once=False),
     "switching": _switching,
     "ensembles": compile_batches,
     "calls from Python": compile_calls,

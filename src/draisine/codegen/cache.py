@@ -12,10 +12,8 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import shutil
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -31,6 +29,8 @@ _MAGIC = b"draisine object 1\n"
 _SUFFIX = ".object"
 _HALF_WRITTEN = ".part"
 _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
+_CLAIM = ".claim"
+_CLAIM_SECONDS = 120.0  # a claim this old was left by a process that died
 
 
 def cache_directory() -> Path:
@@ -82,6 +82,23 @@ def stored_object(key: str) -> bytes | None:
         return None  # `cached_object` will warn
 
 
+def claim(key: str) -> bool:
+    """Whether this process is the one to make what belongs under `key`: no other has claimed it, or long ago."""
+    try:
+        path = _path(key).with_suffix(_CLAIM)
+        if path.exists() and time.time() - path.stat().st_mtime > _CLAIM_SECONDS:
+            path.unlink(missing_ok=True)
+        path.touch(exist_ok=False)
+    except OSError:
+        return False  # claimed, or nothing can be stored
+    return True
+
+
+def release(key: str) -> None:
+    """Withdraw a claim."""
+    _path(key).with_suffix(_CLAIM).unlink(missing_ok=True)
+
+
 def _path(key: str) -> Path:
     return cache_directory() / (hashlib.sha256(key.encode()).hexdigest() + _SUFFIX)
 
@@ -129,6 +146,9 @@ def _complaint(status: os.stat_result) -> str | None:
 
 @cache
 def _temporary_directory() -> Path:
+    import shutil  # these two import much that a process which finds all its code does not need
+    import tempfile
+
     directory = Path(tempfile.mkdtemp(prefix="draisine-"))
     owner = os.getpid()  # a forked child must not remove its parent's directory
 
@@ -179,6 +199,8 @@ def _read(path: Path, key: str) -> bytes | None:
 
 def _write(path: Path, key: str, content: bytes) -> None:
     """Write a temporary file and rename it: a reader sees the whole file or none."""
+    import tempfile
+
     handle, part = tempfile.mkstemp(suffix=_HALF_WRITTEN, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -193,7 +215,7 @@ def _write(path: Path, key: str, content: bytes) -> None:
 
 def _prune(directory: Path, limit: int) -> None:
     """Remove the least recently used files until a quarter of the limit is free."""
-    files, total = [], 0
+    files, total, now = [], 0, time.time()
     for entry in os.scandir(directory):
         try:
             status = entry.stat()
@@ -202,7 +224,7 @@ def _prune(directory: Path, limit: int) -> None:
         if entry.name.endswith(_SUFFIX):
             files.append((status.st_mtime, status.st_size, entry.path))
             total += status.st_size
-        elif entry.name.endswith(_HALF_WRITTEN) and time.time() - status.st_mtime > _STALE_SECONDS:
+        elif entry.name.endswith((_HALF_WRITTEN, _CLAIM)) and now - status.st_mtime > _STALE_SECONDS:
             Path(entry.path).unlink(missing_ok=True)
     if total <= limit:
         return

@@ -30,8 +30,8 @@ from draisine.model.quantities import Amount
 from draisine.program.arguments import checked
 from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
-from draisine.results.base import Ending, Status
 from draisine.results.channel import HasState
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853

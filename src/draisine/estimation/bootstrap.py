@@ -20,7 +20,8 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.expr.expression import did_you_mean
-from draisine.results.base import Progress, ProgressCallback, Result
+from draisine.results.base import Result
+from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 

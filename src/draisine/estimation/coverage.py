@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.fit import Fit
-from draisine.results.base import Progress, ProgressCallback, Result, figure
+from draisine.results.base import Result, figure
+from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError, UnitError
+from draisine.errors import DataError, UnitError, require
 from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Unit, parse_unit
 from draisine.results.trajectory import Trajectory
@@ -187,18 +187,16 @@ def _table(data: Any, name: str) -> tuple[list[str], list[Any], dict[str, str]]:
 
 def _read(path: Path) -> Any:
     """The table in a file."""
-    import pandas
-
     if not path.exists():
         raise DataError(f"{path}: there is no file of this name")
     kind = path.suffix.lower()
     if kind in TEXTS:
         return _read_text(path)
     if kind == ".parquet":
-        return pandas.read_parquet(path)
+        require("pyarrow", "data in .parquet files", "pandas pyarrow")
+        return require("pandas", "data in .parquet files", "pandas pyarrow").read_parquet(path)
     if kind in (".nc", ".h5"):
-        import xarray
-
+        xarray = require("xarray", "data in .nc files")
         with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as opened:
             return opened.load()
     raise DataError(f"{path}: file type {kind or 'none'} is not supported; use .csv, .parquet or .nc")
@@ -206,8 +204,7 @@ def _read(path: Path) -> Any:
 
 def _read_text(path: Path) -> Any:
     """The table in a text file, separated by commas, semicolons or tabs; the latter two allow decimal commas."""
-    import pandas
-
+    pandas = require("pandas", "data in text files")
     try:
         table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
     except UnicodeDecodeError:
@@ -273,8 +270,7 @@ def _numbers(values: Any) -> Reals:
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
         return array.astype(float)
-    import pandas
-
+    pandas = require("pandas", "columns of data that are not numbers")
     return np.asarray(pandas.to_numeric(pandas.Series(array), errors="coerce"), dtype=float)
 
 
@@ -290,8 +286,7 @@ def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
                 f"{name}: the column of time {column!r} is in {unit}, which is not a unit of time; use s, ms, min or h"
             )
         return array.astype(float) * made.scale
-    import pandas
-
+    pandas = require("pandas", "time stamps")
     stamps = pandas.to_datetime(pandas.Series(array), errors="coerce", format="ISO8601" if array.dtype.kind in "OU" else None)
     if stamps.isna().all():
         raise DataError(f"{name}: the column of time {column!r} has neither numbers nor time stamps, but {array[0]!r}")

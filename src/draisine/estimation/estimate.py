@@ -22,7 +22,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -30,8 +30,8 @@ from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import Progress, ProgressCallback
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.sensitivity import START
 from draisine.stability.linearization import equations_of
 

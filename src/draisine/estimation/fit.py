@@ -22,7 +22,8 @@ from draisine.estimation.single_shooting import Predictor, SingleShooting
 from draisine.estimation.solve import FitMethod, Outcome
 from draisine.expr.expression import did_you_mean
 from draisine.program.switching import jumps_of
-from draisine.results.base import ProgressCallback, Result, figure
+from draisine.results.base import Result, figure
+from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
 

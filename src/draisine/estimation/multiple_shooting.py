@@ -27,7 +27,7 @@ from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.switching import jumps_of
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
 

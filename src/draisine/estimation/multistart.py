@@ -15,7 +15,7 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.numerics.parallel import Job
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from draisine.estimation.problem import EstimationProblem
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import VariedEquations, VariedRun, initial_jacobian, integrate_varied, sizes_of
 

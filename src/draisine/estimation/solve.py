@@ -14,7 +14,7 @@ from draisine.estimation.problem import EstimationProblem, prior_rows
 from draisine.estimation.single_shooting import Predicted, Predictor, SingleShooting, check_exact_inputs, check_growth, predict
 from draisine.estimation.window_chain import ShootingState
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 FitMethod = SingleShooting | MultipleShooting | Collocation

@@ -37,7 +37,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Measured, quantity
 from draisine.model.toml_files import parse_toml, read_text, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")

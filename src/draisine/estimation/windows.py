@@ -27,7 +27,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.switching import jumps_of
 from draisine.program.variational import Direction, split
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import integrate_varied, toleranced, varied
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 from draisine.errors import ModelError
@@ -88,14 +89,17 @@ def with_checked_texts(builders: _Class) -> _Class:
     return builders
 
 
-def _with_checked_texts(method: Callable[..., Any]) -> Callable[..., Any]:
-    signature = inspect.signature(method)
-    texts = [name for name in signature.parameters if name in _TEXTS]
+def _with_checked_texts(method: FunctionType) -> Callable[..., Any]:
+    names = method.__code__.co_varnames[: method.__code__.co_argcount + method.__code__.co_kwonlyargcount]
+    texts = [name for name in names if name in _TEXTS]
     if not texts:
         return method
+    signature: inspect.Signature | None = None  # known after the first call: finding it takes longer than most calls
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal signature
+        signature = signature or inspect.signature(method)
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:

@@ -9,12 +9,14 @@ E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Sp
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Array = NDArray[np.float64]
 
@@ -92,6 +94,8 @@ def radau_nodes(stages: int) -> Array:
 
 def runge_kutta_matrix(nodes: Array) -> tuple[Array, Array]:
     """A and b of collocation: Σ_j a_ij c_j^(k−1) = c_i^k / k, Σ_j b_j c_j^(k−1) = 1/k; exact for the rounded nodes."""
+    from fractions import Fraction  # explicit methods need none
+
     exact = [Fraction(float(c)) for c in nodes]
     powers = [[c**k for c in exact] for k in range(len(exact))]
     rows = [_solve(powers, [end ** (k + 1) / (k + 1) for k in range(len(exact))]) for end in (*exact, Fraction(1))]

@@ -38,8 +38,6 @@ SCHEMES: dict[str, type[Collocation | MultipleShooting | Adjoint]] = {
 
 def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write trajectory and solution to a NetCDF file, atomically."""
-    import xarray
-
     target = Path(path)
     if target.suffix.lower() != ".nc":
         raise ArgumentError(
@@ -62,10 +60,12 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
         netcdf.write(solution.trajectory, draft)
-        groups = {GROUP: xarray.Dataset({n: (n + "_index", a) for n, a in arrays.items()} | {"reported": ((), encode(reported))})}
+        groups: dict[str, dict[str, netcdf.Variable]] = {GROUP: {n: ((f"{n}_index",), a, {}) for n, a in arrays.items()}}
+        groups[GROUP]["reported"] = (), encode(reported), {}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
-        for name, dataset in groups.items():
-            dataset.to_netcdf(draft, mode="a", group=name, engine=netcdf.engine("saving .nc"), format="NETCDF4")
+        with netcdf.opened(draft, "a") as file:
+            for name, variables in groups.items():
+                netcdf.put(file.create_group(name), variables)
 
 
 def digest(phases: tuple[PhaseSolution, ...]) -> str:
@@ -84,24 +84,19 @@ def _scheme(scheme: object) -> dict[str, Any]:
     raise ArgumentError(f"solutions by {type(scheme).__name__} cannot be saved; solution.trajectory.save(…) saves the motion")
 
 
-def _phase(found: PhaseSolution) -> Any:
+def _phase(found: PhaseSolution) -> dict[str, netcdf.Variable]:
     """A phase at its nodes for other tools: states, controls and costates, each with its own times."""
-    import xarray
-
-    kept, controls = list(found.phase.kept), list(found.phase.controls)
-    variables: dict[str, Any] = {
-        "states": (("time", "state"), found.states),
-        "inputs": (("input_time", "input"), found.controls),
-        "costates": (("costate_time", "state"), found.costates),
+    variables: dict[str, netcdf.Variable] = {
+        "time": (("time",), found.times, {"units": "s"}),
+        "input_time": (("input_time",), found.input_times, {"units": "s"}),
+        "costate_time": (("costate_time",), found.costate_times, {"units": "s"}),
+        "state": (("state",), list(found.phase.kept), {}),
+        "input": (("input",), list(found.phase.controls), {}),
+        "states": (("time", "state"), found.states, {}),
+        "inputs": (("input_time", "input"), found.controls, {}),
+        "costates": (("costate_time", "state"), found.costates, {}),
     }
     if found.pontryagin is not None:
-        variables["hamiltonian"] = (("costate_time",), found.pontryagin.hamiltonian)
-        variables["switching"] = (("input_time", "input"), found.pontryagin.switching)
-    coordinates = {
-        "time": found.times,
-        "input_time": found.input_times,
-        "costate_time": found.costate_times,
-        "state": kept,
-        "input": controls,
-    }
-    return xarray.Dataset(variables, coords=coordinates)
+        variables["hamiltonian"] = ("costate_time",), found.pontryagin.hamiltonian, {}
+        variables["switching"] = ("input_time", "input"), found.pontryagin.switching, {}
+    return variables

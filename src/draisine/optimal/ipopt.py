@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.optimal.nlp import SparseNLP
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -30,8 +30,8 @@ from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import ProgressCallback
 from draisine.simulation.initial.problem import InitialGuess
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Outcome
 from draisine.optimal.restore import StoredSolution, restored
-from draisine.results.base import Progress, ProgressCallback, Result
+from draisine.results.base import Result
+from draisine.results.status import Progress, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem

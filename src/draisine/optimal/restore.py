@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,18 +44,17 @@ class StoredSolution:
 
 def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
     """Load the solution of this maneuver from a file written by `save`."""
-    import xarray
-
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {str(source)!r}")
     try:
-        with xarray.open_dataset(source, group=GROUP, engine=netcdf.engine("loading .nc"), decode_cf=False) as dataset:
-            sizes = [int(dataset[n].size) for n in ARRAYS]
-            if sum(sizes) > limit:
-                raise DataError(f"the file holds {sum(sizes)} numbers, more than {limit}")
-            arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in ARRAYS]
-            reported = decode(dataset["reported"].values.item())
+        with netcdf.opened(source, "r") as file:
+            variables = file.groups[GROUP].variables
+            total = sum(math.prod(variables[n].shape) for n in ARRAYS)
+            if total > limit:
+                raise DataError(f"the file holds {total} numbers, more than {limit}")
+            arrays = [np.array(variables[n][...], dtype=float).ravel() for n in ARRAYS]
+            reported = decode(netcdf.text_of(variables["reported"]))
         kept = _reported(reported, arrays)
     except (DataError, TypeError, ValueError) as problem:
         raise DataError(f"{source}: {problem}") from None

@@ -24,7 +24,8 @@ from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
-from draisine.results.base import Ending, Result, Status, figure
+from draisine.results.base import Result, figure
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, int
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
-from draisine.results.base import Ending, ProgressCallback
+from draisine.results.status import Ending, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem

@@ -47,7 +47,7 @@ from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.refinement import Refinement
 from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 FindModel = Callable[[str], Model | System | Equations]
 

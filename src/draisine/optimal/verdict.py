@@ -19,7 +19,7 @@ from draisine.control.plant import stacked
 from draisine.optimal.phase import Phase, algebraic_guess
 from draisine.optimal.symbolic_model import Condition
 from draisine.optimal.verification import Simulated
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 
 if TYPE_CHECKING:
     from draisine.optimal.solution import PhaseSolution

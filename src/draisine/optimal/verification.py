@@ -21,7 +21,7 @@ from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.program import DaeResidual
 from draisine.results.assembly import Piece, assemble
-from draisine.results.base import Ending, Status
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853

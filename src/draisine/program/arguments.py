@@ -18,7 +18,6 @@ further types of their own, such as a motion for `near`.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,6 +168,8 @@ _CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for an unknown name, with similar names."""
     names = list(dict.fromkeys(known))
+    import difflib  # only for the message
+
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:
         hint = f"did you mean {' or '.join(repr(c) for c in close)}?"

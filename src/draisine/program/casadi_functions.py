@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+_SHORT = 100_000  # instructions
+
 
 @dataclass(frozen=True, eq=False)
 class CasadiCode:
@@ -45,13 +47,20 @@ class CasadiCode:
         return _scalar_tape(function)
 
     @cached_property
+    def text(self) -> bytes:
+        """CasADi's serialization. It covers tape, constants, callees and tables, and is the same in every process."""
+        return bytes(self.function.serialize().encode())
+
+    @cached_property
     def fingerprint(self) -> str:
-        # CasADi's serialization covers tape, constants, callees and tables, and is the same in every process.
-        return hashlib.sha256(self.function.serialize().encode()).hexdigest()
+        return hashlib.sha256(self.text).hexdigest()
 
     @cached_property
     def operations(self) -> int:
-        f, plumbing = self.function, _plumbing()
+        f = self.function
+        if f.class_name() == "SXFunction" and f.n_instructions() < _SHORT:  # whose tape will be needed
+            return sum(line.operation not in op.PLUMBING for line in self.tape)
+        plumbing = _plumbing()
         return sum(f.instruction_id(k) not in plumbing for k in range(f.n_instructions()))
 
     @cached_property

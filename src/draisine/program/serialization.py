@@ -20,6 +20,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
+from draisine.program.casadi_functions import CasadiCode
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
@@ -144,7 +145,10 @@ class _Writer:
 
     def code(self, code: Code) -> Header:
         tape = zlib.compress(json.dumps(self._tape(code.tape), separators=(",", ":")).encode(), 1)
-        text = code.text_part if isinstance(code, StoredCode) else zlib.compress(code.function.serialize().encode(), 1)
+        if isinstance(code, StoredCode):
+            text = code.text_part
+        else:
+            text = zlib.compress(code.text if isinstance(code, CasadiCode) else code.function.serialize().encode(), 1)
         self.parts += [tape, text]
         known = {"fingerprint": code.fingerprint, "operations": code.operations, "can_switch": code.can_switch}
         return {"part": len(self.parts) - 2, **known}

@@ -46,7 +46,7 @@ class SSA:
 
     def add(self, kind: int, operands: tuple[int, ...] = (), detail: Any = None) -> int:
         """The index of a value, which is appended unless an equal one exists."""
-        value = Value(kind, operands, detail)
+        value = tuple.__new__(Value, (kind, operands, detail))  # Value(…) takes twice as long, and this is called most
         number = self._known.setdefault(value, len(self.values))
         if number == len(self.values):
             self.values.append(value)

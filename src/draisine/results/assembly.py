@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.results.base import Status
 from draisine.results.channel import Channel, Group
+from draisine.results.status import Status
 from draisine.results.summary import NATIVE_LEVEL
 from draisine.results.trajectory import KINETIC, POSE_PARTS, POTENTIAL, TOTAL, WORK, Occurrence, Segment, Statistics, Trajectory
 

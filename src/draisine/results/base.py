@@ -1,16 +1,12 @@
-"""Base class of results: summary, tables for pandas and notebooks, files, and access to the figures of `draisine.view`; status of
-runs and progress of long work, as every verb reports them.
-"""
+"""Base class of results: summary, tables for pandas and notebooks, files, and access to the figures of `draisine.view`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,7 +62,7 @@ class Result(Uncached):
         if suffix in FIGURES and plot is not None:
             plot().save(path)
         elif suffix in TABLES:
-            _write(self.to_pandas(), path, suffix)
+            _write(self._table(), path, suffix)
         else:
             known = ", ".join((*TABLES, *FIGURES) if plot is not None else TABLES)
             raise ArgumentError(
@@ -106,91 +102,35 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _write(table: pandas.DataFrame, path: str | os.PathLike[str], suffix: str) -> None:
-    # real and imaginary parts in two columns: the formats have no complex numbers
-    plain = table.copy()
-    for name in [column for column in table.columns if np.iscomplexobj(table[column])]:
-        index = plain.columns.get_loc(name)
-        plain = plain.drop(columns=name)
-        plain.insert(index, f"{name}.re", table[name].to_numpy().real)
-        plain.insert(index + 1, f"{name}.im", table[name].to_numpy().imag)
-    if suffix == ".csv":
-        plain.to_csv(path, index=False)
-    elif suffix == ".json":
-        plain.to_json(path, orient="records", double_precision=15)
-    else:
-        require("pyarrow", "writing .parquet")
-        plain.to_parquet(path, index=False)
+def _write(table: Mapping[str, Any], path: str | os.PathLike[str], suffix: str) -> None:
+    import csv
+    import json
+
+    columns = _real_columns(table)
+    if suffix == ".parquet":
+        arrow, parquet = require("pyarrow", "writing .parquet"), require("pyarrow.parquet", "writing .parquet")
+        parquet.write_table(arrow.table({name: arrow.array(values) for name, values in columns.items()}), path)
+        return
+    rows = list(zip(*columns.values(), strict=True))
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        if suffix == ".json":
+            json.dump([{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows], file, default=str)
+        else:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(["" if value is None or value != value else value for value in row] for row in rows)
 
 
-class Ending(StrEnum):
-    """Why a run stopped."""
-
-    FINISHED = "FINISHED"  # the final time was reached
-    EVENT = "EVENT"  # an event with the action "stop" occurred
-    INTERRUPTED = "INTERRUPTED"  # stopped by the user; the samples computed are kept
-    NOT_FINITE = "NOT_FINITE"  # a derivative or state is not finite
-    STEP_TOO_SMALL = "STEP_TOO_SMALL"  # the tolerance was not met with a step at rounding level
-    TOO_MANY_STEPS = "TOO_MANY_STEPS"  # max_steps of the method was reached
-    SINGULAR = "SINGULAR"  # the choice of independent velocities became singular and no other is better
-    CONSTRAINTS_BROKEN = "CONSTRAINTS_BROKEN"  # a constraint, redundant ones included, is violated beyond the tolerance
-    SWITCHES_ACCUMULATE = "SWITCHES_ACCUMULATE"  # infinitely many switches in a finite time
-    SLIDING_AMBIGUOUS = "SLIDING_AMBIGUOUS"  # the motion on several switching surfaces is not unique
-    CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
-
-
-@dataclass(frozen=True)
-class Status:
-    """The end of a run: its kind, a message, and warnings.
-
-    >>> print(Status(Ending.EVENT, "fell over: lean passed 80° at t = 1.320 s"))
-    EVENT: fell over: lean passed 80° at t = 1.320 s
-    >>> Status(Ending.FINISHED, "reached t = 5 s").complete
-    True
-    """
-
-    kind: Ending
-    message: str
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether the run reached the final time or a stopping event."""
-        return self.kind in (Ending.FINISHED, Ending.EVENT)
-
-    def with_warning(self, text: str) -> Status:
-        """The status with one more warning, without duplicates."""
-        return self if text in self.warnings else replace(self, warnings=(*self.warnings, text))
-
-    def __str__(self) -> str:
-        lines = [f"{self.kind}: {self.message}"]
-        return "\n".join(lines + [f"  warning: {text}" for text in self.warnings])
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is done so far: a line of text, the fraction done, and figures by name.
-
-    `share` is None where the amount of work is not known beforehand. As text it is one line, so that `progress=print` works in
-    every verb.
-
-    >>> print(Progress("simulating", 0.25))
-    simulating: 25 %
-    >>> print(Progress.counted("draw", 3, 200))
-    draw 3 of 200
-    """
-
-    text: str
-    share: float | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def counted(cls, what: str, done: int, total: int, more: str = "", **values: float) -> Progress:
-        """The progress of countable work; `more` is added to the text."""
-        return cls(f"{what} {done:,} of {total:,}{more}", done / total, {"done": done, "total": total, **values})
-
-    def __str__(self) -> str:
-        return self.text if self.share is None or "done" in self.values else f"{self.text}: {self.share:.0%}".replace("%", " %")
-
-
-ProgressCallback: TypeAlias = Callable[[Progress], None]
+def _real_columns(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns of Python numbers and texts; complex ones as two, since the formats have no complex numbers."""
+    found: dict[str, list[Any]] = {}
+    for name, given in table.items():
+        values = (
+            given.tolist() if isinstance(given, np.ndarray) else [v.item() if isinstance(v, np.generic) else v for v in given]
+        )
+        if any(isinstance(value, complex) for value in values):
+            found[f"{name}.re"] = [complex(value).real for value in values]
+            found[f"{name}.im"] = [complex(value).imag for value in values]
+        else:
+            found[name] = values
+    return found

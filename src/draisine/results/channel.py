@@ -74,6 +74,11 @@ class Channel:
     def label(self) -> str:
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
+    def attributes(self) -> dict[str, str]:
+        """What other tools show of the column."""
+        found = {"units": self.unit, "long_name": self.description or self.name, "group": str(self.group)}
+        return found | ({"kind": self.kind, "level": self.level} if self.kind else {})
+
 
 def as_group(given: str, of: str = "") -> Group:
     """The group of a name; the error lists all groups."""

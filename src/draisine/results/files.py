@@ -6,7 +6,6 @@ All formats preserve every bit of the numbers and all metadata, which are JSON a
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -72,7 +71,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """A temporary file beside `target`, which replaces it if the block succeeds and is deleted otherwise."""
     target = target.resolve()  # of a link the target is replaced
     _check_directory(target)
-    draft = target.with_name(f".{target.stem[:100]}-{secrets.token_hex(6)}{target.suffix}")
+    draft = target.with_name(f".{target.stem[:100]}-{os.urandom(6).hex()}{target.suffix}")
     try:
         yield draft
         with draft.open("rb+") as file:

@@ -253,7 +253,7 @@ class LinearModel(Result):
 
 def python_control(purpose: str) -> Any:
     """The package python-control."""
-    return require("control", purpose, "'draisine[control]'")
+    return require("control", purpose)
 
 
 def zero_pole_gain(a: Array, b: Array, c: Array, d: float) -> tuple[NDArray[Any], NDArray[Any], float]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
 from draisine.results.files import format_of
 from draisine.results.metadata import (
@@ -26,6 +25,7 @@ from draisine.results.metadata import (
     text_at,
 )
 from draisine.results.sensitivity import Sensitivity
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Occurrence, Segment, Statistics, Trajectory
 
 MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, require
-from draisine.results.base import Result, Status, figure
+from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
 from draisine.results.files import FILMS, save
+from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
 
 if TYPE_CHECKING:
@@ -362,21 +363,18 @@ class Trajectory(Result):
         """A Dataset over `time`, each channel a variable with `units`, `long_name` and `group`."""
         variables = {}
         for channel, column in zip(self.channels, self.data.T, strict=True):
-            attributes = {"units": channel.unit, "long_name": channel.description or channel.name, "group": str(channel.group)}
-            if channel.kind:
-                attributes |= {"kind": channel.kind, "level": channel.level}
-            variables[channel.name] = ("time", column, attributes)
+            variables[channel.name] = ("time", column, channel.attributes())
         dataset: xarray.Dataset = require("xarray", "a trajectory as xarray Dataset").Dataset(
             variables,
             coords={"time": ("time", self.time, {"units": "s", "long_name": "time"})},
-            attrs={
-                "model": self.model,
-                "status": str(self.status.kind),
-                "message": self.status.message,
-                "warnings": "\n".join(self.warnings),
-            },
+            attrs=self.file_attributes(),
         )
         return dataset
+
+    def file_attributes(self) -> dict[str, str]:
+        """What other tools show of a NetCDF file or a Dataset of this run."""
+        status, message = str(self.status.kind), self.status.message
+        return {"model": self.model, "status": status, "message": message, "warnings": "\n".join(self.warnings)}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame indexed by time, a column per channel; units in `frame.attrs["units"]`."""

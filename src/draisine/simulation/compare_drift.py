@@ -41,8 +41,9 @@ from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import DaeResidual, Program
-from draisine.results.base import Progress, ProgressCallback, Result
+from draisine.results.base import Result
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import Progress, ProgressCallback
 from draisine.results.summary import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
 SPARSE_FROM = 30
+# Seconds of stepping with quick kernels, per operation of the dynamics, after which they have lost what optimizing takes.
+QUICK_SECONDS = 8e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +72,10 @@ class CompiledForm:
         return plan if plan.operations < n**3 // 4 else None
 
 
-def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> CompiledForm:
+def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False) -> CompiledForm:
     form = implicit_form(dynamics)
-    return CompiledForm(form, compile(form.residual), compile(form.jacobian), isinstance(dynamics, Program))
+    residual, jacobian = compile(form.residual, quick=quick), compile(form.jacobian, quick=quick)
+    return CompiledForm(form, residual, jacobian, isinstance(dynamics, Program))
 
 
 Reals = NDArray[np.float64]
@@ -99,11 +102,13 @@ class CompiledEquations:
     monitor: Kernel | None
     events: Kernel | None
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
+    quick: bool = False  # compiled without optimization
 
     @cached_property
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
-        return compile_form(self.equations.dynamics if self.switching is None else self.switching.switching.dynamics)
+        dynamics = self.equations.dynamics if self.switching is None else self.switching.switching.dynamics
+        return compile_form(dynamics, self.quick)
 
     @cached_property
     def event_degrees(self) -> tuple[int, ...]:
@@ -183,12 +188,17 @@ class CompiledEquations:
 
 @dataclass(frozen=True, eq=False)
 class VelocityChoices:
-    """One system with its choices of independent velocities, each derived and compiled at first use."""
+    """One system with its choices of independent velocities, each derived and compiled at first use.
+
+    Kernels of `quick` choices are replaced by optimized ones, which give the same bits, after some time of stepping.
+    """
 
     root: Equations
     margins_of: MarginsOf | None = None  # compiles the margins of contacts, where runs monitor them
+    quick: bool = False
     _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
+    _stepped: dict[tuple[str, ...], float] = field(default_factory=dict, init=False, repr=False)  # seconds, with quick kernels
 
     @property
     def ready(self) -> dict[tuple[str, ...], CompiledEquations]:
@@ -214,8 +224,24 @@ class VelocityChoices:
         """The kernels of a choice."""
         if choice not in self._ready:
             began = time.perf_counter()
-            made = _compiled(self.equations(choice))
+            made = _compiled(self.equations(choice), self.quick)
             self._ready[choice] = made, time.perf_counter() - began
+        return self._ready[choice][0]
+
+    def after_steps(self, choice: tuple[str, ...], seconds: float) -> CompiledEquations:
+        """The kernels of a choice after more steps, which took so many seconds: optimized ones if that was long."""
+        made, _ = self._ready[choice]
+        if not made.quick:
+            return made
+        stepped = self._stepped[choice] = self._stepped.get(choice, 0.0) + seconds
+        return made if stepped < QUICK_SECONDS * made.equations.dynamics.operations else self.optimized(choice)
+
+    def optimized(self, choice: tuple[str, ...]) -> CompiledEquations:
+        """The kernels of a choice, optimized from now on."""
+        made, before = self._ready.get(choice, (None, 0.0))
+        if made is None or made.quick:
+            began = time.perf_counter()
+            self._ready[choice] = _compiled(self.equations(choice)), before + time.perf_counter() - began
         return self._ready[choice][0]
 
     def others(self, choice: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -281,32 +307,32 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
     return (*independent, *(e.constraints[rates[i]].name for i in kept))
 
 
-def _compiled(e: Equations) -> CompiledEquations:
-    switching = _switching(e)
+def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
+    switching = _switching(e, quick)
     if switching is not None:
         explicit = switching.dynamics
     else:
-        explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
-    project, monitor, events = (None if program is None else compile(program) for program in (e.project, e.monitor, e.events))
-    made = CompiledEquations(e, explicit, project, monitor, events, switching)
+        explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
+    project, monitor, events = (None if p is None else compile(p, quick=quick) for p in (e.project, e.monitor, e.events))
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick)
     if explicit is None:
         _ = made.form
     return made
 
 
-def _switching(e: Equations) -> CompiledSwitching | None:
+def _switching(e: Equations, quick: bool) -> CompiledSwitching | None:
     """Their switching functions, compiled; None if there are none."""
     if not e.can_switch:
         return None
     from draisine.simulation.switches import compile_switching  # a dozen modules that other equations do not need
 
-    return compile_switching(e)
+    return compile_switching(e, quick)
 
 
 @lru_cache(maxsize=64)
 def _monitor(equations: Equations) -> Kernel:
     assert equations.monitor is not None
-    return compile(equations.monitor)
+    return compile(equations.monitor, quick=True)
 
 
 def best_choice_for(
@@ -342,10 +368,10 @@ def best_choice_for(
     return best, state(best.independent)
 
 
-def prepare(equations: Equations, margins_of: MarginsOf | None = None) -> VelocityChoices:
+def prepare(equations: Equations, margins_of: MarginsOf | None = None, quick: bool = False) -> VelocityChoices:
     """Compile the equations for runs. `integrate` takes the result in place of the equations. With `margins_of`
-    (`monitored_margins` of `contact_margins`), runs keep the least margins of contacts."""
-    choices = VelocityChoices(equations, margins_of)
+    (`monitored_margins` of `contact_margins`), runs keep the least margins of contacts. `quick`: see `VelocityChoices`."""
+    choices = VelocityChoices(equations, margins_of, quick)
     choices.compiled(equations.choice)
     return choices
 
@@ -361,7 +387,7 @@ class Prepared(NamedTuple):
 def prepared(equations: Equations) -> Prepared:
     """Compiled equations and start problem, cached for all runs in this process."""
     # compiled at its first use on a machine: counted as compile time, not as integration time
-    choices = prepare(equations)
+    choices = prepare(equations, quick=True)
     switching = choices.compiled(equations.choice).switching is not None
     stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
-    return Prepared(choices, StartProblem(equations))
+    return Prepared(choices, StartProblem(equations, quick=True))

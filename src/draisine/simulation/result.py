@@ -16,7 +16,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
-from draisine.results.base import Ending, Status
+from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position

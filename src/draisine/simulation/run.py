@@ -21,7 +21,7 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
-from draisine.results.base import Ending, Progress, ProgressCallback, Status
+from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
@@ -161,7 +161,9 @@ class _Driver:
         self._changes, self._nonstiff = MethodChanges(), NonstiffChecks()
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
-        self._compiled = choices.compiled(choices.root.choice)
+        # external methods keep the kernels they are given
+        external = self._method.scheme.external
+        self._compiled = (choices.optimized if external else choices.compiled)(choices.root.choice)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
         self._caller: ControlCaller | None = None
@@ -260,6 +262,8 @@ class _Driver:
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
+            if self._compiled.quick:
+                self._optimize_after(now - started)
             if self._progress is not None and now - self._last_progress >= CHUNK:
                 self._last_progress = now
                 self._progress(Progress("simulating", self._fraction()))
@@ -280,6 +284,13 @@ class _Driver:
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED
+
+    def _optimize_after(self, seconds: float) -> None:
+        """Continue with optimized kernels, which give the same bits, if quick ones have taken long."""
+        made = self._choices.after_steps(self._compiled.equations.choice, seconds)
+        if made is not self._compiled:
+            self._compiled = made
+            self._memory.use(self._kernels())
 
     def _set_budget(self, steps: int, elapsed: float) -> None:
         """Set the number of steps of the next call so that it takes about CHUNK seconds."""
@@ -334,7 +345,8 @@ class _Driver:
             self._worst_condition = max(self._worst_condition, (condition, stepper.t))
             return condition <= SINGULAR_FACTOR * self._compiled.equations.limits.condition
         other, state, better = best
-        self._compiled = self._choices.compiled(other)
+        external = self._method.scheme.external
+        self._compiled = (self._choices.optimized if external else self._choices.compiled)(other)
         if self._caller is not None:
             self._caller.use_names_of(self._compiled.equations)
         tables = self._switch_tables((float(stepper.t), self._span[1]), state, memory.inputs.copy())

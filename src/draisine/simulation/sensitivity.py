@@ -27,8 +27,8 @@ from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import SwitchingEquations
 from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen, widen_solved
 from draisine.program.varied_switching import vary_switching
-from draisine.results.base import ProgressCallback
 from draisine.results.sensitivity import Sensitivity, concatenated
+from draisine.results.status import ProgressCallback
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start

@@ -19,8 +19,8 @@ from draisine.model.validate import check_numbers
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual
-from draisine.results.base import ProgressCallback, Status
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import ProgressCallback, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -204,7 +204,7 @@ def compute(
     _check_numbers(model, values)
     clock.lap("derive")
     starts = prepared(equations).starts
-    reporter(equations)
+    reporter(equations, quick=True)
     clock.lap("compile")
     named = named_start(start)
     targets = plain(equations, named)

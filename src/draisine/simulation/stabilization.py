@@ -20,7 +20,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations, Event
-from draisine.results.base import Ending, Status
+from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess

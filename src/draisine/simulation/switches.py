@@ -213,16 +213,16 @@ def _crossing_share(method: SteppingMethod) -> float:
     return min(LARGEST_SHARE, getattr(method, "rtol", 1.0) ** 0.5)
 
 
-def compile_switching(equations: Equations) -> CompiledSwitching | None:
-    """The switching functions of equations, compiled; None if there are none."""
+def compile_switching(equations: Equations, quick: bool = False) -> CompiledSwitching | None:
+    """The switching functions of equations, compiled; None if there are none. `quick`: see `codegen.jit.kernel.compile`."""
     found = find_switching(equations, free_kinks=True)
     if found is None:
         return None
-    margins = None if found.functions is None else compile(found.functions)
-    explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics)
-    saltation = None if found.saltation is None else compile(found.saltation)
+    explicit = None if isinstance(found.dynamics, DaeResidual) else compile_hoisted(found.dynamics, quick=quick)
+    arguments, rates = compile(found.arguments, quick=quick), compile(found.rates, quick=quick)
+    margins, saltation = (None if p is None else compile(p, quick=quick) for p in (found.functions, found.saltation))
     slides = explicit is not None and any(switch.jump and not switch.time_only for switch in found.switches)
     mixed: list[Kernel] = []
     if slides and not isinstance(found.dynamics, DaeResidual):
-        mixed = [compile(mix_program(found, what)) for what in (found.dynamics, found.rates)]
-    return CompiledSwitching(found, compile(found.arguments), compile(found.rates), margins, explicit, saltation, *mixed)
+        mixed = [compile(mix_program(found, what), quick=quick) for what in (found.dynamics, found.rates)]
+    return CompiledSwitching(found, arguments, rates, margins, explicit, saltation, *mixed)

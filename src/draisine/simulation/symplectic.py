@@ -21,7 +21,7 @@ from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta,
 from draisine.dynamics.stabilization import Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
 from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.selection import Method

@@ -15,31 +15,34 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
-from draisine.results.base import Ending, Status
 from draisine.results.channel import Group
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.contact_margins import cables_of
 from draisine.simulation.result import Clock, Run, Segment, time_text
 
+_MANY_SAMPLES = 50_000  # for which the report is compiled with optimization
+
 
 @lru_cache(maxsize=64)
-def reporter(equations: Equations) -> Kernel:
+def reporter(equations: Equations, quick: bool = True) -> Kernel:
     """The compiled report of equations."""
-    return compile(equations.report)
+    return compile(equations.report, quick=quick)
 
 
 @lru_cache(maxsize=64)
 def _event_values(equations: Equations) -> Kernel | None:
     """The compiled values of events."""
-    return None if equations.events is None else compile(equations.events)
+    return None if equations.events is None else compile(equations.events, quick=True)
 
 
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
     """All channels that the report of the equations gives along a segment of a run."""
     equations = segment.equations
+    kernel = reporter(equations, quick=len(segment.times) < _MANY_SAMPLES)
     points = segment.times, segment.states, segment.inputs, p
     names = [slot.name for slot in equations.report.outputs]
-    values = dict(zip(names, reporter(equations).map(points[0][:, None], *points[1:]), strict=True))
+    values = dict(zip(names, kernel.map(points[0][:, None], *points[1:]), strict=True))
     if segment.sliding is not None:
         for name, mixed in segment.sliding.report(equations, *points).items():
             values[name][segment.sliding.rows] = mixed

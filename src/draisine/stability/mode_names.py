@@ -32,6 +32,7 @@ WEAVES = 0.05  # share of steer in it
 STEERS = 0.1  # share of steer from which an oscillation with less lean is a wobble
 OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
 OSCILLATES = 0.25  # share of a sweep at which a mode oscillates, to be named as an oscillation
+MOST_VOTES = 61  # points of a sweep at which shapes are named
 LAW = 1e-3  # entry of a row, relative to its largest
 WHOLE = 0.5  # share of lean, steer and yaw of a mode across the plane of a two-wheeler
 IN_PLANE = 0.1  # share of them below which a mode is in its plane
@@ -120,7 +121,8 @@ class ModeNames:
             found = self._by_state(matrices[last], eigenvalues[last], np.abs(eigenvalues.imag).max(axis=0) > 0)
         else:
             votes: list[list[tuple[bool, str]]] = [[] for _ in range(eigenvalues.shape[1])]
-            for a, row in zip(matrices, eigenvalues, strict=True):
+            some = np.unique(np.linspace(0, len(matrices) - 1, min(len(matrices), MOST_VOTES)).round().astype(int))
+            for a, row in zip(matrices[some], eigenvalues[some], strict=True):
                 for vote, z, share in zip(votes, row, participation(a, row).T, strict=True):
                     vote.append((z.imag != 0, roles.name(share, bool(z.imag), _manner(z))))
             found = [_elected(vote) for vote in votes]

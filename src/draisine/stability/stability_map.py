@@ -26,7 +26,8 @@ from draisine.model.model import Model
 from draisine.numerics.parallel import Job
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import Progress, ProgressCallback, Result, figure
+from draisine.results.base import Result, figure
+from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
 from draisine.stability.steady_family import Family, sweep_values

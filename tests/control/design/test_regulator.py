@@ -254,7 +254,7 @@ def test_heading_may_be_kept_among_placed_poles(bike):
 
 def test_without_python_control_the_cure_is_said(hold, monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(ImportError, match=r"lqr needs 'draisine\[control\]'.*pip install"):
+    with pytest.raises(ImportError, match=r"lqr needs control.*pip install control"):
         dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={"steer_torque": 1.0})
 
 

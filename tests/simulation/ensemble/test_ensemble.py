@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.results.base import Progress
+from draisine.results.status import Progress
 from draisine.simulation.ensemble.result import Ensemble
 
 TOLERANCE = dr.methods.DOP853(rtol=1e-6, atol=1e-6)

@@ -147,7 +147,7 @@ def test_a_long_chain_in_lanes(long_chain: Program, lanes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", [dr.methods.DOP853(rtol=1e-6, atol=1e-6), dr.methods.RK4(step=0.01)], ids=["adaptive", "fixed step"]
+    "method", [dr.methods.DOP853(rtol=1e-6, atol=1e-6), dr.methods.RK4(step=0.001)], ids=["adaptive", "fixed step"]
 )
 def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> None:
     """Lanes that go on, fall at different times and change velocities, in numbers that do not fill the last group."""

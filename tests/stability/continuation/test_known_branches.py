@@ -12,7 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.entries.disk import steady_spin
-from draisine.results.base import Progress
+from draisine.results.status import Progress
 
 X, Y, MU = sp.symbols("x y mu")
 

@@ -34,7 +34,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import switching_functions
 
-_FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")
+_FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
 
 _BASE = ("kg", "m", "s", "A", "K", "rad")

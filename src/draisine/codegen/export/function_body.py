@@ -67,6 +67,10 @@ class Writer:
                 self._assign_or_inline(v, self._expression(v))
         return [self._number(v) for _, _, v in self.ssa.results]
 
+    def leaf(self, v: int) -> str:
+        """The text of an input or a constant."""
+        return self._any(v).text
+
     # ---------------------------------------------------------------- values
 
     def _template(self, operation: str) -> str:

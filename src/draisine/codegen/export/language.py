@@ -93,13 +93,14 @@ class Language(ABC):
     not_a_number: ClassVar[str]
     case_matters: ClassVar[bool] = True
     longest_name: ClassVar[int] = 60
+    longest_function: ClassVar[int | None] = None  # number of values beyond which a function is written in parts
     indent: ClassVar[str] = "    "
 
     # ---------------------------------------------------------------- words and numbers
 
     def taken_words(self) -> set[str]:
         """Names that the program must not use."""
-        return {*self.reserved.split(), *words(self.operations.values()), *self.helpers, "given", "taken"}
+        return {*self.reserved.split(), *words(self.operations.values()), *self.helpers, "given", "taken", "work"}
 
     def number(self, value: float) -> str:
         """The shortest text that reads back as the same double."""
@@ -153,6 +154,14 @@ class Language(ABC):
     @abstractmethod
     def inner_function(self, name: str, given: int, body: Body, results: Sequence[str]) -> list[str]:
         """A function of the vector `given`; its results fill the vector `taken`, or are returned."""
+
+    def part_function(self, name: str, body: Body, stores: Sequence[tuple[int, str]]) -> list[str]:
+        """A function of the array `work` that stores texts in entries of it; for languages with a `longest_function`."""
+        raise NotImplementedError
+
+    def calls_of_parts(self, names: Sequence[str], size: int, given: Sequence[tuple[int, str]]) -> list[str]:
+        """The array `work`, texts stored in entries of it, and the calls of all parts in order."""
+        raise NotImplementedError
 
     @abstractmethod
     def elimination(self, name: str, n: int, sides: int) -> list[str]:

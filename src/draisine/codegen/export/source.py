@@ -11,6 +11,7 @@ from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.function_body import Text, Writer
 from draisine.codegen.export.language import Argument, Body, Language, Source
 from draisine.codegen.export.names import Names, letters, plain, short, wrapped
+from draisine.codegen.export.parts import in_parts
 from draisine.program.casadi_functions import callee_of
 from draisine.program.equations import Quantity
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
@@ -149,17 +150,44 @@ class _File:
                 name = argument.entries[entry]
                 body.numbers.append(name)
                 body.lines.append(self._beside(self.language.assign(name, self.language.place(argument, entry)), argument, entry))
-        named = len(body.numbers)
-        writer = self._writer(ssa, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
-        texts = writer.write()
-        body.lines += [*([""] if named and writer.body.lines else []), *writer.body.lines]
-        body.numbers += writer.body.numbers
-        body.truths, body.vectors = writer.body.truths, writer.body.vectors
+        longest, named = self.language.longest_function, len(body.numbers)
+        write = self._in_parts if longest is not None and len(live_values(ssa)) > longest else self._at_once
+        inner, texts = write(ssa)
+        body.lines += [*([""] if named and inner.lines else []), *inner.lines]
+        body.numbers += inner.numbers
+        body.truths, body.vectors = inner.truths, inner.vectors
         body.lines += [""] if body.lines else []
         for (slot, entry, _), text in zip(ssa.results, texts, strict=True):
             argument = self.outputs[slot]
-            body.lines.append(self._beside(self.language.store(argument, entry, text.text), argument, entry))
+            body.lines.append(self._beside(self.language.store(argument, entry, text), argument, entry))
         return self.language.main_function(self.name, self.inputs, self.outputs, body)
+
+    def _read(self, slot: int, entry: int) -> str:
+        return self.inputs[slot].entries[entry]
+
+    def _at_once(self, ssa: SSA) -> tuple[Body, list[str]]:
+        """The lines that compute all values, and the texts of the results."""
+        writer = self._writer(ssa, self.name, self._read)
+        texts = [text.text for text in writer.write()]
+        return writer.body, texts
+
+    def _in_parts(self, ssa: SSA) -> tuple[Body, list[str]]:
+        """The same by functions of a part of the values each."""
+        whole, divided = self._writer(ssa, self.name, self._read), in_parts(ssa)
+        names: list[str] = []
+        for part in divided.parts:
+            names.append(self.names.give(f"{self.name}_part_{len(names) + 1}", f"{self.name}_part"))
+            work = lambda slot, entry: self.language.entry("work", entry)  # noqa: E731
+            writer = Writer(part, self.language, work, whole.tables, self._callees, self._fallback)
+            texts = [text.text for text in writer.write()]
+            stores = [(entry, text) for (_, entry, _), text in zip(part.results, texts, strict=True)]
+            self._add(self.language.part_function(names[-1], writer.body, stores))
+        given = [(k, self._read(*which)) for which, k in divided.inputs.items()]
+        body = Body(self.language.calls_of_parts(names, divided.size, given))
+        results = [
+            self.language.entry("work", divided.results[v]) if v in divided.results else whole.leaf(v) for _, _, v in ssa.results
+        ]
+        return body, results
 
     def _beside(self, line: str, argument: Argument, entry: int) -> str:
         """A line of code with the label and unit of what it reads or stores."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from draisine.codegen.jit.emitter import COMPARISONS, LOGIC, UNFUSED, Emitter, ScalarType, arithmetic, number
+from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
@@ -98,12 +98,17 @@ class Block(Emitter):
 
     # ---------------------------------------------------------------- computing
 
-    def compute(self, values: Sequence[int]) -> None:
-        infix, real, truth = self.infix, self.real, self.scalar.truth
+    def compute(self, values: Sequence[int], fused: Mapping[int, int]) -> None:
+        """Compute values in order; `fused` are sums and the products that are part of them (`fusion.fused_products`)."""
+        real, truth, products = self.real, self.scalar.truth, frozenset(fused.values())
         for v in values:
             kind, operands, detail = self.values[v]
-            if kind in infix and not self._bounds:  # the common case, without lookups
-                self.doubles[v] = self.emit(f"{infix[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
+            if v in products and not self._whole_arithmetic(v, kind, operands):
+                continue  # computed with its sum
+            if v in fused and fused[v] not in self.integers:
+                self.doubles[v] = self._fused_sum(v, fused[v])
+            elif kind in INFIX and not self._bounds:  # the common case, without lookups
+                self.doubles[v] = self.emit(f"{INFIX[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
             elif kind in COMPARISONS:
                 self.booleans[v] = self.compare(COMPARISONS[kind], self.double(operands[0]), self.double(operands[1]))
             elif kind in LOGIC:
@@ -124,6 +129,16 @@ class Block(Emitter):
                 self._call(v, operands, detail)
             elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results are loaded right after their call
                 self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self)
+
+    def _fused_sum(self, value: int, product: int) -> str:
+        """A sum or difference with a product, rounded once."""
+        kind, (first, second), _ = self.values[value]
+        a, b = self.values[product].operands[0], self.values[product].operands[-1]
+        if kind == op.ADD:
+            return self.fused(self.double(a), self.double(b), self.double(second if first == product else first))
+        if first == product:
+            return self.fused(self.double(a), self.double(b), self.negate(self.double(second)))
+        return self.fused(self.negate(self.double(a)), self.double(b), self.double(first))
 
     def _sine_or_cosine(self, kind: int, angle: int) -> str:
         both, pair = self.sincos_pairs.get(angle), self.scalar.pair
@@ -231,11 +246,8 @@ class Constants:
 class PlainBlock(Block):
     """A block compiled without optimization (`optnone`): values in memory, constants included, are loaded at each use.
 
-    On vectors, a constant or a negation makes LLVM leave its fast instruction selector for the block, which takes much longer and
-    fuses products and sums. Nothing is fused here, so that both selectors give the same bits.
+    On vectors, a constant, a negation or a fused product makes LLVM leave its fast instruction selector, which takes much longer.
     """
-
-    infix = UNFUSED
 
     def __init__(self, function: SsaFunction, spilled: Mapping[int, int], constants: Constants) -> None:
         super().__init__(function, spilled)
@@ -246,7 +258,7 @@ class PlainBlock(Block):
         return super().number(value) if index is None else self.load(self.element("%work", index))
 
     def negate(self, x: str) -> str:
-        return self.unfused("fsub", self.number(-0.0), x)
+        return self.sub(self.number(-0.0), x)
 
     def _is_reusable(self, value: int) -> bool:
         return value in self.booleans or value in self.integers

@@ -8,19 +8,14 @@ lane.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
+from draisine.codegen.jit.engine import has_fma
 from draisine.program import opcodes as op
 
-# `contract` allows a product and a sum to be fused; no other freedom of rounding is given.
-INFIX = {
-    op.ADD: "fadd contract",
-    op.SUB: "fsub contract",
-    op.MUL: "fmul contract",
-    op.DIV: "fdiv",
-    op.FMOD: "frem",
-}
-UNFUSED = {kind: instruction.removesuffix(" contract") for kind, instruction in INFIX.items()}
+# LLVM has no freedom of rounding: what is fused is written so (`Emitter.fused`), so that code has the same bits at all levels of
+# optimization, on doubles and on vectors.
+INFIX = {op.ADD: "fadd", op.SUB: "fsub", op.MUL: "fmul", op.DIV: "fdiv", op.FMOD: "frem"}
 
 COMPARISONS = {op.LT: "olt", op.LE: "ole", op.EQ: "oeq", op.NE: "une"}
 LOGIC = {op.AND: "and", op.OR: "or"}
@@ -84,8 +79,6 @@ DOUBLE = ScalarType(1)
 class Emitter:
     """The instructions so far; each result has a name."""
 
-    infix: Mapping[int, str] = INFIX
-
     def __init__(self, scalar: ScalarType, prefix: str = "v") -> None:
         self.scalar, self.real = scalar, scalar.real
         self.lines: list[str] = []
@@ -103,17 +96,20 @@ class Emitter:
     # ---------------------------------------------------------------- instructions
 
     def add(self, a: str, b: str) -> str:
-        return self.emit(f"{self.infix[op.ADD]} {self.real} {a}, {b}")
+        return self.emit(f"fadd {self.real} {a}, {b}")
 
     def sub(self, a: str, b: str) -> str:
-        return self.emit(f"{self.infix[op.SUB]} {self.real} {a}, {b}")
+        return self.emit(f"fsub {self.real} {a}, {b}")
 
     def mul(self, a: str, b: str) -> str:
-        return self.emit(f"{self.infix[op.MUL]} {self.real} {a}, {b}")
+        return self.emit(f"fmul {self.real} {a}, {b}")
 
-    def unfused(self, instruction: str, a: str, b: str) -> str:
-        """A sum, difference or product that is rounded separately, never fused with another."""
-        return self.emit(f"{instruction} {self.real} {a}, {b}")
+    def div(self, a: str, b: str) -> str:
+        return self.emit(f"fdiv {self.real} {a}, {b}")
+
+    def fused(self, a: str, b: str, c: str) -> str:
+        """a b + c, rounded once where the processor does so."""
+        return self.call("llvm.fma", a, b, c) if has_fma() else self.add(self.mul(a, b), c)
 
     def negate(self, x: str) -> str:
         return self.emit(f"fneg {self.real} {x}")
@@ -176,8 +172,8 @@ class Emitter:
 
 def arithmetic(kind: int, operands: list[str], code: Emitter) -> str:
     """Emit the instructions of a real-valued operation; returns the name of the result."""
-    if kind in code.infix:
-        return code.emit(f"{code.infix[kind]} {code.real} {operands[0]}, {operands[1]}")
+    if kind in INFIX:
+        return code.emit(f"{INFIX[kind]} {code.real} {operands[0]}, {operands[1]}")
     called = INTRINSICS.get(kind) or LIBRARY.get(kind)
     if called:
         return code.call(called, *operands)
@@ -194,7 +190,7 @@ _SPECIAL: dict[int, Callable[[str, Emitter], str]] = {
     op.NEG: lambda x, code: code.negate(x),
     op.SQ: lambda x, code: code.mul(x, x),
     op.TWICE: lambda x, code: code.add(x, x),
-    op.INV: lambda x, code: code.unfused("fdiv", code.number(1.0), x),
+    op.INV: lambda x, code: code.div(code.number(1.0), x),
     op.SIGN: _sign,
 }
 
@@ -204,7 +200,7 @@ def declarations(kinds: set[int], scalar: ScalarType = DOUBLE, sincos: bool = Tr
 
     On vectors, functions of the C library are called lane by lane, except sine and cosine with `sincos`.
     """
-    called = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
+    called = {"llvm.fma", *(INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds)} - {""}
     if kinds & {op.SIN, op.COS}:
         called |= {"llvm.sin", "llvm.cos", "llvm.fabs"}
     single = set(called)
@@ -220,7 +216,7 @@ def declarations(kinds: set[int], scalar: ScalarType = DOUBLE, sincos: bool = Tr
 
 
 def _declaration(name: str, scalar: ScalarType) -> str:
-    arguments = [scalar.real] * (2 if name in TWO_OPERANDS else 1)
+    arguments = [scalar.real] * (3 if name == "llvm.fma" else 2 if name in TWO_OPERANDS else 1)
     return f"declare {scalar.real} @{scalar.function(name)}({', '.join(arguments)}) nounwind"
 
 
@@ -239,29 +235,29 @@ def _lane_by_lane(name: str, scalar: ScalarType) -> str:
 def _inverse_erf() -> str:
     """erf⁻¹ on |x|: a rational approximation to a few digits (two ranges), then two Newton steps."""
     code = Emitter(DOUBLE)
-    number, unfused = code.number, code.unfused
+    number = code.number
 
     def horner(coefficients: tuple[float, ...], z: str) -> str:
         value = number(coefficients[0])
         for c in coefficients[1:]:
-            value = unfused("fadd", unfused("fmul", value, z), number(c))
+            value = code.add(code.mul(value, z), number(c))
         return value
 
     x = code.call("llvm.fabs", "%x")
-    square = unfused("fmul", x, x)
+    square = code.mul(x, x)
     near = horner((-0.140543331, 0.914624893, -1.645349621, 0.886226899), square)
-    near = unfused("fdiv", near, horner((0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0), square))
-    near = unfused("fmul", x, near)
-    tail = unfused("fmul", unfused("fsub", number(1.0), x), number(0.5))
+    near = code.div(near, horner((0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0), square))
+    near = code.mul(x, near)
+    tail = code.mul(code.sub(number(1.0), x), number(0.5))
     z = code.call("llvm.sqrt", code.negate(code.call("llvm.log", tail)))
     far = horner((1.641345311, 3.429567803, -1.624906493, -1.970840454), z)
-    far = unfused("fdiv", far, horner((1.637067800, 3.543889200, 1.0), z))
+    far = code.div(far, horner((1.637067800, 3.543889200, 1.0), z))
     y = code.select(code.compare("olt", x, number(0.7)), near, far)
     for _ in range(2):
-        error = unfused("fsub", code.call("erf", y), x)
-        growth = code.call("llvm.exp", unfused("fmul", y, y))
-        step = unfused("fmul", unfused("fmul", error, growth), number(0.886226925452758))
-        y = unfused("fsub", y, step)
+        error = code.sub(code.call("erf", y), x)
+        growth = code.call("llvm.exp", code.mul(y, y))
+        step = code.mul(code.mul(error, growth), number(0.886226925452758))
+        y = code.sub(y, step)
     y = code.select(code.compare("oeq", x, number(1.0)), number(float("inf")), y)
     y = code.select(code.compare("ole", x, number(1.0)), y, number(float("nan")))
     y = code.call("llvm.copysign", y, "%x")

@@ -28,8 +28,8 @@ MATHEMATICS = (
 MEMORY = ("malloc", "free")
 
 # LLVM's level of code generation for kernels. Level 2 adds a scheduling after register allocation, which takes a third of the
-# time in long code and gains nothing. Level 0 compiles in a third of the time of level 1; its code takes twice as long.
-KERNEL_LEVEL = 1
+# time in long code and gains nothing. Level 0 compiles in a quarter of the time of level 1; its code takes 1.6 times as long.
+KERNEL_LEVEL, QUICK_LEVEL = 1, 0
 _LEVEL_VARIABLE = "DRAISINE_KERNEL_LEVEL"
 _LANES_VARIABLE = "DRAISINE_LANES"
 
@@ -47,14 +47,21 @@ class LoadedObject:
         return int(self.linked[symbol])
 
 
-def kernel_level() -> int:
+def kernel_level(quick: bool = False) -> int:
     """`KERNEL_LEVEL`, or 0, 1 or 2 as in `$DRAISINE_KERNEL_LEVEL`: for tests, where compiling takes longer than running."""
+    if quick:
+        return QUICK_LEVEL
     given = os.environ.get(_LEVEL_VARIABLE, "")
     if given not in ("", "0", "1", "2"):
         raise ArgumentError(
             f"{_LEVEL_VARIABLE} is {given!r}, but kernels are compiled at level 0, 1 or 2; set one of these or none"
         )
     return int(given or KERNEL_LEVEL)
+
+
+def is_level_given() -> bool:
+    """Whether `$DRAISINE_KERNEL_LEVEL` is set."""
+    return bool(os.environ.get(_LEVEL_VARIABLE))
 
 
 def lane_count() -> int:
@@ -71,19 +78,23 @@ def _register_lanes() -> int:
     return 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx") else 2
 
 
-def kernel_key() -> str:
+def kernel_key(quick: bool = False) -> str:
     """What the object code of a kernel depends on besides its text; part of its key in the cache."""
-    return f"level {kernel_level()}; {host_key()}"
+    return f"level {kernel_level(quick)}; {host_key()}"
 
 
-def compile_kernel(text: str) -> bytes:
-    """Object code of a kernel: straight lines, which need no passes.
+def compile_kernel(text: str, quick: bool = False) -> bytes:
+    """Object code of a kernel: straight lines, which need no passes. Its numbers do not depend on the level."""
+    return compile_ir(text, kernel_level(quick))
 
-    At level 0 LLVM would fuse products and sums in some blocks and not in others. There it may in none, so that kernels of one
-    sample and of several still give the same numbers.
-    """
-    level = kernel_level()
-    return compile_ir(text if level else text.replace(" contract ", " "), level)
+
+@cache
+def has_fma() -> bool:
+    """Whether this processor multiplies and adds with one rounding; every processor that is not an x86 does."""
+    if not llvm.get_process_triple().startswith(("x86", "i386", "i486", "i586", "i686")):
+        return True
+    features = llvm.get_host_cpu_features()
+    return any(features.get(name) for name in ("fma", "fma4", "avx512f"))
 
 
 def compile_ir(text: str, optimization: int = 2, passes: int = 0, inlining: int = 225) -> bytes:

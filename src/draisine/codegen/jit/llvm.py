@@ -20,6 +20,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from draisine.codegen.jit.block import Block, Constants, PlainBlock, SsaFunction
 from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declarations, number
+from draisine.codegen.jit.fusion import fused_products
 from draisine.codegen.jit.scheduling import Piece, cut_into_pieces, list_schedule
 from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, PROLOGUE, Passes
@@ -97,7 +98,7 @@ def _unit(
 
 
 def _filled(block: Block, piece: Piece) -> str:
-    block.compute(piece.values)
+    block.compute(piece.values, {} if isinstance(block, PlainBlock) else fused_products(block.function.ssa, piece))
     block.spill(piece.spilled)
     block.store_results(piece.results)
     return block.text()

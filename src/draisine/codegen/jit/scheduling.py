@@ -85,10 +85,15 @@ class Piece:
     results: tuple[tuple[int, int, int], ...] = ()
 
 
-def cut_into_pieces(ssa: SSA, values: Sequence[int], length: int) -> tuple[list[Piece], dict[int, int], int]:
-    """Pieces of about the given length, the indices of spilled values in the work array, and the size of that array."""
+def cut_into_pieces(
+    ssa: SSA, values: Sequence[int], length: int, whole_calls: bool = False
+) -> tuple[list[Piece], dict[int, int], int]:
+    """Pieces of about the given length, the indices of spilled values in the work array, and the size of that array.
+
+    With `whole_calls` all results of a call are in its piece, also where they are more than a piece is long.
+    """
     last_reader = _last_readers(ssa, values)
-    ends = _ends(ssa, values, last_reader, length)
+    ends = _ends(ssa, values, last_reader, length, whole_calls)
     piece_of = {v: k for k, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)) for v in values[begin:end]}
     expires: list[list[int]] = [[] for _ in range(len(ends) + 1)]
     spill_slots: dict[int, int] = {}
@@ -122,7 +127,7 @@ def _last_readers(ssa: SSA, values: Sequence[int]) -> dict[int, int]:
     return last
 
 
-def _ends(ssa: SSA, values: Sequence[int], last_reader: dict[int, int], length: int) -> list[int]:
+def _ends(ssa: SSA, values: Sequence[int], last_reader: dict[int, int], length: int, whole_calls: bool) -> list[int]:
     """The ends of pieces: between 0.6 and 1.4 times the length, where the fewest values are live."""
     position = {v: k for k, v in enumerate(values)}
     changes = [0] * (len(values) + 2)
@@ -137,5 +142,7 @@ def _ends(ssa: SSA, values: Sequence[int], last_reader: dict[int, int], length: 
     while len(values) - begin > 1.4 * length:
         nearest, farthest = begin + int(0.6 * length), begin + int(1.4 * length)
         begin = min(range(nearest, farthest + 1), key=crossing.__getitem__)
+        while whole_calls and begin < len(values) and ssa.values[values[begin]].kind == RESULT:
+            begin += 1
         ends.append(begin)
-    return [*ends, len(values)]
+    return [*ends, len(values)] if ends[-1:] != [len(values)] else ends

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import cache
 
 from draisine.codegen.cache import cached_object, host_key
-from draisine.codegen.jit.engine import LoadedObject, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.sparse_qr import factorize, solve
-from draisine.codegen.restricted.entry import compile_functions, digest
-from draisine.codegen.restricted.types import AnyIntegers, ArrayType, Vector
+from draisine.codegen.restricted.entry import digest, llvm_text
+from draisine.codegen.restricted.types import AnyIntegers, ArrayType, Options, Vector
 
 PREFIX = "draisine_"
 _SOURCES = ("draisine.codegen.jit.solvers", "draisine.codegen.jit.sparse_qr")
@@ -31,9 +31,13 @@ def _loaded() -> LoadedObject:
 
 
 def _compiled() -> bytes:
-    """Functions of numbers and of pointers to doubles and 32-bit integers."""
+    return compile_ir(text(), passes=2)
+
+
+def text() -> str:
+    """The LLVM module: functions of numbers and of pointers to doubles and 32-bit integers."""
     types = {name: ArrayType.of(element, bare=True) for name, element in _ELEMENTS.items()}
-    return compile_functions("the solvers", _functions(), _SOURCES, types, contract=True, distinct=True)
+    return llvm_text("the solvers", _functions(), _SOURCES, Options(contract=True, distinct=True), types)
 
 
 def _functions() -> dict[str, Callable[..., None]]:

@@ -72,7 +72,7 @@ def _polynomial(code: Emitter, z: str, *coefficients: float) -> str:
     """c₀ + c₁ z + c₂ z² …"""
     value = code.number(coefficients[-1])
     for c in reversed(coefficients[:-1]):
-        value = code.add(code.mul(z, value), code.number(c))
+        value = code.fused(z, value, code.number(c))
     return value
 
 
@@ -88,16 +88,16 @@ def _near(code: Emitter) -> tuple[str, str]:
 
 def _reduced(code: Emitter) -> tuple[str, str, str]:
     """The number of quarter turns (its last bits), and the remainder of x as y + tail."""
-    shifted = code.add(code.mul("%x", code.number(_QUARTER_TURNS)), code.number(_ROUND))
-    n = code.unfused("fsub", shifted, code.number(_ROUND))
-    first = code.sub("%x", code.mul(n, code.number(_PARTS[0])))
-    second = code.unfused("fmul", n, code.number(_PARTS[1]))
-    rest = code.unfused("fsub", first, second)
-    # The rounding error of the last subtraction; without `contract`, since the products must be the same numbers.
-    lost = code.unfused("fsub", code.unfused("fsub", first, rest), second)
-    third = code.unfused("fsub", code.unfused("fmul", n, code.number(_PARTS[2])), lost)
-    y = code.unfused("fsub", rest, third)
-    tail = code.unfused("fsub", code.unfused("fsub", rest, y), third)
+    shifted = code.fused("%x", code.number(_QUARTER_TURNS), code.number(_ROUND))
+    n = code.sub(shifted, code.number(_ROUND))
+    first = code.fused(n, code.number(-_PARTS[0]), "%x")
+    second = code.mul(n, code.number(_PARTS[1]))
+    rest = code.sub(first, second)
+    # The rounding error of the last subtraction; not fused, since the products must be the same numbers.
+    lost = code.sub(code.sub(first, rest), second)
+    third = code.sub(code.mul(n, code.number(_PARTS[2])), lost)
+    y = code.sub(rest, third)
+    tail = code.sub(code.sub(rest, y), third)
     return code.emit(f"bitcast {code.real} {shifted} to {code.scalar.whole}"), y, tail
 
 
@@ -105,18 +105,18 @@ def _sine(code: Emitter, y: str, tail: str, z: str) -> str:
     """y − ((z (tail/2 − y³ r) − tail) − s₁ y³), with r the polynomial from s₂ on."""
     r = _polynomial(code, z, *_SINE[1:])
     cube = code.mul(z, y)
-    inner = code.sub(code.mul(code.number(0.5), tail), code.mul(cube, r))
-    inner = code.sub(code.sub(code.mul(z, inner), tail), code.mul(cube, code.number(_SINE[0])))
+    inner = code.fused(code.number(0.5), tail, code.negate(code.mul(cube, r)))
+    inner = code.fused(cube, code.number(-_SINE[0]), code.fused(z, inner, code.negate(tail)))
     return code.sub(y, inner)
 
 
 def _cosine(code: Emitter, y: str, tail: str, z: str) -> str:
     """w + (((1 − w) − z/2) + (z² r − y tail)), with w = 1 − z/2 rounded."""
     r = code.mul(z, _polynomial(code, z, *_COSINE))
-    half, one = code.unfused("fmul", code.number(0.5), z), code.number(1.0)
-    w = code.unfused("fsub", one, half)
-    lost = code.unfused("fsub", code.unfused("fsub", one, w), half)
-    return code.add(w, code.add(lost, code.sub(code.mul(z, r), code.mul(y, tail))))
+    half, one = code.mul(code.number(0.5), z), code.number(1.0)
+    w = code.sub(one, half)
+    lost = code.sub(code.sub(one, w), half)
+    return code.add(w, code.add(lost, code.fused(z, r, code.negate(code.mul(y, tail)))))
 
 
 def _signed(code: Emitter, value: str, turns: str) -> str:

@@ -220,6 +220,10 @@ class _Reassociation:
         order: list[int] = []
         done: set[int] = set()
         for root in sorted(reached):
+            if root not in done and done.issuperset(self._needs(root)):  # nearly always
+                done.add(root)
+                order.append(root)
+                continue
             stack = [root]
             while stack:
                 node = stack[-1]

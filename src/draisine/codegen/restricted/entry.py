@@ -1,19 +1,24 @@
-"""Entry points: restricted functions as machine code, compiled once per machine, found on disk by a hash of their sources."""
+"""Entry points: restricted functions as machine code, compiled once per machine, found on disk by a hash of their sources.
+
+LLVM's optimization takes ten times as long as the rest. What a first run needs is therefore compiled without it, and a process in
+the background compiles it once more with it (`Entry.load`); both give the same bits.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from draisine.codegen.cache import cached_object, host_key
-from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
+from draisine.codegen.background import start
+from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
+from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
 
 SYMBOL = "draisine_entry"
@@ -26,6 +31,7 @@ class Code:
     """A compiled function of one record that returns an integer."""
 
     loaded: LoadedObject
+    optimized: bool = True
     _call: Callable[[int], int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,46 +55,87 @@ class Entry:
     fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
     passes: int = 1  # higher levels take twice as long to compile, and are no faster where loops are short
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """The key of the machine code in the cache: everything that it depends on."""
+        """The key of the optimized machine code in the cache: everything that it depends on."""
         fixed = ", ".join(f"{record.__name__}.{name} = {value}" for (record, name), value in self.fixed.items())
         return (
             f"{self.module}.{self.function}; {fixed}; passes {self.passes}; {digest((self.module, *self.sources))}; {host_key()}"
         )
 
-    def load(self) -> Code:
-        """The machine code, from disk if this machine has compiled it before."""
-        return Code(load_object(cached_object(self.key, self.compile), SYMBOL))
+    def load(self, at_once: bool = False) -> Code:
+        """The machine code, from disk if this machine has compiled it before.
+
+        `at_once`: what is not there is compiled without optimization, and optimized by another process; this process uses that
+        from the first call of `load` after it is ready. Where `$DRAISINE_KERNEL_LEVEL` is set nothing is compiled twice.
+        """
+        key = self.key
+        known = _LOADED.get(key)
+        if known is not None and (known.optimized or (at_once and stored_object(key) is None)):
+            return known
+        if not at_once or is_level_given() or stored_object(key) is not None:
+            known = Code(load_object(cached_object(key, self.compile), SYMBOL))
+        else:
+            known = Code(load_object(cached_object(f"not optimized; {key}", self._compile_quickly), SYMBOL), optimized=False)
+            if claim(key):
+                start(__name__, optimize.__name__, self._as_text())
+        _LOADED[key] = known
+        return known
+
+    def text(self) -> str:
+        """The LLVM module, with the one symbol `SYMBOL`; it is the same on every machine."""
+        function = getattr(import_module(self.module), self.function)
+        return llvm_text(f"{self.module}.{self.function}", {SYMBOL: function}, (self.module, *self.sources), Options(self.fixed))
 
     def compile(self) -> bytes:
-        """Object code with the one symbol `SYMBOL`."""
+        """Optimized object code."""
+        import logging  # a process that finds its code does not need it
+
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
-        function = getattr(import_module(self.module), self.function)
-        name, sources = f"{self.module}.{self.function}", (self.module, *self.sources)
         # More inlining takes twice as long to compile and gives no faster code.
-        return compile_functions(name, {SYMBOL: function}, sources, fixed=self.fixed, passes=self.passes, inlining=50)
+        return compile_ir(self.text(), passes=self.passes, inlining=50)
+
+    def _compile_quickly(self) -> bytes:
+        return compile_ir(self.text(), optimization=0)
+
+    def _as_text(self) -> str:
+        fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]
+        return json.dumps([self.module, self.function, self.sources, fixed, self.passes])
+
+    @staticmethod
+    def _from_text(text: str) -> Entry:
+        module, function, sources, fixed, passes = json.loads(text)
+        fields = {(getattr(import_module(place), record), name): value for place, record, name, value in fixed}
+        return Entry(module, function, tuple(sources), fields, passes)
 
 
-def compile_functions(
+_LOADED: dict[str, Code] = {}  # by key, for the life of the process
+
+
+def optimize(text: str) -> None:
+    """What a process in the background does: compile an entry with optimization, and store it."""
+    entry = Entry._from_text(text)
+    try:
+        cached_object(entry.key, entry.compile)
+    finally:
+        release(entry.key)
+
+
+def llvm_text(
     name: str,
     functions: Mapping[str, Callable[..., Any]],
     sources: tuple[str, ...],
+    options: Options,
     types: Mapping[str, Type] | None = None,
-    fixed: Mapping[tuple[type[Any], str], int] | None = None,
-    contract: bool = False,
-    distinct: bool = False,
-    passes: int = 2,
-    inlining: int = 225,
-) -> bytes:
-    """Object code of functions by symbols; `types` replace annotations, `fixed`, `contract`, `distinct`: `types.Options`."""
+) -> str:
+    """The LLVM module of functions by symbols; `types` replace annotations. `sources` must name all modules it depends on."""
     # imported here: the translator is not needed when the cache has the code
     from draisine.codegen.restricted.function import parameter_types, translate
 
     entries = {symbol: (function, parameter_types(function, types)) for symbol, function in functions.items()}
-    translation = translate(entries, Options(fixed or {}, contract, distinct))
+    translation = translate(entries, options)
     check_sources(name, translation.modules, sources)
-    return compile_ir(translation.text, passes=passes, inlining=inlining)
+    return translation.text
 
 
 def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> None:

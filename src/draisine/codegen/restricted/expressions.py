@@ -30,8 +30,10 @@ class Expressions(Writer):
 
     def __init__(self, unit: Unit, source: Source, tree: ast.FunctionDef) -> None:
         super().__init__(unit, source, tree)
-        self.stack_slots: dict[str, tuple[Type, list[str]]] = {}  # of local names
+        self.stack_slots: dict[str, tuple[Type, list[str]]] = {}  # of local names that are assigned
+        self.constant: dict[str, Value] = {}  # parameters that are not
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.assigned = frozenset(self.local)
         self.local |= {a.arg for a in tree.args.args}
 
     def value(self, e: ast.expr) -> Value:
@@ -78,6 +80,8 @@ class Expressions(Writer):
     # ---------------------------------------------------------------- names
 
     def _local(self, e: ast.expr, name: str) -> Value:
+        if name in self.constant:
+            return self.constant[name]
         if name not in self.stack_slots:
             self.refuse(e, f"{name!r} is not assigned yet")
         kind, addresses = self.stack_slots[name]

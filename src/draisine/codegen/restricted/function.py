@@ -9,7 +9,7 @@ from typing import Any
 
 from draisine.codegen.restricted.expressions import Expressions
 from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, Options, RecordType, TupleType, Type, type_of
-from draisine.codegen.restricted.unit import Instance, Unit, definition
+from draisine.codegen.restricted.unit import Instance, Unit, definition, source_of
 from draisine.codegen.restricted.writer import Value, integer, unpack
 
 # Lines beyond which a function is not inlined: the time of LLVM's passes grows faster than the length, and the cost of a call is
@@ -40,7 +40,10 @@ class Function(Expressions):
         for name, kind in instance.parameters:
             parts = [f"%{name}.{k}" for k in range(len(kind.parts))]
             given += [self._parameter(part, at) for part, at in zip(kind.parts, parts, strict=True)]
-            self._assign_name(instance.tree, name, Value(kind, tuple(parts)))
+            if name in self.assigned:
+                self._assign_name(instance.tree, name, Value(kind, tuple(parts)))
+            else:
+                self.constant[name] = Value(kind, tuple(parts))
         self._run(instance.tree.body)
         if not self.ended:
             if instance.result != NOTHING:
@@ -242,6 +245,7 @@ def translate(entries: Mapping[str, tuple[Callable[..., Any], Sequence[Type]]], 
     while unit.waiting:
         instance = unit.waiting.pop()
         unit.texts.append(Function(unit, instance).text())
+    source_of.cache_clear()  # parsed sources take more memory than all the rest
     return Translation(unit.text(), frozenset(unit.modules))
 
 

@@ -6,8 +6,9 @@ kept in order of merit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 
@@ -21,6 +22,7 @@ POOR = 100.0  # amplification above which a choice is ill-conditioned
 SWITCH = 15.0  # amplification at which a run seeks a better choice
 CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
 _MOST_CHOICES = 3000  # number of choices that are all ranked
+_TOGETHER = 100  # of them in one call
 _MOST_BLOCKS = 500  # the same for the velocities of one block
 _LEAST = 0.005  # smallest singular value of a block that is solved separately
 
@@ -33,25 +35,39 @@ class VelocityChoice:
     amplification: NDArray[np.float64]
     simplicity: int  # number of dependent velocities that enter some row with a constant unit coefficient
 
-    @property
+    @cached_property
     def worst(self) -> float:
         return float(self.amplification.max())
+
+    @cached_property
+    def typical(self) -> float:
+        """The median; `np.median` imports NumPy's masked arrays, which takes as long as all choices do."""
+        ordered = np.sort(self.amplification)
+        return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def amplification(samples: NDArray[np.float64], names: Sequence[str], independent: Sequence[str]) -> NDArray[np.float64]:
     """‖H‖ at each sampled constraint matrix A (samples × rows × velocities); infinite where the choice is singular."""
-    free = [names.index(n) for n in independent]
-    bound = [i for i in range(len(names)) if i not in free]
-    found = np.full(len(samples), np.inf)
-    if len(bound) != samples.shape[1]:
-        return found
-    square, sides = samples[:, :, bound], samples[:, :, free]
+    if len(names) - len(set(independent)) != samples.shape[1]:
+        return np.full(len(samples), np.inf)
+    (found,) = _amplifications(samples, [[names.index(n) for n in independent]])
+    return found
+
+
+def _amplifications(samples: NDArray[np.float64], choices: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """‖H‖ (choices × samples) of choices of as many independent velocities, by index, as rows leave."""
+    count, (rows, columns) = len(choices), samples.shape[1:]
+    free = np.array(choices, dtype=np.intp).reshape(count, columns - rows)
+    bound = np.array([[i for i in range(columns) if i not in choice] for choice in choices], dtype=np.intp).reshape(count, rows)
+    found = np.full((count, len(samples)), np.inf)
+    square = samples[:, :, bound].transpose(2, 0, 1, 3)  # choices × samples × rows × rows
     # with many rows the determinant is small although they are independent
-    least = 10.0 ** -max(10, len(bound))
+    least = 10.0 ** -max(10, rows)
     regular = np.abs(np.linalg.det(square)) > least * np.prod(np.linalg.norm(samples, axis=2), axis=1)
-    if not free:
+    if not free.size:
         found[regular] = 1.0
     elif regular.any():
+        sides = samples[:, :, free].transpose(2, 0, 1, 3)
         dependent = np.linalg.solve(square[regular], sides[regular])
         found[regular] = np.sqrt(1.0 + np.linalg.norm(dependent, ord=2, axis=(1, 2)) ** 2)
     return found
@@ -64,9 +80,9 @@ def rank_choices(samples: NDArray[np.float64], names: Sequence[str], units: NDAr
     costs nothing.
     """
     ranked = []
-    for free in _candidates(samples):
+    candidates = [free for free in _candidates(samples) if len(names) - len(free) == samples.shape[1]]
+    for free, amplified in zip(candidates, _in_parts(samples, candidates), strict=True):
         independent = tuple(names[i] for i in free)
-        amplified = amplification(samples, names, independent)
         if np.isfinite(amplified).any():
             simple = int(np.count_nonzero(units[:, [i for i in range(len(names)) if i not in free]].any(axis=0)))
             ranked.append(VelocityChoice(independent, amplified, simple))
@@ -76,9 +92,15 @@ def rank_choices(samples: NDArray[np.float64], names: Sequence[str], units: NDAr
 
     def merit(j: VelocityChoice) -> tuple[bool, bool, int, float, float]:
         at_start = float(j.amplification[0])  # the first sample is the default start
-        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, float(np.median(j.amplification)))
+        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, j.typical)
 
     return sorted(ranked, key=merit)
+
+
+def _in_parts(samples: NDArray[np.float64], choices: Sequence[Sequence[int]]) -> Iterator[NDArray[np.float64]]:
+    """The amplifications of choices, computed for many at a time."""
+    for k in range(0, len(choices), _TOGETHER):
+        yield from _amplifications(samples, choices[k : k + _TOGETHER])
 
 
 def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
@@ -101,9 +123,7 @@ def alternates_for(chosen: NDArray[np.float64], ranked: Sequence[VelocityChoice]
     picked: list[VelocityChoice] = []
     left = list(ranked)
     while left and len(picked) < count:
-        best = min(
-            left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification)))
-        )
+        best = min(left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, j.typical))
         picked.append(best)
         left.remove(best)
         covered = np.minimum(covered, best.amplification)

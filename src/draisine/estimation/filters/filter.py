@@ -26,8 +26,8 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
-from draisine.results.base import Progress, ProgressCallback
 from draisine.results.channel import HasState, named_start
+from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.methods.selection import Method
 

@@ -18,7 +18,8 @@ from draisine.estimation.measurement import measurable, measurement_function
 from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
-from draisine.results.base import Ending, Result, Status, figure
+from draisine.results.base import Result, figure
+from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.result import Segment
 from draisine.simulation.trajectory_from_run import report_segment

@@ -25,7 +25,7 @@ from draisine.numerics.runge_kutta import gauss_kronrod
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction, split
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau

@@ -23,7 +23,7 @@ from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
 from draisine.optimal.ipopt import Outcome, effective_progress, interruptible, iteration_progress
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -26,10 +26,12 @@ Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@cache
+SWEEP = Entry("draisine.optimal.adjoint.sweep", "sweep", ())
+
+
 def compiled_sweep() -> Code:
     """Machine code of `sweep.sweep`, cached on disk."""
-    return Entry("draisine.optimal.adjoint.sweep", "sweep", ()).load()
+    return SWEEP.load()
 
 
 class Runner:

@@ -18,7 +18,7 @@ from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
-from draisine.results.base import ProgressCallback
+from draisine.results.status import ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint

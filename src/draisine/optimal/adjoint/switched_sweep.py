@@ -21,7 +21,7 @@ from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.variational import Direction, widen, widen_solved
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.sensitivity import integrate_varied
 

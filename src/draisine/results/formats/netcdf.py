@@ -1,15 +1,16 @@
-"""NetCDF-4 through xarray: one variable per channel over `time`, metadata in the text variable `draisine`."""
+"""NetCDF-4 through h5netcdf: one variable per channel over `time`, metadata in the text variable `_draisine`."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, DataError, DependencyError, require
+from draisine.errors import ArgumentError, DataError, require
 from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode
 
 if TYPE_CHECKING:
@@ -17,39 +18,53 @@ if TYPE_CHECKING:
 
 # A variable, since HDF5 attributes are limited to 64 KiB. The leading underscore distinguishes it from channels.
 _METADATA = "_draisine"
+# Dimensions, values (numbers, texts or one text) and attributes.
+Variable = tuple[Sequence[str], Any, Mapping[str, str]]
 
 
-def engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
-    """The NetCDF-4 backend of xarray: h5netcdf, or netCDF4 if only that is installed."""
-    if find_spec("h5netcdf") and find_spec("h5py"):
-        return "h5netcdf"
-    if find_spec("netCDF4"):
-        return "netcdf4"
-    raise DependencyError(
-        f"{purpose} needs h5netcdf with h5py; install them: pip install h5netcdf h5py (or use .parquet or .csv)"
-    )
+@contextmanager
+def opened(path: Path, mode: str) -> Iterator[Any]:
+    """An open file: its root group of h5netcdf."""
+    purpose = "loading .nc" if mode == "r" else "saving .nc"
+    require("h5py", purpose, "h5netcdf h5py")
+    with require("h5netcdf", purpose, "h5netcdf h5py").File(path, mode) as file:
+        yield file
+
+
+def put(group: Any, variables: Mapping[str, Variable]) -> None:
+    """Add variables to a group, with their dimensions. No fill value is declared: NaN is a value, not a missing value."""
+    for name, (dimensions, values, attributes) in variables.items():
+        is_text = isinstance(values, str) or (len(values) > 0 and isinstance(values[0], str))
+        array = np.asarray(values, dtype=object if is_text else float)
+        for dimension, length in zip(dimensions, array.shape, strict=True):
+            if dimension not in group.dimensions:
+                group.dimensions[dimension] = length
+        kind = require("h5py", "saving .nc").string_dtype() if is_text else array.dtype
+        variable = group.create_variable(name, tuple(dimensions), dtype=kind, data=array)
+        for key, text in attributes.items():
+            variable.attrs[key] = text
 
 
 def write(run: Trajectory, path: Path) -> None:
-    require("xarray", "saving .nc")
-    library = engine("saving .nc")
     if _METADATA in run:
         raise ArgumentError(
             f"a channel is named {_METADATA!r}, which .nc files use for metadata; rename it or save as .parquet or .csv"
         )
-    dataset = run.to_xarray().assign({_METADATA: ((), encode(describe(run)))})
-    plain = {"_FillValue": None}  # NaN is a value, not a missing value
-    dataset.to_netcdf(path, engine=library, format="NETCDF4", encoding={name: plain for name in ("time", *run.names())})
+    with opened(path, "w") as file:
+        for key, text in run.file_attributes().items():
+            file.attrs[key] = text
+        put(file, {"time": (("time",), run.time, {"units": "s", "long_name": "time"})})
+        columns = zip(run.channels, run.data.T, strict=True)
+        put(file, {channel.name: (("time",), column, channel.attributes()) for channel, column in columns})
+        put(file, {_METADATA: ((), encode(describe(run)), {})})
 
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Metadata, times and table; at most `limit` numbers."""
-    xarray = require("xarray", "loading .nc")
-    library = engine("loading .nc")
+    require("h5netcdf", "loading .nc", "h5netcdf h5py")
     try:
-        # without indexes no data are read before the sizes are checked
-        with xarray.open_dataset(path, engine=library, decode_cf=False, create_default_indexes=False) as dataset:
-            return _read_open(dataset, limit)
+        with opened(path, "r") as file:
+            return _read_open(file.variables, limit)
     except (DataError, MemoryError):
         raise
     except Exception as error:  # the HDF5 libraries raise many types for damaged files
@@ -57,22 +72,28 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
         raise DataError(f"not a readable NetCDF file ({reason})") from None
 
 
-def _read_open(dataset: Any, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-    if _METADATA not in dataset.variables or dataset.variables[_METADATA].ndim != 0:
+def text_of(variable: Any) -> str:
+    """The text of a variable without dimensions."""
+    value = variable[()]
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _read_open(variables: Mapping[str, Any], limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+    if _METADATA not in variables or variables[_METADATA].shape != ():
         raise DataError("a NetCDF file without a draisine trajectory")
-    text = dataset.variables[_METADATA].values.item()
-    metadata = decode(text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text)
+    metadata = decode(text_of(variables[_METADATA]))
     check_format(metadata)
     # NetCDF does not preserve the order of variables; the metadata does
     names = [channel.name for channel in channels_in(metadata)]
-    check_columns(metadata, ["time", *(name for name in names if name in dataset.variables)])
-    wrong = [n for n in ("time", *names) if dataset[n].dims != ("time",) or dataset[n].dtype != np.float64]
+    check_columns(metadata, ["time", *(name for name in names if name in variables)])
+    wrong = [n for n in ("time", *names) if variables[n].dimensions != ("time",) or variables[n].dtype != np.float64]
     if wrong:
         raise DataError(f"the variable {wrong[0]!r} should hold 64-bit floats along time")
-    total = int(dataset.sizes["time"]) * (len(names) + 1)
+    length = int(variables["time"].shape[0])
+    total = length * (len(names) + 1)
     if total > limit:
         raise DataError(f"the file has {total} numbers, more than {limit}; pass a larger limit to load it")
-    data = np.empty((dataset.sizes["time"], len(names)))
+    data = np.empty((length, len(names)))
     for i, name in enumerate(names):
-        data[:, i] = dataset[name].values
-    return metadata, np.array(dataset["time"].values), data
+        data[:, i] = variables[name][...]
+    return metadata, np.array(variables["time"][...]), data

@@ -13,7 +13,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual, Program
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code
@@ -206,18 +206,19 @@ _SOURCES = (
 
 def batch_code(wide: VectorKernel | None) -> Code:
     """The machine code for single samples, or for groups side by side by a vector kernel."""
-    return _batch_code(None if wide is None else wide.lanes)
+    return batch_entry(None if wide is None else wide.lanes).load()
 
 
 def compile_batches() -> None:
     """Compile both loops in advance."""
-    _batch_code(None)
-    _batch_code(lane_count())
+    batch_entry(None).load()
+    batch_entry(lane_count()).load()
 
 
 @cache
-def _batch_code(lanes: int | None) -> Code:
+def batch_entry(lanes: int | None) -> Entry:
+    """The entry of the loop for single samples, or for groups of so many."""
     module, fixed = "draisine.simulation.ensemble.batch", EXPLICIT | SMOOTH
     if lanes is None:
-        return Entry(module, "advance_samples", _SOURCES, fixed).load()
-    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}, passes=2).load()
+        return Entry(module, "advance_samples", _SOURCES, fixed)
+    return Entry(module, "advance_groups", _SOURCES, fixed | {(Group, "lanes"): lanes}, passes=2)

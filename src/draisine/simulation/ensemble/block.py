@@ -12,7 +12,7 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.base import Ending
+from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.simulation.ensemble.batch import BEGIN, RESUME, SKIP

@@ -17,8 +17,8 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
-from draisine.results.base import Progress, ProgressCallback
 from draisine.results.channel import HasState
+from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of

@@ -16,7 +16,9 @@ from draisine.simulation.initial.consistent_start import consistent_start, refer
 from draisine.simulation.initial.evaluation import Bools, Reals
 from draisine.simulation.initial.memory import BATCH, Batch, Task
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets
-from draisine.simulation.initial.solver import Level, position_level, run, velocity_level
+from draisine.simulation.initial.solver import Level, position_level, run, solver_code, velocity_level
+
+MANY = 1000  # members for which optimized code is compiled first
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,7 @@ def _solve(problem: StartProblem, requested: BatchTargets, name: str, q: Reals) 
     batch.length = np.ascontiguousarray(length[:, 0])
     batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
     task.what, task.system, task.other, task.batch = BATCH, level.full_system.memory, level.without_targets().memory, batch
+    solver_code(at_once=members < MANY)
     run(task, evaluation)
     level.full_system.release()
     problem.give_back(evaluation)

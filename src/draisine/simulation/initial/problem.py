@@ -258,10 +258,12 @@ class StartProblem:
     """Equations prepared for consistent starts; keep it to solve for many starts.
 
     Its programs are compiled and cached on disk. With `compiled=False` they are interpreted, except for column-wise Jacobians.
+    `quick`: see `codegen.jit.kernel.compile`.
     """
 
     equations: Equations
     compiled: bool = True
+    quick: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -460,7 +462,7 @@ class StartProblem:
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
         digest = f"motion with Jacobians for starts 3; {self._digest}"
-        return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
+        return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program), quick=self.quick)
 
     @cached_property
     def _interpreted(self) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -229,10 +229,9 @@ _SOURCES = ("memory", "residual_system", "ground_pose", "newton", "descent", "re
 SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
-@cache
-def solver_code() -> Code:
-    """The solver as machine code, compiled once per machine."""
-    return SOLVER.load()
+def solver_code(at_once: bool = True) -> Code:
+    """The solver as machine code, compiled once per machine; `at_once`: see `Entry.load`."""
+    return SOLVER.load(at_once)
 
 
 def run(task: Task, evaluation: Evaluation) -> int:

@@ -75,7 +75,7 @@ class _BackwardDifferentiation:
 
 @dataclass(frozen=True)
 class CVODE(_BackwardDifferentiation):
-    """BDF of order 1 to 5 with variable steps for ẋ = f; needs the extra `draisine[sundials]`.
+    """BDF of order 1 to 5 with variable steps for ẋ = f; needs scikit-sundae.
 
     >>> CVODE(rtol=1e-6).max_order
     5
@@ -84,7 +84,7 @@ class CVODE(_BackwardDifferentiation):
 
 @dataclass(frozen=True)
 class IDA(_BackwardDifferentiation):
-    """BDF of order 1 to 5 with variable steps for 0 = F(t, x, ẋ) of index 1; needs the extra `draisine[sundials]`.
+    """BDF of order 1 to 5 with variable steps for 0 = F(t, x, ẋ) of index 1; needs scikit-sundae.
 
     >>> IDA(max_order=2).rtol
     1e-08
@@ -109,7 +109,7 @@ def _solvers() -> Any:
         import sksundae
     except ImportError:
         raise DependencyError(
-            "CVODE and IDA need the package scikit-sundae, which is not installed: pip install 'draisine[sundials]'. Radau "
+            "CVODE and IDA need the package scikit-sundae, which is not installed: pip install scikit-sundae. Radau "
             "solves the same problems and is always available"
         ) from None
     return sksundae

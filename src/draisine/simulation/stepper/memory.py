@@ -76,7 +76,8 @@ class SwitchTables:
 def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
     """The coefficients of a scheme as a record for the loop."""
     made = Tableau()
-    made.points = np.unique(np.clip(np.append(scheme.nodes[: scheme.stages], (0.0, 1.0)), 0.0, 1.0))
+    # not by np.unique, which imports NumPy's masked arrays: a tenth of a short process
+    made.points = np.array(sorted({0.0, 1.0, *np.clip(scheme.nodes[: scheme.stages], 0.0, 1.0).tolist()}))
     made.order, made.history, made.stages, made.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
     arrays: dict[str, NDArray[Any]] = {"nodes": scheme.nodes, "weights": scheme.weights, "dense": scheme.dense}
     if isinstance(scheme, Scheme):
@@ -466,12 +467,18 @@ EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
 SMOOTH = {(Stepper, "switching"): 0}
 
 
-@cache
-def stepping_loop(implicit: bool = False, switching: bool = False) -> Code:
+def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods; without switching functions, and with them.
+    is all that most runs need, and with the implicit methods; without switching functions, and with them. `at_once`: see
+    `Entry.load`.
     """
+    return stepping_entry(implicit, switching).load(at_once)
+
+
+@cache
+def stepping_entry(implicit: bool, switching: bool) -> Entry:
+    """The entry of a variant of the loop."""
     fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
-    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed).load()
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.continuation import CurvePoint, CurveTracer, ImplicitCurve, StepLengths
-from draisine.results.base import Progress, ProgressCallback
+from draisine.results.status import Progress, ProgressCallback
 
 Array = NDArray[np.float64]
 

@@ -27,8 +27,9 @@ from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
-from draisine.results.base import ProgressCallback, Result, figure
+from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
+from draisine.results.status import ProgressCallback
 from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii

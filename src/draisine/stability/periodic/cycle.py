@@ -24,8 +24,9 @@ from draisine.model.model import Model
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
-from draisine.results.base import Ending, Result, figure
+from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
+from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
@@ -146,6 +147,9 @@ class Cycle(Result):
         """Half of the range of a quantity over a period, with peaks from parabolas through samples."""
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
+
+    def _table(self) -> Mapping[str, Any]:
+        return {"time": self.trajectory.time} | {name: self.trajectory[name] for name in self.trajectory.names()}
 
     def _overview(self) -> Mapping[str, Any]:
         sizes = np.abs(self.multipliers)

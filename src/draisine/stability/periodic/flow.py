@@ -22,8 +22,9 @@ from draisine.numerics.newton import Newton
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
-from draisine.results.base import Ending, Result
+from draisine.results.base import Result
 from draisine.results.channel import HasState
+from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import integrate_varied

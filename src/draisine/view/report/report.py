@@ -15,9 +15,9 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.results.base import Progress, ProgressCallback
 from draisine.results.channel import HasState, named_start
 from draisine.results.files import replacing
+from draisine.results.status import Progress, ProgressCallback
 from draisine.stability.steady_family import sweep_values
 from draisine.view.report import description
 from draisine.view.report.analysis import StabilityAnalysis, certificate, diagnosis, stability

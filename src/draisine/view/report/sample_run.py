@@ -9,8 +9,8 @@ import numpy as np
 
 from draisine.errors import StartError
 from draisine.program.program import DaeResidual
-from draisine.results.base import ProgressCallback
 from draisine.results.channel import Group
+from draisine.results.status import ProgressCallback
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Auto
 from draisine.simulation.simulate import simulate

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from draisine.codegen.export.language import ARITHMETIC, Argument, Body, Language, Source, listed, rows
+from draisine.codegen.export.parts import LONGEST
 
 _LIBRARY = listed(
     "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt fabs floor ceil erf log1p expm1 "
@@ -31,8 +32,21 @@ static double fetch(const double *numbers, int n, double k) {
 """
 
 
+# compilers merge functions that are called once, which would undo the division into parts
+_APART = """
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define APART __declspec(noinline)
+#else
+#define APART
+#endif
+"""
+
+
 class C(Language):
     key, title, suffix = "c", "C99", ".c"
+    longest_function = LONGEST
     infinity, not_a_number = "INFINITY", "NAN"
     reserved = """
         auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -40,7 +54,7 @@ class C(Language):
         _Imaginary asm fortran bool true false class new delete this template namespace operator private public protected try
         catch throw using virtual friend explicit mutable typename export main errno signgam y0 y1 yn j0 j1 jn gamma lgamma
         tgamma cbrt exp2 log2 log10 logb ilogb ldexp frexp modf scalbn nan isnan isinf isfinite isnormal signbit fdim fma erfc
-        rint lrint round lround trunc nearbyint nextafter float_t double_t linux unix"""
+        rint lrint round lround trunc nearbyint nextafter float_t double_t linux unix APART"""
     operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{name: f"{name}({{0}}, {{1}})" if name in _OF_TWO else f"{name}({{0}})" for name in _LIBRARY},
@@ -96,6 +110,14 @@ class C(Language):
             "}",
         ]
 
+    def part_function(self, name: str, body: Body, stores: Sequence[tuple[int, str]]) -> list[str]:
+        lines = [*body.lines, *(f"work[{k}] = {text};" for k, text in stores)]
+        return [f"static APART void {name}(double *work) {{", *self.indented(lines), "}"]
+
+    def calls_of_parts(self, names: Sequence[str], size: int, given: Sequence[tuple[int, str]]) -> list[str]:
+        lines = [f"double work[{size}];", *(f"work[{k}] = {text};" for k, text in given)]
+        return [*lines, *(f"{name}(work);" for name in names)]
+
     def elimination(self, name: str, n: int, sides: int) -> list[str]:
         text = _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).replace("SIDES", str(sides))
         return text.strip("\n").split("\n")
@@ -108,7 +130,8 @@ class C(Language):
         return [f"{signature};", "", f"{signature} {{", *self.indented([*unread, *body.lines]), "}"]
 
     def preamble(self, source: Source) -> list[str]:
-        return ["#include <math.h>"]
+        in_parts = any(line.startswith("static APART ") for line in source.functions)
+        return ["#include <math.h>", *(_APART.rstrip().split("\n") if in_parts else [])]
 
 
 def _inside(text: str) -> str:

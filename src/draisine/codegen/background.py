@@ -1,0 +1,76 @@
+"""Work for later, in another process of lowest priority, which goes on when this one ends.
+
+LLVM works under one lock for all threads of a process, so that a thread would delay what is needed now.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from draisine.codegen.cache import cache_directory
+
+if TYPE_CHECKING:
+    import subprocess
+
+_PRIORITY = 19  # the lowest, where processes have one
+_PROGRAM = """
+import json, sys
+path, module, function, argument = json.loads(sys.argv[1])
+sys.path[:] = path
+from draisine.codegen.background import run
+run(module, function, argument)
+"""
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def start(module: str, function: str, argument: str) -> None:
+    """Call a function of a module of this package, on a text, in a process that finds modules where this one does.
+
+    Where no process can be started nothing happens: what is made in the background is never needed.
+    """
+    if not sys.executable or getattr(sys, "frozen", False):
+        return
+    import subprocess  # not needed where everything is compiled
+
+    given = json.dumps([[str(Path(place).absolute()) for place in sys.path], module, function, argument])
+    apart: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS}
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _PROGRAM, given],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=cache_directory(),
+            env=os.environ | {"DRAISINE_CACHE_DIR": str(cache_directory())},
+            **apart,
+        )
+    except OSError as error:
+        import logging  # hardly ever needed
+
+        logging.getLogger("draisine").info("no process could be started in the background: %s", error)
+        return
+    if not _started:
+        atexit.register(_leave)
+    _started.append(process)
+
+
+def _leave() -> None:
+    """Processes still running go on by themselves; `Popen` would warn of them."""
+    for process in _started:
+        if process.poll() is None:
+            process.returncode = 0
+
+
+def run(module: str, function: str, argument: str) -> None:
+    """What the process does."""
+    if hasattr(os, "nice"):
+        os.nice(_PRIORITY)
+    getattr(import_module(module), function)(argument)
