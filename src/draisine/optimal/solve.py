@@ -255,8 +255,9 @@ class _Task:
 
     def with_needles(
         self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
-    ) -> _MeshSolution:
-        """A better minimum on the same mesh, from controls with a lower Hamiltonian, as long as there are any."""
+    ) -> tuple[_MeshSolution, bool]:
+        """A better minimum on the same mesh, from controls with a lower Hamiltonian, as long as there are any; and whether the
+        last search from such controls was of use."""
         for _ in range(NEEDLES):
             guess, changed = list(found.phases), False
             for k, (p, local) in enumerate(zip(found.phases, found.node_arguments, strict=True)):
@@ -264,13 +265,13 @@ class _Task:
                 if controls is not None:
                     guess[k], changed = replace(p, controls=controls), True
             if not changed:
-                return found
+                return found, True
             other = self.once(found.schemes, guess, solver, progress, seconds)
             better = other.answer.objective < found.answer.objective - NOT_BETTER * abs(found.answer.objective)
             if other.answer.outcome not in CONVERGED or not better:
-                return found
+                return found, False
             found = other
-        return found
+        return found, True
 
     def timed_verification(self, found: _MeshSolution, tolerance: float, seconds: dict[str, float]) -> _Verified:
         started = time.perf_counter()
@@ -289,7 +290,7 @@ class _Task:
         began: float,
     ) -> tuple[_MeshSolution, _Verified, int, list[str]]:
         """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
-        rounds, target = 1, refine.tolerance
+        rounds, target, needles = 1, refine.tolerance, True
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
@@ -315,7 +316,8 @@ class _Task:
                         break
                 interrupted = finer.answer.outcome is Outcome.INTERRUPTED
                 if finer.answer.outcome in CONVERGED:
-                    finer = self.with_needles(finer, near, progress, seconds)
+                    if needles:
+                        finer, needles = self.with_needles(finer, near, progress, seconds)
                     finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
                     interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
             except KeyboardInterrupt:
