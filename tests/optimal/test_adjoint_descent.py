@@ -165,7 +165,7 @@ def test_conditions_out_of_reach_are_named(mass):
     found = hurry.solve(dr.optimal.Adjoint(pieces=4))
     assert found.outcome is Outcome.INFEASIBLE
     assert any("finish: x (misses by 9" in text for text in found.conflicts)
-    assert "cannot be satisfied together" in found.status.message
+    assert "no motion was found that satisfies all conditions" in found.status.message
 
 
 def test_refusals(turn, mass):

@@ -295,7 +295,8 @@ def test_conditions_that_fight_are_named(mass):
     assert not found.solved
     assert found.conflicts[0].startswith("finish: x (misses by")
     assert "bounds of force" in found.conflicts
-    assert "cannot be satisfied together" in str(found.status)
+    assert "no motion was found that satisfies all conditions" in str(found.status)
+    assert "misses by 9.75" in str(found.status)  # in metres: 0.25 m are possible in 1 s
 
 
 @pytest.mark.parametrize("by_signal", [False, True])

@@ -502,7 +502,7 @@ def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ..
     for i, amount in zip(soft, over - under, strict=True):
         if abs(amount) > VIOLATED:
             name = nlp.row_names[i]
-            violated[name] = max(violated.get(name, 0.0), abs(float(amount)), key=abs)
+            violated[name] = max(violated.get(name, 0.0), abs(float(amount)) * float(nlp.row_scale[i]))  # in its own unit
     active: dict[str, float] = {}
     multipliers = answer.bound_multipliers[:n] * nlp.scale
     fixed = nlp.low == nlp.high
