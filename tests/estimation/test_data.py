@@ -30,7 +30,7 @@ def decay() -> dr.Equations:
 
 
 def _same(found: Experiment) -> None:
-    np.testing.assert_allclose(found.time, TIME, atol=1e-12)
+    np.testing.assert_allclose(found.time - found.time[0], TIME, atol=1e-12)
     np.testing.assert_allclose(found.columns["lean"], np.radians(LEAN))
 
 
@@ -49,6 +49,7 @@ def test_every_table_gives_the_same_experiment(tmp_path):
     files = [tmp_path / f for f in ("log.csv", "log.parquet", "stamped.csv", "german.csv")]
     for data in (frame, stamped, indexed, labeled, plain, *files):
         _same(Experiment.of(data))
+    assert Experiment.of(frame).time[0] == 5.0 and Experiment.of(stamped).time[0] == 0.0  # stamps count from the first
 
 
 def test_netcdf_files(tmp_path):

@@ -114,7 +114,6 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
             ["gain", "stiffness"],
             {"angle": ("angle", ANGLE)},
             inputs={"u": ("torque", TORQUE)},
-            start={"angle": 0.1},
             method=dr.optimal.MultipleShooting(window=window),
         )
         np.testing.assert_allclose([found["gain"], found["stiffness"]], two.x, rtol=1e-6)

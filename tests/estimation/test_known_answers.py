@@ -54,7 +54,7 @@ def test_line_is_linear_regression(line):
     assert unsaid.freedom == 37
     low, high = unsaid.interval("a")
     assert abs((high - low) / 2 / np.sqrt(unsaid.covariance[0, 0]) - 2.0262) < 1e-3  # Student's, 37 degrees of freedom
-    shot = dr.estimate(line, data, ["a"], {"y": ("x", 0.2)}, start={"x": 0.0}, method=dr.optimal.MultipleShooting(window=0.7))
+    shot = dr.estimate(line, data, ["a"], {"y": ("x", 0.2)}, method=dr.optimal.MultipleShooting(window=0.7))
     assert abs(shot["a"] - best[0]) < 1e-6
     np.testing.assert_allclose(shot.covariance[0, 0], 0.04 * inverse[0, 0], rtol=1e-6)
     assert shot.freedom == given.freedom

@@ -106,3 +106,23 @@ def test_pendulum_with_its_tension():
 
 def test_double_pendulum_from_markers():
     assert "not at all" in double_pendulum_tracked().findings[0]
+
+
+def test_study_files_have_sensors_and_the_time_of_the_start(tmp_path):
+    import numpy as np
+
+    from draisine.estimation.filters.study_file import read_filter
+    from draisine.estimation.sensors import Sensor
+    from draisine.estimation.study_file import read_study
+
+    sensor = 'pot = {quantity = "-q", noise = "1 mm", bias = "unknown", delay = [0, 1]}'
+    text = f'model = "tank"\nstart_time = "2 s"\n[measured]\n{sensor}\n'
+    (tmp_path / "study.toml").write_text(text + "[unknown]\ntheta = []\n")
+    study = read_study(tmp_path / "study.toml")
+    assert study.measured["pot"] == Sensor("-q", "1 mm", bias="unknown", delay=(0, 1)) and study.given["start_time"] == 2.0
+    (tmp_path / "wrong.toml").write_text(text.replace("bias", "bais") + "[unknown]\ntheta = []\n")
+    with pytest.raises(dr.errors.DataError, match="unknown property 'bais' of a sensor; did you mean 'bias'"):
+        read_study(tmp_path / "wrong.toml")
+    (tmp_path / "filter.toml").write_text(text.replace('"unknown"', "0.5").replace("[0, 1]", "0.1"))
+    filtering = read_filter(tmp_path / "filter.toml")
+    assert filtering.start_time == 2.0 and np.isclose(filtering.measured["pot"].bias, 0.5)

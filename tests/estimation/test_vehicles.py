@@ -44,7 +44,8 @@ def test_windows_identify_the_bicycle(fit):
     assert 1e-3 < fit.probability < 0.999
     # lean, steer, their rates and the speed matter; where the bicycle is and heads to does not
     names = fit.outcome.shot.chains[0].windows.tangent.names
-    assert set(names) == {"steer", "frame_lean", "frame_wx", "steer_rate", "front_wheel_spin"}
+    assert set(names) == {"steer", "frame_lean", "frame_wx", "steer_rate", "speed"}
+    assert set(fit.estimated_start) == set(names) - {"speed"}  # which was given
 
 
 def test_without_noise_nothing_is_left_of_the_error(model, ridden):

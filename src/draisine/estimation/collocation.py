@@ -157,11 +157,13 @@ class CollocationSolver:
 def mesh_of(recording: Recording, intervals: int | tuple[float, ...]) -> tuple[Reals, Reals]:
     """Edges of windows and breaks between intervals: the requested ones, and all knots of recorded inputs; a window has several
     intervals."""
-    last = float(recording.times[-1])
-    wanted = np.linspace(0.0, last, intervals + 1) if isinstance(intervals, int) else last * breaks_of(intervals)
+    begin, last = recording.begin, recording.end
+    wanted = (
+        np.linspace(begin, last, intervals + 1) if isinstance(intervals, int) else begin + (last - begin) * breaks_of(intervals)
+    )
     corners = recording.knots if recording.recorded else np.zeros(0)
-    stops = np.union1d(corners[(corners > 0.0) & (corners < last)], recording.times)
-    nearest = stops[np.clip(np.searchsorted(stops, wanted - 0.5 * CLOSE * last), 0, len(stops) - 1)]
-    wanted = np.where(np.abs(nearest - wanted) <= CLOSE * last, nearest, wanted)
-    breaks = np.union1d(wanted, corners[(corners > 0.0) & (corners < last)])
+    stops = np.union1d(corners[(corners > begin) & (corners < last)], recording.times)
+    nearest = stops[np.clip(np.searchsorted(stops, wanted - 0.5 * CLOSE * (last - begin)), 0, len(stops) - 1)]
+    wanted = np.where(np.abs(nearest - wanted) <= CLOSE * (last - begin), nearest, wanted)
+    breaks = np.union1d(wanted, corners[(corners > begin) & (corners < last)])
     return edges_of(recording, breaks[TOGETHER:-1:TOGETHER]), breaks

@@ -1,7 +1,8 @@
 """Recorded experiments: named columns over time, from tables, files and trajectories.
 
-All data become `Experiment`s: time in seconds from the first sample, columns in SI units, NaN for missing samples. Units are
-given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units.
+All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples. Units are
+given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps count from the
+first.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Experiment:
     """One recording: columns over time, in SI units, NaN for missing samples.
 
     - `start`: targets for the start of this experiment; they take precedence over those given to `estimate`.
+    - `start_time`: when the start holds, by the clock of the data; it takes precedence over that given to `estimate`.
 
     >>> import numpy as np
     >>> e = Experiment.of({"time [ms]": [0, 10, 30], "lean [deg]": [0.0, float("nan"), 180.0]}, "first")
@@ -46,6 +48,7 @@ class Experiment:
     columns: Mapping[str, Reals]
     units: Mapping[str, str] = field(default_factory=dict)
     start: Mapping[str, Any] = field(default_factory=dict)
+    start_time: float | None = None
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, dtype=float)
@@ -54,19 +57,24 @@ class Experiment:
         for name, values in columns.items():
             if values.shape != time.shape:
                 raise DataError(f"{self.name}: column {name!r} has {values.size} samples, time has {time.size}")
-        object.__setattr__(self, "time", time - time[0])
+        if self.start_time is not None and not np.isfinite(self.start_time):
+            raise DataError(f"{self.name}: start_time is a time of the data's clock in seconds, got {self.start_time!r}")
+        object.__setattr__(self, "time", time)
         object.__setattr__(self, "columns", columns)
 
     @staticmethod
-    def of(data: Any, name: str = "experiment", start: Mapping[str, Any] | None = None) -> Experiment:
+    def of(
+        data: Any, name: str = "experiment", start: Mapping[str, Any] | None = None, start_time: float | None = None
+    ) -> Experiment:
         """An experiment from a table (pandas, xarray, mapping of columns), a trajectory, or a file (CSV, Parquet, NetCDF)."""
         if isinstance(data, Experiment):
-            return replace(data, start={**data.start, **(start or {})})
+            when = data.start_time if start_time is None else start_time
+            return replace(data, start={**data.start, **(start or {})}, start_time=when)
         where = str(data) if isinstance(data, str | os.PathLike) else name
         headers, columns, units = _table(data, where)
         time, values, known = _sorted_out(headers, columns, units, where)
         _check_time(time, where, _lines_of(data))
-        return Experiment(name, time, values, known, dict(start or {}))
+        return Experiment(name, time, values, known, dict(start or {}), start_time)
 
     def column(self, name: str) -> Reals:
         """A column by name; an unknown name raises an error that suggests the closest one."""
@@ -76,10 +84,10 @@ class Experiment:
         return self.columns[name]
 
     def part(self, begin: float, end: float) -> Experiment:
-        """The samples with begin ≤ time ≤ end; time starts at zero again, and targets for the start are dropped."""
+        """The samples with begin ≤ time ≤ end, by the same clock; it starts at `begin`, without targets."""
         keep = (self.time >= begin) & (self.time <= end)
         columns = {name: values[keep] for name, values in self.columns.items()}
-        return Experiment(f"{self.name} from {begin:g} s", self.time[keep], columns, self.units)
+        return Experiment(f"{self.name} from {begin:g} s", self.time[keep], columns, self.units, start_time=begin)
 
     def with_columns(self, columns: Mapping[str, Reals]) -> Experiment:
         """The same experiment with some columns replaced or added."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError
+from draisine.errors import DataError, SolverError
 from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.fit import Fit, Trial
 from draisine.estimation.losses import Loss
@@ -27,6 +28,8 @@ from draisine.results.status import ProgressCallback
 Reals = NDArray[np.float64]
 
 ROUNDS = 12  # of fits with updated noise estimates
+TRUST = 10.0  # factor between the noise of a column that is trusted and that of the others, each way
+ROUNDING = 1e-9  # of a column's size: smaller noise is that of integration
 SAME = 0.01  # relative change of the noise at convergence
 
 
@@ -43,6 +46,7 @@ def estimate(
     parameters: Mapping[str, float] | None = None,
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
+    start_time: float = 0.0,
     loss: Loss | None = None,
     method: FitMethod | None = None,
     starts: MultiStart | None = None,
@@ -56,7 +60,10 @@ def estimate(
     - `measured`: {column: quantity} or {column: (quantity, noise)}; noise is a standard deviation in SI units or a text with a
       unit, estimated from the residuals if not given. Quantities are coordinates, velocities, outputs, multipliers.
     - `guess`: initial values; by default those of the model, or the middle of the bounds.
-    - `start`: targets for the start, as in `simulate`; one mapping for all experiments, or one for each.
+    - `start`: targets for the start, as in `simulate`; one mapping for all experiments, or one for each. They are known, unless
+      `unknown` names them or they are an `InitialGuess`. What is not given has its default in single shooting and is estimated
+      by windows and collocation (`fit.estimated_start` lists it), except in a first-order system that has a start of its own.
+    - `start_time`: when the start holds, in seconds by the clock of the data; zero by default, whenever the first sample is.
     - `inputs`: {input: column} or {input: (column, noise)}, linear between samples, or `CubicInput(column, noise)`; a constant;
       or a law, {"u": "-3*rate + sin(2*t)"}.
     - `relations`: parameters that follow from others, {"izz_frame": "2*ixx_frame"}.
@@ -88,6 +95,7 @@ def estimate(
         parameters=parameters,
         relations=relations,
         priors=priors,
+        start_time=start_time,
     )
     return fitted(problem, method or SingleShooting(), loss, starts, progress, on)
 
@@ -143,7 +151,7 @@ def fitted(
         best = solve(problem, method, sigmas, loss, seen, progress)
     else:
         best, trials = best_of_starts(problem, method, sigmas, loss, starts, progress, on)
-    best, sigmas = _with_noise(problem, method, sigmas, loss, best, progress)
+    best, sigmas = _most_likely(problem, method, sigmas, loss, best, progress)
     return Fit(problem, method, best, sigmas, loss, before, trials)
 
 
@@ -162,6 +170,49 @@ def _check_noise(problem: EstimationProblem) -> None:
         )
 
 
+def _most_likely(
+    problem: EstimationProblem,
+    method: FitMethod,
+    sigmas: Reals,
+    loss: Loss | None,
+    best: Outcome,
+    progress: ProgressCallback | None,
+) -> tuple[Outcome, Reals]:
+    """The fit at the best maximum of the likelihood of parameters and noise.
+
+    With the noise of several columns unknown the likelihood may have several maxima, in each of which another column is fitted
+    closely. Fits therefore also begin with one column trusted more than the others; maxima at which a column is fitted to
+    rounding have no noise to estimate, and count only if all are such.
+    """
+    found = [_with_noise(problem, method, sigmas, loss, best, progress)]
+    free = [j for j, c in enumerate(problem.recordings[0].channels) if c.sigma is None]
+    if len(free) > 1:
+        sizes = _sizes(problem)
+        for j in free:
+            trusted = found[0][1].copy()
+            trusted[[i for i in free if i != j]] *= TRUST
+            trusted[j] /= TRUST
+            try:
+                begin = solve(problem, method, trusted, loss, best.unknowns, progress)
+                found.append(_with_noise(problem, method, trusted, loss, begin, progress))
+            except SolverError:  # from there the model does not reach the data: no other maximum on this side
+                continue
+        proper = [one for one in found if (one[1][free] > ROUNDING * sizes[free]).all() and one[0].settled]
+        found = proper or found[:1]
+    return min(found, key=lambda one: _unlikelihood(problem, one[0], one[1], free))
+
+
+def _unlikelihood(problem: EstimationProblem, outcome: Outcome, sigmas: Reals, free: Sequence[int]) -> float:
+    """−2 log of the likelihood, up to a constant: Σ r²/σ² + 2 n log σ."""
+    counts = sum(np.isfinite(r.values).sum(axis=0) for r in problem.recordings)
+    return outcome.squares + 2.0 * float(np.sum((counts * np.log(sigmas))[list(free)]))
+
+
+def _sizes(problem: EstimationProblem) -> Reals:
+    """Largest measured values of the channels."""
+    return np.asarray(np.nanmax(np.abs(np.concatenate([r.values for r in problem.recordings])), axis=0))
+
+
 def _with_noise(
     problem: EstimationProblem,
     method: FitMethod,
@@ -174,7 +225,7 @@ def _with_noise(
     unknown_noise = np.array([c.sigma is None for c in problem.recordings[0].channels])
     if not unknown_noise.any():
         return best, sigmas
-    sizes = np.nanmax(np.abs(np.concatenate([r.values for r in problem.recordings])), axis=0)
+    sizes = _sizes(problem)
     for _ in range(ROUNDS):
         raw = [predicted - r.values for predicted, r in zip(best.predicted, problem.recordings, strict=True)]
         taken = problem.samples + len(best.prior) - best.freedom
@@ -183,5 +234,6 @@ def _with_noise(
         sigmas = new
         best = solve(problem, method, sigmas, loss, best, progress)
         if change <= SAME:
-            break
-    return best, sigmas
+            return best, sigmas
+    reason = f"noise estimated from the residuals still changes by {100 * change:.2g} %"
+    return replace(best, settled=False, trouble=best.trouble or reason), sigmas

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.estimation.data import Experiment
 from draisine.estimation.inputs import Interpolation, coefficients, sample_positions
+from draisine.estimation.sensors import Calibration
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.simulation.compiled_equations import best_choice_for
@@ -31,6 +32,7 @@ class Channel:
     quantity: str
     unit: str
     sigma: float | None
+    calibration: Calibration = field(default_factory=Calibration)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,24 @@ class Recording:
     recorded: Mapping[str, RecordedInput]
     constants: Mapping[str, float]
     targets: Mapping[str, Any]
+    begin: float = 0.0  # time at which the start holds, by the clock of the data
+    moving: NDArray[np.intp] | None = None  # for each row the channel whose unknown offset or delay moves it, or −1
+    dropped: tuple[int, ...] = ()  # samples of each channel that a delay or an offset moves before the start
+
+    @cached_property
+    def end(self) -> float:
+        """The latest time of a measurement, whatever unknown offsets and delays are."""
+        latest = self.times
+        if self.moving is not None:
+            room = np.array([c.calibration.shifts[1] - c.calibration.shift for c in self.channels])
+            latest = latest + np.where(self.moving >= 0, room[self.moving], 0.0)
+        return float(latest.max())
+
+    def moved(self, shift: Reals) -> Recording:
+        """With the rows of some channels moved in time; rows keep their order."""
+        if self.moving is None or not shift.any():
+            return self
+        return replace(self, times=self.times + np.where(self.moving >= 0, shift[self.moving], 0.0))
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -81,11 +101,11 @@ class Recording:
 
     @cached_property
     def knots(self) -> Reals:
-        """Times at which any input was recorded."""
+        """The start, and later times at which any input was recorded."""
         e = self.experiment
         known = np.any([np.isfinite(e.columns[d.column]) for d in self.recorded.values()], axis=0)
         times = e.time[known]
-        return times if times[0] <= 0.0 else np.concatenate([[0.0], times])
+        return np.concatenate([[self.begin], times[times > self.begin]])
 
     def input_values(self, name: str, t: Reals) -> Reals:
         """A recorded input at given times, constant before its first and after its last sample."""
@@ -148,7 +168,17 @@ class Recording:
 
     def constant_inputs(self) -> Reals:
         """Initial inputs of a run; the `control` updates them."""
-        return self.rows[0] if self.recorded else self.inputs_at(np.zeros(1))[0]
+        return self.rows[0] if self.recorded else self.first_inputs
+
+    def largest(self, names: Sequence[str]) -> Reals:
+        """The largest measured size of each of these quantities; NaN if it is not measured."""
+        found = {c.quantity: float(np.nanmax(np.abs(column))) for c, column in zip(self.channels, self.values.T, strict=True)}
+        return np.array([found.get(name, np.nan) for name in names])
+
+    @cached_property
+    def first_inputs(self) -> Reals:
+        """Inputs of the model at the start."""
+        return self.inputs_at(np.array([self.begin]))[0]
 
 
 # ------------------------------------------------------------ consistent starts
@@ -160,9 +190,11 @@ def start_problem(equations: Equations) -> StartProblem:
     return StartProblem(equations)
 
 
-def initial_state(problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
+def initial_state(
+    problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals, time: float
+) -> tuple[Start, Equations, Reals]:
     """The consistent start for targets, the equations with suitable velocity coordinates, and their state."""
     e = problem.equations
-    begin = consistent_start(problem, targets, parameters=p, inputs=u)
+    begin = consistent_start(problem, targets, parameters=p, inputs=u, time=time)
     extra = begin.x[len(begin.x) - len(e.extra_states) :]
-    return begin, *best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
+    return begin, *best_choice_for(e, begin.q, begin.v, extra, (time, u, p))

@@ -106,6 +106,19 @@ class Fit(Result):
         return np.asarray(self.covariance / np.outer(d, d))
 
     @property
+    def converged(self) -> bool:
+        """Whether the search ended at a minimum; otherwise the values are where it ended, and there are no intervals."""
+        return self.outcome.settled
+
+    @cached_property
+    def estimated_start(self) -> tuple[str, ...]:
+        """Quantities of the starts that were not given and are estimated with the windows, besides the unknowns."""
+        if self.outcome.shot is None:
+            return ()
+        names = (chain.windows.tangent.names[i] for chain in self.outcome.shot.chains for i in chain.free)
+        return tuple(dict.fromkeys(names))
+
+    @property
     def noise_given(self) -> bool:
         return all(c.sigma is not None for c in self.problem.recordings[0].channels)
 
@@ -119,7 +132,9 @@ class Fit(Result):
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval by linearization."""
+        """A confidence interval by linearization; NaN if the fit has not converged."""
+        if not self.converged:
+            return float("nan"), float("nan")
         half = self.quantile(level) * self.deviations[self.names[self._index(name)]]
         return self[name] - half, self[name] + half
 
@@ -189,9 +204,10 @@ class Fit(Result):
         """Warnings about the fit."""
         found = []
         if not self.outcome.settled:
+            reason = f": {self.outcome.trouble}" if self.outcome.trouble else ""
             found.append(
-                f"the search did not converge in {self.outcome.rounds} steps; improve the guess, shorten the windows, or bound "
-                "the unknowns"
+                f"the search did not converge in {self.outcome.rounds} steps{reason}; "
+                "improve the guess, shorten the windows, or bound the unknowns"
             )
         if self.noise_given and self.loss is None and self.probability < UNLIKELY:
             ratio = np.sqrt(self.chi_square / max(self.freedom, 1))
@@ -202,8 +218,14 @@ class Fit(Result):
         colored = {w.channel: w for w in self.whiteness if not w.white}
         driven = any(r.noisy for r in self.problem.recordings)
         if colored and not driven:
-            reported = ", ".join(f"{c} ({w.correlations[0]:+.2f} from sample to sample)" for c, w in colored.items())
+            reported = ", ".join(f"{c} ({w.evidence})" for c, w in colored.items())
             found.append(f"residuals are not white: {reported}; the model is incomplete, or the noise is not white")
+        for recording in self.problem.recordings:
+            left = [f"{n} of {c.column}" for n, c in zip(recording.dropped, recording.channels, strict=False) if n]
+            if left:
+                found.append(
+                    f"{recording.name}: samples that offsets or delays move before the start are not used: {', '.join(left)}"
+                )
         low, high = self.problem.bounds
         for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.problem.sizes, strict=True):
             if min(value - a, b - value) <= 1e-6 * size:
@@ -222,13 +244,19 @@ class Fit(Result):
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)
-        lines = [f"{self.problem.equations.name}: {len(self.names)} unknowns from {self.problem.samples} samples"]
+        ended = "" if self.converged else ": NOT CONVERGED"
+        lines = [f"{self.problem.equations.name}: {len(self.names)} unknowns from {self.problem.samples} samples{ended}"]
         for name, unit in zip(self.names, self.problem.units, strict=True):
             low, high = self.interval(name)
+            if not self.converged:
+                lines.append(f"  {name:<{width}} = {self[name]:.6g} {unit}   where the search ended: no interval")
+                continue
             lines.append(
                 f"  {name:<{width}} = {self[name]:.6g} ± {self.deviations[name]:.2g} {unit}   95 %: {low:.6g} … {high:.6g}"
             )
         source = "given" if self.noise_given else "estimated"
+        if self.estimated_start:
+            lines.append(f"start (not given) estimated too: {', '.join(self.estimated_start)}")
         lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
         if self.noise_given:
             lines.append(f"χ² = {self.chi_square:.5g} with {self.freedom} degrees of freedom")
@@ -245,7 +273,7 @@ class Fit(Result):
             name: {
                 "value": self[name],
                 "unit": unit,
-                "deviation": number(self.deviations[name]),
+                "deviation": number(self.deviations[name]) if self.converged else None,
                 "interval": [number(side) for side in self.interval(name)],
             }
             for name, unit in zip(self.names, self.problem.units, strict=True)
@@ -256,6 +284,7 @@ class Fit(Result):
             "noise": self.noise,
             "noise_given": self.noise_given,
             "samples": self.problem.samples,
+            "converged": self.converged,
             "chi_square": number(self.chi_square),
             "degrees_of_freedom": self.freedom,
             "correlation": [[number(c) for c in row] for row in self.correlation],
@@ -267,7 +296,8 @@ class Fit(Result):
 
     def _table(self) -> Mapping[str, Any]:
         bounds = [self.interval(name) for name in self.names]
-        values = {"value": [self[n] for n in self.names], "deviation": [self.deviations[n] for n in self.names]}
+        deviations = [self.deviations[n] if self.converged else float("nan") for n in self.names]
+        values = {"value": [self[n] for n in self.names], "deviation": deviations}
         low, high = ([pair[k] for pair in bounds] for k in (0, 1))
         return {"unknown": list(self.names), "unit": list(self.problem.units), **values, "low": low, "high": high}
 

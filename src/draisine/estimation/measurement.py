@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import Program
+from draisine.program.program import DaeResidual, Program
 from draisine.program.variational import Direction, jacobian
 
 Reals = NDArray[np.float64]
@@ -47,6 +48,28 @@ class MeasurementFunction:
 def measurement_function(equations: Equations, names: tuple[str, ...], directions: tuple[Direction, ...]) -> MeasurementFunction:
     """The measurement function of these quantities, cached."""
     return MeasurementFunction(equations, names, directions)
+
+
+_TIME = Direction("time", "t")
+
+
+def measured_rates(equations: Equations, names: tuple[str, ...], t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+    """Time derivatives of these quantities along the motion, ∂y/∂t + ∂y/∂x ẋ, (times, names)."""
+    if isinstance(equations.dynamics, DaeResidual):
+        raise ArgumentError(
+            f"{equations.name}: an unknown offset or delay needs rates of the measured quantities, which equations "
+            "0 = F(t, x, ẋ) do not give; give its value"
+        )
+    _, by_state, by_time = measurement_function(equations, names, (_TIME,))(t, x, u, p)
+    kernel = _rates(equations)
+    w = kernel.map(t[:, None], x, u, p)[0] if len(t) > 1 else np.asarray(kernel(t, x[0], u[0], p)[0])[None]
+    return np.asarray((by_state @ np.asarray(w).reshape(len(t), -1, 1))[..., 0] + by_time[..., 0])
+
+
+@lru_cache(maxsize=32)
+def _rates(equations: Equations) -> Kernel:
+    assert not isinstance(equations.dynamics, DaeResidual)
+    return compile(equations.dynamics)
 
 
 def _selected(equations: Equations, names: tuple[str, ...]) -> Program | LinearSolveProgram:
@@ -117,6 +140,15 @@ class Whiteness:
     @property
     def white(self) -> bool:
         return self.probability > 1e-3
+
+    @property
+    def evidence(self) -> str:
+        """The numbers of the test: the statistic, its probability, and the largest correlation."""
+        lag = int(np.argmax(np.abs(self.correlations)))
+        return (
+            f"Ljung–Box Q = {self.q:.3g} over {len(self.correlations)} lags, probability {self.probability:.1g}; "
+            f"correlation {self.correlations[lag]:+.2f} at lag {lag + 1}"
+        )
 
 
 def whiteness(experiment: str, channel: str, residuals: Reals, lags: int = 10) -> Whiteness:

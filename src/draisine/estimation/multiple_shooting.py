@@ -115,11 +115,17 @@ def _moved(
     p, _ = problem.parameters(theta)
     found = []
     for chain, zeta, changes in zip(shot.chains, shot.zetas, starts, strict=True):
-        moved = chain.moved(p, zeta, changes)
+        moved = chain.moved(p, zeta, theta, changes, problem.readings(theta))
         if moved is None:
             return None
         found.append(moved)
     return found
+
+
+def _at(problem: EstimationProblem, shot: ShootingState, theta: Reals) -> list[Chain] | None:
+    """The chains of a shot at other unknowns; None if there are no such states."""
+    still = [[np.zeros(len(chain.sizes(i))) for i in range(chain.windows.count)] for chain in shot.chains]
+    return _moved(problem, shot, theta, still)
 
 
 def first_shot(problem: EstimationProblem, settings: WindowSettings, theta: Reals, sigmas: Reals) -> ShootingState:
@@ -170,7 +176,8 @@ def fit_windows(
     if begin is not None and np.array_equal(theta, begin.theta):
         shot = replace(begin, noise=replace(begin.noise, sigmas=sigmas), loss=loss)
     else:
-        chains = begin.chains if begin is not None else chains_of(problem, settings, theta, sigmas)
+        moved = None if begin is None else _at(problem, begin, theta)
+        chains = chains_of(problem, settings, theta, sigmas) if moved is None else moved
         shot = _evaluate(problem, theta, chains, sigmas, stages[0][0], loss)
     rounds = 0
     for tolerance, enough in stages:

@@ -16,6 +16,7 @@ from draisine.estimation.data import Experiment, experiments_of
 from draisine.estimation.experiment_data import Channel, RecordedInput, Recording
 from draisine.estimation.inputs import CubicInput, LinearInput, with_input_laws
 from draisine.estimation.measurement import measurable
+from draisine.estimation.sensors import Calibration, Readings, Sensor, rows_of
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.units import fits, quantity_in
@@ -28,6 +29,8 @@ from draisine.results.channel import named_start
 from draisine.simulation.sensitivity import START
 
 Reals = NDArray[np.float64]
+
+FAR = 1000.0  # durations of a record: a start this long before it belongs to another clock
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class EstimationProblem:
     def varied(self) -> tuple[Direction, ...]:
         """Parameters that vary: the unknowns and those related to them."""
         names = [q.name for q in self.equations.parameters]
-        wanted = [*(u.name for u in self.unknowns), *self.relations]
+        wanted = [*(u.name for u in self.unknowns if u.name in names), *self.relations]
         return tuple(Direction(n, "p", names.index(n)) for n in wanted)
 
     @cached_property
@@ -138,8 +141,41 @@ class EstimationProblem:
             return ca.SX(float(self.fixed[names.index(name)]))
 
         reported = ca.vertcat(*[value(n) for n in names])
-        entries = ca.vertcat(*[reported[d.place] for d in self.varied])
+        entries = ca.vertcat(ca.SX(0, 1), *[reported[d.place] for d in self.varied])
         return ca.Function("relations", [theta], [reported, ca.densify(ca.jacobian(entries, theta))])
+
+    @cached_property
+    def sensor_unknowns(self) -> tuple[tuple[int, int, str], ...]:
+        """Unknown properties of sensors: the place of the unknown, the channel, the property."""
+        places = {u.name: i for i, u in enumerate(self.unknowns)}
+        channels = self.recordings[0].channels
+        return tuple((places[f"{c.column}.{n}"], j, n) for j, c in enumerate(channels) for n in c.calibration.unknown)
+
+    def readings(self, theta: Reals) -> Readings:
+        """Properties of the sensors at given unknowns."""
+        calibrations = [c.calibration for c in self.recordings[0].channels]
+        numbers = {n: np.array([getattr(c, n) for c in calibrations]) for n in ("scale", "bias")}
+        shift = np.zeros(len(calibrations))
+        for place, j, name in self.sensor_unknowns:
+            if name in numbers:
+                numbers[name][j] = theta[place]
+            else:
+                shift[j] = theta[place] if name == "offset" else -theta[place]
+        return Readings(np.array([c.sign for c in calibrations]) * numbers["scale"], numbers["bias"], shift)
+
+    def by_sensors(self, raw: Reals, rates: Reals, readings: Readings) -> Reals:
+        """Derivatives of readings by all unknowns through the sensors, (times, channels, unknowns)."""
+        found = np.zeros((*raw.shape, len(self.names)))
+        for place, j, name in self.sensor_unknowns:
+            sign = self.recordings[0].channels[j].calibration.sign
+            column = {"scale": sign * raw[:, j], "bias": 1.0, "offset": readings.scale[j] * rates[:, j]}
+            found[:, j, place] = -readings.scale[j] * rates[:, j] if name == "delay" else column[name]
+        return found
+
+    @property
+    def shifting(self) -> bool:
+        """Whether the time offset or the delay of a sensor is unknown."""
+        return any(name in ("offset", "delay") for _, _, name in self.sensor_unknowns)
 
     def parameters(self, theta: Reals) -> tuple[Reals, Reals]:
         """All parameters, and the derivatives of the varied ones by the unknowns."""
@@ -174,6 +210,7 @@ def build_problem(
     parameters: Mapping[str, float] | None = None,
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
+    start_time: float = 0.0,
 ) -> EstimationProblem:
     """Build the estimation problem and check it against model and data."""
     experiments = experiments_of(data)
@@ -188,7 +225,10 @@ def build_problem(
         _index_of(name, names, "relations", equations)
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
     targets = [{**w, **reported} for w in _targets(start, experiments)]
-    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
+    recordings = tuple(
+        recording_of(equations, e, measured, driving, w, start_time, dict(unknown) if isinstance(unknown, Mapping) else unknown)
+        for e, w in zip(experiments, targets, strict=True)
+    )
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
     known = _priors(priors or {}, made, tuple(starts))
     problem = EstimationProblem(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
@@ -226,8 +266,10 @@ def _unknowns(
     """Unknown parameters, and unknown starts with their bounds."""
     names, units = [q.name for q in equations.parameters], {q.name: q.unit for q in equations.parameters}
     bounds = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
+    sensors = _sensor_unknowns(recordings[0].channels, guess)
+    bounds = {name: pair for name, pair in bounds.items() if name not in sensors}
     for name in guess:
-        if name not in bounds:
+        if name not in bounds and name not in sensors:
             raise ArgumentError(f"guess: {name!r} is not among the unknowns{did_you_mean(name, list(bounds))}")
     found: list[Unknown] = []
     starts: dict[str, tuple[float, float]] = {}
@@ -246,9 +288,22 @@ def _unknowns(
                 raise ArgumentError(f"guess of {name!r} is {value:g}, outside of {low:g} … {high:g}")
             value = 0.5 * (low + high)
         found.append(Unknown(name, units[name], value, low, high))
-    if not found and not starts:
+    if not found and not starts and not sensors:
         raise ArgumentError("unknown: name at least one unknown parameter")
-    return tuple(found), starts
+    return (*found, *sensors.values()), starts
+
+
+def _sensor_unknowns(channels: Sequence[Channel], guess: Mapping[str, float]) -> dict[str, Unknown]:
+    """Unknown properties of sensors, by name."""
+    found = {}
+    for c in channels:
+        for name, (low, high) in c.calibration.unknown.items():
+            full = f"{c.column}.{name}"
+            value = float(guess.get(full, getattr(c.calibration, name)))
+            if not low <= value <= high:
+                raise ArgumentError(f"guess of {full!r} is {value:g}, outside of {low:g} … {high:g}")
+            found[full] = Unknown(full, {"scale": "", "bias": c.unit}.get(name, "s"), value, low, high)
+    return found
 
 
 def _bounds(name: str, pair: Any) -> tuple[float, float]:
@@ -300,17 +355,23 @@ def recording_of(
     measured: Mapping[str, Any] | Sequence[str],
     inputs: Mapping[str, Any],
     targets: Mapping[str, Any],
+    start_time: float = 0.0,
+    unknown: Mapping[str, Any] | Sequence[str] = (),
+    every_row: bool = False,
 ) -> Recording:
-    """The recording of an experiment: which quantities its columns measure, and which inputs they are."""
+    """The recording of an experiment: which quantities its columns measure, and which inputs they are.
+
+    Rows without any measurement are left out, unless `every_row` is wanted.
+    """
     reported = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
     if not reported:
         raise DataError("measured: name at least one column and its quantity, e.g. {'gyro_x': 'roll_rate'}")
     known = measurable(equations)
     channels = []
+    asked = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
     for column, what in reported.items():
-        quantity, sigma = what if isinstance(what, tuple) else (what, None)
-        if not isinstance(quantity, str):
-            raise ArgumentError(f"measured: column {column!r} needs the name of a quantity, or (name, noise), got {what!r}")
+        sensor = Sensor.of(column, what)
+        quantity = sensor.name
         if quantity not in known:
             raise ArgumentError(f"measured: {equations.name} has no quantity {quantity!r}{did_you_mean(quantity, list(known))}")
         values = experiment.column(column)
@@ -318,21 +379,44 @@ def recording_of(
         _fitting(experiment, column, quantity, unit)
         if not np.isfinite(values).any():
             raise DataError(f"{experiment.name}: column {column!r} has no numeric sample; remove it from `measured`")
-        channels.append(Channel(column, quantity, unit, _deviation(sigma, unit, column)))
+        calibration = Calibration.of(sensor, column, unit, asked)
+        channels.append(Channel(column, quantity, unit, _deviation(sensor.noise, unit, column), calibration))
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
-    kept = np.isfinite(values).any(axis=1)
+    begin = float(start_time if experiment.start_time is None else experiment.start_time)
+    rows = rows_of(experiment.time, values, [c.calibration for c in channels], begin, every_row)
+    for c, column in zip(channels, rows.values.T, strict=True):
+        if not np.isfinite(column).any():
+            raise DataError(f"{experiment.name}: offset or delay of {c.column!r} moves all of its samples before the start")
+    _check_begin(experiment, rows.times[np.isfinite(rows.values).any(axis=1)], begin)
     return Recording(
         experiment.name,
         equations,
         tuple(channels),
-        experiment.time[kept],
-        values[kept],
+        rows.times,
+        rows.values,
         experiment,
         recorded,
         constants,
         dict(targets),
+        begin,
+        rows.moving if (rows.moving >= 0).any() else None,
+        rows.dropped,
     )
+
+
+def _check_begin(experiment: Experiment, times: Reals, begin: float) -> None:
+    """The start precedes all measurements, and is not so far from them that another clock must be meant."""
+    cure = f"say when the start holds, start_time={times[0]:.9g}, or correct the column of time"
+    if not np.isfinite(begin) or times[0] < begin:
+        raise DataError(
+            f"{experiment.name}: the first measurement is at t = {times[0]:g} s, the start at t = {begin:g} s; {cure}"
+        )
+    if times[0] - begin > FAR * (times[-1] - times[0]):
+        raise DataError(
+            f"{experiment.name}: the measurements take {times[-1] - times[0]:g} s and begin {times[0] - begin:g} s after the "
+            f"start at t = {begin:g} s; {cure}"
+        )
 
 
 def _fitting(experiment: Experiment, column: str, quantity: str, unit: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError, StartError
 from draisine.estimation.experiment_data import initial_state, start_problem
-from draisine.estimation.measurement import measurement_function
+from draisine.estimation.measurement import measured_rates, measurement_function
 from draisine.estimation.problem import EstimationProblem
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
@@ -59,6 +59,7 @@ class Predictor:
     def __init__(self, problem: EstimationProblem, method: SingleShooting) -> None:
         self.problem, self._method = problem, method
         self._directions = (*problem.varied, *(Direction(n, "x") for n in problem.starts))
+        self._plain = all(c.calibration.plain for c in problem.recordings[0].channels)
         self._starts: dict[int, _Begin] = {}
 
     def __call__(self, unknowns: Reals) -> list[Predicted]:
@@ -66,12 +67,17 @@ class Predictor:
         p, by = problem.parameters(unknowns)
         count, each, varied = len(problem.unknowns), len(problem.starts), len(problem.varied)
         found = []
+        readings = problem.readings(unknowns)
         for k in range(len(problem.recordings)):
             mine = slice(count + k * each, count + (k + 1) * each)
-            values, carried, trouble = self._run(k, dict(zip(problem.starts, unknowns[mine].tolist(), strict=True)), p)
+            starts = dict(zip(problem.starts, unknowns[mine].tolist(), strict=True))
+            values, carried, rates, trouble = self._run(k, starts, p, readings.shift)
             jacobian = np.zeros((*values.shape, len(unknowns)))
             jacobian[..., :count] = carried[..., :varied] @ by
             jacobian[..., mine] = carried[..., varied:]
+            if not self._plain:
+                jacobian = jacobian * readings.scale[:, None] + problem.by_sensors(values, rates, readings)
+                values = readings.of(values)
             found.append(Predicted(values, jacobian, trouble))
         return found
 
@@ -82,40 +88,46 @@ class Predictor:
             return self._starts[key]
         targets = {**recording.targets, **starts}
         problem = start_problem(e)
-        begin, fitting, x0 = initial_state(problem, targets, recording.inputs_at(np.zeros(1))[0], p)
+        begin, fitting, x0 = initial_state(problem, targets, recording.first_inputs, p, recording.begin)
         jacobian = initial_jacobian(problem, targets, begin, fitting, self._directions)
         self._starts[key] = _Begin(given, fitting, x0, jacobian)
         return self._starts[key]
 
-    def _run(self, key: int, starts: dict[str, float], p: Reals) -> tuple[Reals, Reals, str]:
-        """Values and derivatives by varied parameters and unknown starts; NaN after the end of the run."""
-        recording = self.problem.recordings[key]
-        shape = (len(recording.times), len(recording.channels))
+    def _run(self, key: int, starts: dict[str, float], p: Reals, shift: Reals) -> tuple[Reals, Reals, Reals, str]:
+        """Quantities, derivatives by varied parameters and unknown starts, and rates where a shift is unknown; NaN after the end
+        of the run."""
+        recording = self.problem.recordings[key].moved(shift)
+        times, back = np.unique(recording.times, return_inverse=True)
+        shape = (len(times), len(recording.channels))
         values, jacobian = np.full(shape, np.nan), np.full((*shape, len(self._directions)), np.nan)
+        rates = np.full(shape, np.nan)
         try:
             begin = self._start(key, starts, p)
         except StartError as problem:
-            return values, jacobian, str(problem)
-        run = self._integrated(key, begin, starts, p)
-        reported = _reported(run, self.problem.quantities, p)
+            return values[back], jacobian[back], rates[back], str(problem)
+        run = self._integrated(key, begin, starts, p, times)
+        reported = _reported(run, self.problem.quantities, p, self.problem.shifting)
         reached = min(len(reported[0]), shape[0])
-        values[:reached], jacobian[:reached] = reported[0][:reached], reported[1][:reached]
+        for whole, part in zip((values, jacobian, rates), reported, strict=True):
+            whole[:reached] = part[:reached]
         status = run.run.status
-        return values, jacobian, "" if status.kind == Ending.FINISHED else str(status)
+        return values[back], jacobian[back], rates[back], "" if status.kind == Ending.FINISHED else str(status)
 
-    def _integrated(self, key: int, begin: _Begin, starts: dict[str, float], p: Reals) -> VariedRun:
+    def _integrated(self, key: int, begin: _Begin, starts: dict[str, float], p: Reals, times: Reals | None = None) -> VariedRun:
         recording = self.problem.recordings[key]
+        samples = np.unique(recording.times) if times is None else times
         return integrate_varied(
             recording.with_recorded_inputs(begin.equations),
             begin.x,
             begin.jacobian,
-            float(recording.times[-1]),
+            float(samples[-1]),
             self._directions,
-            sizes=sizes_of(self._directions, recording.inputs_at(np.zeros(1))[0], p, {**recording.targets, **starts}),
+            sizes=sizes_of(self._directions, recording.first_inputs, p, {**recording.targets, **starts}),
+            start=recording.begin,
             parameters=p,
             inputs=recording.constant_inputs(),
             method=self._method.integration,
-            samples=recording.times,
+            samples=samples,
             control=recording.control,
         )
 
@@ -164,8 +176,9 @@ def _start_parameters(equations: Equations) -> list[int]:
     return sorted(met)
 
 
-def _reported(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, Reals]:
-    values, jacobian = [], []
+def _reported(run: VariedRun, names: tuple[str, ...], p: Reals, moving: bool) -> tuple[Reals, Reals, Reals]:
+    """Measurements, their derivatives in all directions, and their rates if sensors have unknown shifts in time."""
+    values, jacobian, rates = [], [], []
     for segment, s in zip(run.run.segments, run.derivatives(), strict=True):
         if not len(segment.times):
             continue
@@ -180,7 +193,9 @@ def _reported(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, 
         change[:, :, given] += by_given
         values.append(y)
         jacobian.append(change)
-    return np.concatenate(values), np.concatenate(jacobian)
+        state = segment.states[:, :count]
+        rates.append(measured_rates(plain, names, segment.times, state, segment.inputs, p) if moving else np.full_like(y, np.nan))
+    return np.concatenate(values), np.concatenate(jacobian), np.concatenate(rates)
 
 
 def check_exact_inputs(problem: EstimationProblem) -> None:
@@ -189,7 +204,7 @@ def check_exact_inputs(problem: EstimationProblem) -> None:
         for name, drive in recording.noisy:
             raise ArgumentError(
                 f"{recording.name}: the column {drive.column!r} of the input {name!r} has noise, which single shooting ignores; "
-                "use method=MultipleShooting(window=…, known_start=True), or remove its noise"
+                "use method=MultipleShooting(window=…), or remove its noise"
             )
 
 

@@ -21,6 +21,10 @@ FitMethod = SingleShooting | MultipleShooting | Collocation
 
 ACCURACY = 1e-11  # tolerances of SciPy's least_squares
 KEPT = 4  # cached predictions within a fit
+CLOSE = 1e-6  # of an unknown's size: distance from a bound
+RANK = 1e-7  # of the largest singular value: directions that the data do not identify
+STEP = 0.02  # standard deviations: a longer step from where a search ended shows that it did not converge
+ROUNDING = 1e-4  # of the noise: smaller residuals are errors of integration
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,7 @@ class Outcome:
     shot: ShootingState | None = None  # the windows
     squares: float = 0.0  # Σρ over all rows
     settled: bool = True  # whether the search converged
+    trouble: str = ""  # why not
 
 
 def solve(
@@ -151,7 +156,31 @@ def _single(
     )
     at = np.asarray(found.x)
     reported = _of_predicted(problem, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
-    return replace(reported, settled=found.status > 0)
+    trouble = "" if found.status > 0 else "the limit of runs was reached"
+    broken = next(
+        (f"{r.name}: {one.trouble}" for r, one in zip(problem.recordings, residuals.at(at)[0], strict=True) if one.trouble), ""
+    )
+    trouble = (
+        trouble or broken or (_unfinished(problem, *_rows(problem, residuals.at(at)[0], at, sigmas), at) if loss is None else "")
+    )
+    return replace(reported, settled=not trouble, trouble=trouble)
+
+
+def _unfinished(problem: EstimationProblem, side: Reals, jacobian: Reals, at: Reals) -> str:
+    """Why a point is no minimum: a full step from it would change unknowns by a share of their standard deviations."""
+    low, high = problem.bounds
+    gradient = jacobian.T @ side
+    inside = ~(
+        ((at - low <= CLOSE * problem.sizes) & (gradient > 0.0)) | ((high - at <= CLOSE * problem.sizes) & (gradient < 0.0))
+    )
+    scaled = jacobian[:, inside] * problem.sizes[inside]
+    if not scaled.size or not np.isfinite(scaled).all():
+        return ""
+    vectors, values, _ = np.linalg.svd(scaled, full_matrices=False)
+    kept = values > RANK * values[0]
+    step = float(np.linalg.norm(vectors[:, kept].T @ side))
+    scale = max(float(np.linalg.norm(side)) / np.sqrt(max(len(side) - len(at), 1)), 1e-300)
+    return "" if step <= STEP * max(scale, ROUNDING) else f"the next step is {step / scale:.2g} standard deviations"
 
 
 def _of_predicted(
@@ -189,19 +218,27 @@ def _of_shot(problem: EstimationProblem, shot: ShootingState, loss: Loss | None)
             values[window_run.index] = window_run.values
         predicted.append(values)
     white = shot.residuals()
+    freedom = shot.all_rows + len(shot.priors[1]) - shot.all_starts - len(shot.theta)
+    trouble = ""
+    if not shot.settled:
+        ratio = np.sqrt(2.0 * shot.cost / max(freedom, 1))
+        trouble = (
+            f"residuals are {ratio:.3g} times the noise, and gaps between windows reach {shot.gap:.1g} of the spread of starts"
+        )
     return Outcome(
         shot.theta,
         shot.root(),
         white,
         shot.priors[1],
         tuple(predicted),
-        shot.all_rows + len(shot.priors[1]) - shot.all_starts - len(shot.theta),
+        freedom,
         covariance_factor(loss, white),
         shot.rounds,
         shot.gap,
         shot,
         2.0 * shot.cost,
         shot.settled,
+        trouble,
     )
 
 

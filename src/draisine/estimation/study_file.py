@@ -5,11 +5,13 @@
     intervals = 200             # or collocation with this number of intervals
     loss = "huber"              # or "soft_l1", "cauchy"; default: squares
     starts = 8                  # multistart; default: one fit from the guess
+    start_time = "2 s"          # when the start holds, by the clock of the data; default: 0
 
     [unknown]
     trail = [0.0, 0.3]          # bounds, or [] for none
     [measured]
     roll_gyro = ["roll_rate", "0.01 rad/s"]   # column = quantity, or quantity and noise
+    steer_pot = {quantity = "-steer", bias = "unknown", delay = [0, 0.05]}   # or a sensor with its properties
     [inputs]
     steer_torque = ["torque", "0.05 N*m"]     # input = column, or column and noise (and "smooth"), a number, or a law
     [start]
@@ -21,7 +23,7 @@ Further tables: guess, parameters, relations, priors.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +33,7 @@ from draisine.estimation.fit import Fit
 from draisine.estimation.inputs import CubicInput
 from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
 from draisine.estimation.multistart import MultiStart
+from draisine.estimation.sensors import Sensor
 from draisine.estimation.single_shooting import SingleShooting
 from draisine.estimation.solve import FitMethod
 from draisine.expr.expression import did_you_mean
@@ -41,7 +44,7 @@ from draisine.results.status import ProgressCallback
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
-KEYS = ("model", "window", "intervals", "loss", "starts", *TABLES)
+KEYS = ("model", "window", "intervals", "loss", "starts", "start_time", *TABLES)
 
 Made = TypeVar("Made")
 
@@ -85,8 +88,9 @@ def _study(content: dict[str, Any], where: str) -> EstimationStudy:
     return EstimationStudy(
         content["model"],
         {name: _bounds(name, both) for name, both in tables.pop("unknown").items()},
-        {k: tuple(v) if isinstance(v, list) else v for k, v in measured.items()},
-        {name: {k: input_of(v) for k, v in table.items()} for name, table in _amounts(tables).items()},
+        {k: tuple(v) if isinstance(v, list) else sensor_of(k, v) if isinstance(v, dict) else v for k, v in measured.items()},
+        {name: {k: input_of(v) for k, v in table.items()} for name, table in _amounts(tables).items()}
+        | ({"start_time": number_of(content["start_time"])} if "start_time" in content else {}),
         method_of(content.get("window"), content.get("intervals"), where),
         LOSSES[content["loss"]]() if "loss" in content else None,
         MultiStart(_integer("starts", content["starts"])) if "starts" in content else None,
@@ -139,6 +143,17 @@ def method_of(window: Any, intervals: Any, where: str) -> FitMethod:
             raise DataError(f"{where}: intervals is how many there are, got {intervals!r}")
         return Collocation("radau", 3, intervals)
     return SingleShooting() if window is None else MultipleShooting(window=number_of(window))
+
+
+def sensor_of(column: str, table: Mapping[str, Any]) -> Sensor:
+    """A sensor from a table of its properties; pairs are bounds."""
+    names = [f.name for f in fields(Sensor)]
+    for key in table:
+        if key not in names:
+            raise DataError(f"measured {column!r}: unknown property {key!r} of a sensor{did_you_mean(key, names)}")
+    if "quantity" not in table:
+        raise DataError(f'measured {column!r}: the quantity is missing; write {{quantity = "…", …}}')
+    return Sensor(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
 
 
 def input_of(value: Any) -> Any:

@@ -153,34 +153,35 @@ def tangent_at(
     varied: tuple[Direction, ...],
     asked: tuple[str, ...] = (),
     moving: tuple[str, ...] = (),
+    time: float = 0.0,
 ) -> TangentCoordinates:
     """Tangent coordinates of a motion from x, and the deviations relevant for these quantities with these varying inputs."""
     deviations = named_deviations(equations, asked)
     if isinstance(deviations, ConsistentDeviations):
-        naming = deviations.choose(deviations.named(0.0, x[None], u[None], p[None]))
+        naming = deviations.choose(deviations.named(time, x[None], u[None], p[None]))
         return TangentCoordinates(equations, naming, asked, naming.names, varied)
-    naming = deviations.choose(deviations.derivatives(0.0, x[None], u[None], p[None]))
+    naming = deviations.choose(deviations.derivatives(time, x[None], u[None], p[None]))
     everything = TangentCoordinates(equations, naming, asked, naming.names, varied)
     pushed = np.array([float(q.name in moving) for q in equations.inputs])
-    kept = _relevant_names(everything, x, u, p, quantities, pushed)
+    kept = _relevant_names(everything, x, u, p, quantities, pushed, time)
     if not kept:
         raise ArgumentError(f"{equations.name}: {', '.join(quantities)} do not depend on the state; there is nothing to estimate")
     return replace(everything, names=tuple(n for n in naming.names if n in kept))
 
 
 def _relevant_names(
-    tangent: TangentCoordinates, x: Reals, u: Reals, p: Reals, quantities: tuple[str, ...], pushed: Reals
+    tangent: TangentCoordinates, x: Reals, u: Reals, p: Reals, quantities: tuple[str, ...], pushed: Reals, time: float
 ) -> set[str]:
     """Names on which the quantities depend, directly or through the rates of others."""
     e, names = tangent.equations, tangent.naming.names
     random = np.random.default_rng(1)
-    t, many = np.zeros(LOOKS), np.tile(x, (LOOKS, 1))
+    t, many = np.full(LOOKS, time), np.tile(x, (LOOKS, 1))
     inputs = u + NEARBY * random.normal(size=(LOOKS, len(u))) * pushed
     base = tangent.values(t, many, inputs, p)
     points = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
     if points is None:
         return set(names)
-    jacobian = deviations_of(e, tangent.asked).derivatives(0.0, points, inputs, np.tile(p, (LOOKS, 1)))
+    jacobian = deviations_of(e, tangent.asked).derivatives(time, points, inputs, np.tile(p, (LOOKS, 1)))
     span = tangent.naming.span(jacobian)
     a, _ = tangent.naming.matrices(jacobian)
     _, by_state, _ = measurement_function(e, quantities, ())(t, points, inputs, p)

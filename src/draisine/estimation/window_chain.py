@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from draisine.estimation.experiment_data import Samples
 from draisine.estimation.losses import Loss, cost_of, reweighted
 from draisine.estimation.problem import EstimationProblem, prior_rows
+from draisine.estimation.sensors import Readings
 from draisine.estimation.windows import WindowRun, Windows
 
 Reals = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,20 +98,27 @@ class Chain:
     states: Reals  # (windows, states)
     samples: Reals  # of noisy inputs
     recorded: Samples
-    known_start: bool
+    free: Indices  # deviations of the first window that are eliminated; the others are known, or among the unknowns:
+    named: Indices  # deviations of the first window that are unknowns
+    columns: Indices  # the places of these unknowns
 
     def zeta(self, p: Reals) -> Reals:
         w = self.windows
         return w.tangent.values(w.begins, self.states, w.inputs, p)
 
-    def moved(self, p: Reals, zeta: Reals, changes: Sequence[Reals]) -> Chain | None:
+    def eliminated(self, i: int) -> Indices:
+        """Deviations of the start of window i that are eliminated."""
+        return self.free if i == 0 else np.arange(len(self.spread))
+
+    def moved(self, p: Reals, zeta: Reals, theta: Reals, changes: Sequence[Reals], readings: Readings) -> Chain | None:
         """Apply changes of each window's deviations and samples; None if there are no such states."""
-        wanted, samples, d = zeta.copy(), self.samples.copy(), zeta.shape[1]
+        wanted, samples = zeta.copy(), self.samples.copy()
         for i, change in enumerate(changes):
-            own = 0 if i == 0 and self.known_start else d
-            wanted[i, :own] += change[:own]
-            samples[self.own(i)] += change[own:]
-        windows = self.windows.with_samples(samples)
+            own = self.eliminated(i)
+            wanted[i, own] += change[: len(own)]
+            samples[self.own(i)] += change[len(own) :]
+        wanted[0, self.named] = theta[self.columns]
+        windows = self.windows.with_samples(samples).with_readings(readings)
         found = windows.tangent.settled(windows.begins, self.states, windows.inputs, p, wanted)
         return None if found is None else replace(self, windows=windows, states=found, samples=samples)
 
@@ -123,8 +132,7 @@ class Chain:
 
     def sizes(self, i: int) -> Reals:
         """Sizes of the unknowns of window i, for damping."""
-        spread = self.spread[:0] if i == 0 and self.known_start else self.spread
-        return np.concatenate([spread, self.recorded.sigmas[self.own(i)]])
+        return np.concatenate([self.spread[self.eliminated(i)], self.recorded.sigmas[self.own(i)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,10 +244,15 @@ def shot_of(
     loss: Loss | None,
 ) -> ShootingState:
     p, by = problem.parameters(theta)
+    by = np.hstack([by, np.zeros((len(by), len(theta) - by.shape[1]))])
     rows, counts, zetas = [], [], []
+    readings = problem.readings(theta)
     for chain, found, gap in zip(chains, window_runs, noise.gaps, strict=True):
         zeta = chain.zeta(p)
-        made = [_rows(chain, i, window_run, zeta, noise.sigmas, gap, by) for i, window_run in enumerate(found)]
+        made = [
+            _rows(chain, i, one, zeta, noise.sigmas, gap, by, problem.by_sensors(one.quantities, one.rates, readings))
+            for i, one in enumerate(found)
+        ]
         rows.append([r for r, _ in made])
         counts.append([n for _, n in made])
         zetas.append(zeta)
@@ -257,13 +270,20 @@ def shot_of(
 
 
 def _rows(
-    chain: Chain, i: int, window_run: WindowRun, zeta: Reals, sigmas: Reals, gap: Reals, by: Reals
+    chain: Chain,
+    i: int,
+    window_run: WindowRun,
+    zeta: Reals,
+    sigmas: Reals,
+    gap: Reals,
+    by: Reals,
+    by_sensors: Reals,
 ) -> tuple[WindowRows, int]:
     """White rows of one window (measurements, input samples, gap at its end), and the number of measurements."""
     d, last = zeta.shape[1], i + 1 == len(zeta)
     layout = chain.windows.layout
     acting, at_start, own_samples = layout.acting(i)
-    own = 0 if i == 0 and chain.known_start else d
+    own = chain.eliminated(i)
     data = chain.windows.recording.values[window_run.index]
     present = np.isfinite(data).ravel()
     n, ends = int(present.sum()), 0 if last else d
@@ -276,14 +296,16 @@ def _rows(
     after[n:, :ends] = -np.diag(1.0 / gap[:ends])
     after[:, ends:] = by_samples[:, own_samples:]
     mine = acting[:own_samples]
+    common = jacobian[:, d:] @ by
+    common[:n] += by_sensors.reshape(-1, by_sensors.shape[2])[present] / scale[:n]
+    if i == 0:
+        common[:, chain.columns] = jacobian[:, chain.named]
     rows = WindowRows(
-        _with_samples(
-            np.hstack([jacobian[:, d - own : d], by_samples[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])
-        ),
+        _with_samples(np.hstack([jacobian[:, own], by_samples[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])),
         _with_samples(after, n, np.zeros((len(mine), 0))),
-        _with_samples(jacobian[:, d:] @ by, n, np.zeros((len(mine), 0))),
+        _with_samples(common, n, np.zeros((len(mine), 0))),
         np.concatenate([side[:n], ((chain.samples - chain.recorded.values) / chain.recorded.sigmas)[mine], side[n:]]),
-        own + at_start,
+        len(own) + at_start,
     )
     return rows, n
 

@@ -133,7 +133,7 @@ class WindowLayout:
 
 def instants_of(recording: Recording) -> Reals:
     """Times at which windows may begin: of measurements; with noisy inputs, times at which all of these were recorded."""
-    last = float(recording.times[-1])
+    last = recording.end
     pool = recording.times
     if recording.noisy:
         columns = [recording.experiment.columns[drive.column] for _, drive in recording.noisy]
@@ -143,14 +143,14 @@ def instants_of(recording: Recording) -> Reals:
                 f"{recording.name}: there is no time at which all noisy inputs ({', '.join(n for n, _ in recording.noisy)}) "
                 "were recorded, so that no window can begin; fill their gaps, or give one of them without noise"
             )
-    return pool[(pool > 0.0) & (pool < last)]
+    return pool[(pool > recording.begin) & (pool < last)]
 
 
 def edges_of(recording: Recording, wanted: Reals) -> Reals:
-    """Edges of windows near the requested times; the first is 0, the last is the end of the recording."""
+    """Edges of windows near the requested times; the first is the start, the last is the end of the recording."""
     pool = instants_of(recording)
     inside = pool[np.minimum(np.searchsorted(pool, wanted), len(pool) - 1)] if len(pool) and len(wanted) else np.zeros(0)
-    edges = np.unique(np.concatenate([[0.0], inside, [recording.times[-1]]]))
+    edges = np.unique(np.concatenate([[recording.begin], inside, [recording.end]]))
     s = recording.samples
     for a, (name, drive) in enumerate(recording.noisy):
         own = s.times[s.inputs == a]
@@ -165,7 +165,7 @@ def edges_of(recording: Recording, wanted: Reals) -> Reals:
 
 def window_edges(recording: Recording, method: MultipleShooting) -> Reals:
     """Edges of windows of about the given length, or on the given mesh."""
-    last = float(recording.times[-1])
+    begin, last = recording.begin, recording.end
     if method.window is None:
-        return edges_of(recording, last * breaks_of(method.intervals)[1:-1])
-    return edges_of(recording, np.linspace(0.0, last, max(round(last / method.window), 1) + 1)[1:-1])
+        return edges_of(recording, begin + (last - begin) * breaks_of(method.intervals)[1:-1])
+    return edges_of(recording, np.linspace(begin, last, max(round((last - begin) / method.window), 1) + 1)[1:-1])

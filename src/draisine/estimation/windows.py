@@ -20,7 +20,8 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.estimation.batched_rk import BatchedRungeKutta, supports_batching
 from draisine.estimation.collocation import CollocationScheme, CollocationSolver
 from draisine.estimation.experiment_data import Recording
-from draisine.estimation.measurement import measurement_function
+from draisine.estimation.measurement import measured_rates, measurement_function
+from draisine.estimation.sensors import Readings
 from draisine.estimation.tangent_coordinates import TangentCoordinates
 from draisine.estimation.window_layout import WindowLayout
 from draisine.program.equations import Equations
@@ -45,6 +46,8 @@ class WindowRun:
     end: Reals  # ζ
     end_by: Reals  # (names, directions)
     by_samples: Reals  # all values in order, then ζ at the end, by the input samples that act in the window
+    quantities: Reals  # without the properties of sensors, like `values`
+    rates: Reals  # of the quantities, NaN unless a sensor has an unknown shift in time
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,8 @@ class Windows:
     tangent: TangentCoordinates
     stepping: Method | CollocationScheme
     varied: tuple[Direction, ...]  # parameters
+    readings: Readings  # of the sensors
+    shifting: bool = False  # whether a sensor has an unknown shift in time
 
     @property
     def count(self) -> int:
@@ -90,6 +95,15 @@ class Windows:
     def with_samples(self, values: Reals) -> Windows:
         """With other values of noisy inputs."""
         return replace(self, recording=self.recording.with_samples(values)) if len(values) else self
+
+    def with_readings(self, readings: Readings) -> Windows:
+        """With other properties of the sensors, by which some measurements move in time."""
+        change = readings.shift - self.readings.shift
+        if not change.any():
+            return replace(self, readings=readings)
+        recording = self.recording.moved(change)
+        layout = WindowLayout.of(recording, self.layout.edges, self.layout.breaks)
+        return replace(self, recording=recording, layout=layout, readings=readings)
 
     def rows_at(self, t: Reals) -> Reals:
         """Polynomial inputs of the equations at given times."""
@@ -208,6 +222,10 @@ class Windows:
         y, by_state, by_given = measurement_function(self.equations, names, (*self.varied, *through))(
             samples, states, self.rows_at(samples), p
         )
+        quantities, nothing = y, np.full_like(y, np.nan)
+        rates = measured_rates(self.equations, names, samples, states, self.rows_at(samples), p) if self.shifting else nothing
+        y, scale = self.readings.of(y), self.readings.scale[:, None]
+        by_state, by_given = by_state * scale, by_given * scale
         by = by_state @ carried
         by[:, :, own:own_and_varied] += by_given[:, :, : len(self.varied)]
         given, noisy = self.recording.inputs_at(samples), bool(self.recording.noisy)
@@ -234,6 +252,8 @@ class Windows:
                     zeta[final],
                     reported[final][:, :own_and_varied],
                     by_samples,
+                    quantities[span][at],
+                    rates[span][at],
                 )
             )
         return found

@@ -33,7 +33,7 @@ _COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 MEASURES = (
     (("position_", "offset_", "distance"), "m"),
     (("velocity_", "body_velocity_"), "m/s"),
-    (("acceleration_", "body_acceleration_"), "m/s^2"),
+    (("acceleration_", "body_acceleration_", "specific_force_"), "m/s^2"),
     (("rate_",), "rad/s"),
     (("heading", "lean", "pitch"), "rad"),
     (("cosine_",), ""),

@@ -182,6 +182,30 @@ class Model(JointBuilders, ConstraintBuilders):
         turns = turns_of(orientation, f"orientation of frame {name!r}")
         return self._add("points", Point(name, name_of(body), vector_of(at, "m", f"point {name!r}"), turns))
 
+    def gyroscope(self, name: str, body: Body | str, orientation: Turns = ()) -> tuple[Expr, Expr, Expr]:
+        """A gyroscope on a body: outputs `name_x`, `name_y`, `name_z`, the angular velocity in the axes of its turned triad.
+
+        Angles of the orientation may be parameters, and estimated like these.
+        """
+        return self._triad(self.frame(name, body, (0, 0, 0), orientation), "rate", "rad/s", "angular velocity")
+
+    def accelerometer(
+        self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()
+    ) -> tuple[Expr, Expr, Expr]:
+        """An accelerometer at a point of a body: outputs `name_x`, `name_y`, `name_z`, the specific force (acceleration less that
+        of free fall: +9.81 m/s² upward at rest) in the axes of its turned triad.
+
+        Position and angles may be parameters, and estimated like these.
+        """
+        return self._triad(self.frame(name, body, at, orientation), "specific_force", "m/s^2", "specific force")
+
+    def _triad(self, frame: Point, measure: str, unit: str, what: str) -> tuple[Expr, Expr, Expr]:
+        x, y, z = (
+            self.output(f"{frame.name}_{axis}", f"{measure}_{axis}({frame.name})", unit, f"{what} along {axis} of {frame.name}")
+            for axis in "xyz"
+        )
+        return x, y, z
+
     # ------------------------------------------------------------ contacts
 
     def wheel(

@@ -93,7 +93,8 @@ class MultipleShooting:
     For estimation:
 
     - `window`: length of an interval in seconds, in place of `intervals`.
-    - `known_start`: whether the start of each experiment is exact; otherwise it is an initial guess.
+    - `known_start`: whether the whole start of each experiment is exact (True) or an initial guess (False); by default what is
+      given of it is kept.
     - `states`: names of states or outputs that parametrize the initial states; the others are chosen.
     - `spread`: by name, how far initial states may lie from their first guesses; it need not be exact.
     - `integration`: the integration method; chosen if not given.
@@ -105,7 +106,7 @@ class MultipleShooting:
     intervals: int | tuple[float, ...] = 60
     steps: int | None = None
     window: float | None = field(default=None, kw_only=True)
-    known_start: bool = field(default=False, kw_only=True)
+    known_start: bool | None = field(default=None, kw_only=True)
     states: tuple[str, ...] = field(default=(), kw_only=True)
     spread: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     integration: Method | None = field(default=None, kw_only=True)

@@ -31,7 +31,13 @@ def steps_of(scheme: MultipleShooting) -> int:
 
 def check_scheme(scheme: MultipleShooting) -> None:
     """Refuse settings that apply to estimation only."""
-    if scheme.window is not None or scheme.known_start or scheme.states or scheme.spread or scheme.integration is not None:
+    if (
+        scheme.window is not None
+        or scheme.known_start is not None
+        or scheme.states
+        or scheme.spread
+        or scheme.integration is not None
+    ):
         raise ArgumentError(
             "MultipleShooting: window, known_start, states, spread and integration are settings of estimate(…); "
             "optimal control takes MultipleShooting(intervals, steps)"

@@ -41,7 +41,8 @@ class Measures:
     - `distance(a, b)` of two points; `offset_x(a, b)`: where b is, seen from a in the axes of a; `cosine_xy(a, b)`: of the angle
       between axis x of a and axis y of b. Common ancestors of a and b do not enter these;
     - `rate(expression)`: time derivative of a quantity of position; as an output also of a quantity of velocity, and
-      `acceleration_x(point)` in world axes, `body_acceleration_x(point)` in the axes of its body or frame.
+      `acceleration_x(point)` in world axes, `body_acceleration_x(point)` in the axes of its body or frame;
+      `specific_force_x(point)` in these axes is what an accelerometer measures, the acceleration less that of free fall.
     """
 
     def __init__(self, scope: Scope, links: list[Link], templates: TemplateCache = NO_TEMPLATES) -> None:
@@ -63,6 +64,7 @@ class Measures:
             "rate": self.body_rate,
             "acceleration": self.acceleration,
             "body_acceleration": self.body_acceleration,
+            "specific_force": self.specific_force,
         }
         for quantity, vector in vectors.items():
             for index, axis in enumerate("xyz"):
@@ -236,6 +238,13 @@ class Measures:
         """The same in the axes of the body, or of the frame."""
         body, _ = self.locate(name)
         return times(transposed(self.turn(name)), times(transposed(self.poses[body].rotation), self.acceleration(name)))
+
+    def specific_force(self, name: str) -> Vec:
+        """Acceleration of a point less that of free fall, in the axes of the body, or of the frame."""
+        body, _ = self.locate(name)
+        fall: Vec = tuple(self.scope.value(component) for component in self.scope.system.gravity)  # type: ignore[assignment]
+        along = times(transposed(self.turn(name)), times(transposed(self.poses[body].rotation), fall))
+        return sub(self.body_acceleration(name), along)
 
     def _offset_along(self, axis: int, a: str, b: str) -> ca.SX:
         return self.relative_pose(a, b).position[axis]

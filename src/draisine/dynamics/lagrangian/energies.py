@@ -210,6 +210,7 @@ class Energies:
         def component(vector: Callable[[str], ca.SX], index: int, name: str) -> ca.SX:
             return vector(name)[index]
 
+        fall = ca.vertcat(*[self.value(c) for c in self.system.gravity])
         vectors: dict[str, Callable[[str], ca.SX]] = {
             "position": lambda name: self.point(name)[1],
             "velocity": lambda name: self.rate(self.point(name)[1]),
@@ -217,6 +218,7 @@ class Energies:
             "rate": self._frame_rate,
             "acceleration": lambda name: self.total_rate(self.rate(self.point(name)[1])),
             "body_acceleration": lambda name: self.axes(name).T @ self.total_rate(self.rate(self.point(name)[1])),
+            "specific_force": lambda name: self.axes(name).T @ (self.total_rate(self.rate(self.point(name)[1])) - fall),
         }
         found: dict[str, Callable[[tuple[Expr, ...]], ca.SX]] = {}
         for quantity, vector in vectors.items():

@@ -85,7 +85,7 @@ class Consistency:
         lines = [f"{self.verdict}: squared innovations {self.together}"]
         for name, squares in self.channels.items():
             w = self.whiteness[name]
-            reported = "white" if w.white else f"not white, correlated by {w.correlations[0]:.2f} from sample to sample"
+            reported = "white" if w.white else f"not white ({w.evidence})"
             lines.append(f"  {name}: {squares.mean:.3f} ({squares.verdict}), {reported}")
         if self.verdict is Verdict.CONFIDENT:
             lines.append("  errors are larger than predicted: raise process noise, or the noise of channels above 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from draisine.estimation.filters.process_noise import Noise
 from draisine.estimation.inputs import with_input_laws
 from draisine.estimation.measurement import measurement_function
 from draisine.estimation.problem import recording_of
+from draisine.estimation.sensors import Sensor
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
@@ -43,6 +44,7 @@ def filter(
     noise: Mapping[str, float] | ArrayLike | None = None,
     process: Mapping[str, float] | None = None,
     start: Mapping[str, float | InitialGuess] | HasState | None = None,
+    start_time: float = 0.0,
     spread: Mapping[str, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -53,7 +55,8 @@ def filter(
 ) -> FilterResult:
     """Estimate the states of a model and their uncertainty: a Kalman filter on the nonlinear equations.
 
-    - `data`: a table, file or trajectory, as for `estimate`; times may be irregular, samples may be missing (NaN).
+    - `data`: a table, file or trajectory, as for `estimate`; times may be irregular, samples may be missing (NaN). Rows
+      without any measurement are in the result, too: predictions.
     - `measured`: column → standard deviation, if the column is named like its quantity; otherwise → (quantity, deviation).
       Quantities are coordinates, velocities, outputs and multipliers, including forces and accelerations.
     - `noise`: standard deviations by column if `measured` does not give them; or the covariance matrix of all columns.
@@ -61,6 +64,7 @@ def filter(
       a standard deviation of σ√t after the time t.
     - `start`: targets for the initial state, or a result; `spread`: standard deviations of named states or outputs at the start.
       Quantities not in `spread` are known exactly.
+    - `start_time`: when the start holds, in seconds by the clock of the data; zero by default, whenever the first sample is.
     - `inputs`: constants, columns (linear between samples, or `CubicInput(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `ExtendedKalmanFilter()` or `UnscentedKalmanFilter()`; `smooth=True` adds a smoother (Rauch, Tung & Striebel).
     - `integration`: the integration method; chosen if not given.
@@ -79,7 +83,7 @@ def filter(
     """
     experiment = Experiment.of(data, data.name if isinstance(data, Experiment) else "data")
     equations, driving = with_input_laws(model, [experiment], inputs or {})
-    problem = _build_problem(equations, experiment, measured, noise, start, driving, parameters, process, spread)
+    problem = _build_problem(equations, experiment, measured, noise, start, start_time, driving, parameters, process, spread)
     manifold = Manifold(problem.equations, problem.p)
     propagator = Propagator(manifold, problem.recording, problem.noise, integration or Propagator.usual(problem.equations))
     return _run(problem, propagator, method or ExtendedKalmanFilter(), smooth, progress)
@@ -107,6 +111,7 @@ def _build_problem(
     measured: Mapping[str, Any] | Sequence[str],
     noise: Any,
     start: Mapping[str, float | InitialGuess] | HasState | None,
+    start_time: float,
     inputs: Mapping[str, Any],
     parameters: Mapping[str, float] | None,
     process: Mapping[str, float] | None,
@@ -118,9 +123,16 @@ def _build_problem(
         for column, size in noise.items():
             if column not in reported:
                 raise DataError(f"noise: {column!r} is not a measured column{did_you_mean(column, list(reported))}")
-            quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
-            reported[column] = (quantity, size)
-    recording = recording_of(equations, experiment, reported, inputs, {**named_start(start), **experiment.start})
+            reported[column] = replace(Sensor.of(column, reported[column]), noise=size)
+    recording = recording_of(
+        equations, experiment, reported, inputs, {**named_start(start), **experiment.start}, start_time, every_row=True
+    )
+    for channel in recording.channels:
+        for name in channel.calibration.unknown:
+            raise DataError(
+                f"measured: a filter cannot estimate the {name} of column {channel.column!r}; give its value, from "
+                f"estimate(…, unknown=['{channel.column}.{name}']), or make it a state of the model"
+            )
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:
@@ -128,8 +140,8 @@ def _build_problem(
                 f"inputs: a filter takes no noise of the column {drive.column!r} of {name!r}; give the uncertainty of the "
                 f"input as white noise, process={{{name!r}: …}}"
             )
-    u = recording.inputs_at(np.zeros(1))[0]
-    _, fitting, x = initial_state(StartProblem(equations, compiled=False), recording.targets, u, p)
+    problem = StartProblem(equations, compiled=False)
+    _, fitting, x = initial_state(problem, recording.targets, recording.first_inputs, p, recording.begin)
     found = without_events(fitting)
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
     around = {name: float(size) for name, size in (spread or {}).items()}
@@ -174,7 +186,8 @@ def _covariance(recording: Recording, given: Any) -> Reals:
 
 def _first(problem: _FilterProblem, propagator: Propagator) -> Belief:
     """The initial belief: named deviations with their spread, all others known."""
-    t, near = 0.0, propagator.chart(0.0, problem.x)
+    t = problem.recording.begin
+    near = propagator.chart(t, problem.x)
     chart = propagator.chart(t, propagator.point(near, np.zeros(near.tangent.shape[1])))
     asked = tuple(problem.spread)
     count = chart.tangent.shape[1]
@@ -199,11 +212,13 @@ def _sample(problem: _FilterProblem, propagator: Propagator, k: int) -> tuple[Sa
     # all channels are evaluated, so that one compiled program serves all samples
     measure = measurement_function(problem.equations, tuple(c.quantity for c in recording.channels), ())
     u = propagator.u(float(t))
+    calibrations = [c.calibration for c in recording.channels]
+    scale, bias = np.array([c.sign * c.scale for c in calibrations]), np.array([c.bias for c in calibrations])
 
     def model_output(x: Reals) -> tuple[Reals, Reals]:
         n = len(x)
         y, by_state, _ = measure(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), problem.p)
-        return y[:, present], by_state[:, present]
+        return (y * scale + bias)[:, present], (by_state * scale[:, None])[:, present]
 
     return Sample(values[present], problem.covariance[np.ix_(present, present)], model_output), present
 

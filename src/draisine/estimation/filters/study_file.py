@@ -2,11 +2,13 @@
 
     model = "bicycle"
     smooth = true               # add a smoother; default: false
+    start_time = "2 s"          # when the start holds, by the clock of the data; default: 0
     method = "extended"         # or "unscented"
     show = ["lean", "steer"]    # reported and plotted quantities; default: the measured ones
 
     [measured]
     gyro_x = ["roll_rate", "0.1 rad/s"]   # column = quantity and noise, or noise alone if the names are equal
+    pot = {quantity = "-steer", noise = "1 deg", delay = "5 ms"}   # or a sensor with its properties
     [spread]
     lean = "3 deg"              # of the start; other quantities are known exactly
     [process]
@@ -28,7 +30,7 @@ from draisine.errors import DataError
 from draisine.estimation.filters.filter import filter
 from draisine.estimation.filters.filter_result import FilterResult
 from draisine.estimation.filters.methods import ExtendedKalmanFilter, Filter, UnscentedKalmanFilter
-from draisine.estimation.study_file import check_keys, from_file, input_of, number_of
+from draisine.estimation.study_file import check_keys, from_file, input_of, number_of, sensor_of
 from draisine.expr.units import quantity
 
 METHODS: Mapping[str, type[ExtendedKalmanFilter] | type[UnscentedKalmanFilter]] = {
@@ -36,7 +38,7 @@ METHODS: Mapping[str, type[ExtendedKalmanFilter] | type[UnscentedKalmanFilter]] 
     "unscented": UnscentedKalmanFilter,
 }
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
-KEYS = ("model", "smooth", "method", "show", *TABLES)
+KEYS = ("model", "smooth", "method", "show", "start_time", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,11 @@ class FilterStudy:
     method: Filter = field(default_factory=ExtendedKalmanFilter)
     smooth: bool = False
     show: tuple[str, ...] = ()
+    start_time: float = 0.0
 
     def run(self, model: Any, data: Any, **options: Any) -> FilterResult:
         """Run the filter with a model and data."""
-        given: dict[str, Any] = {**self.given, **options}
+        given: dict[str, Any] = {**self.given, "start_time": self.start_time, **options}
         return filter(model, data, measured=dict(self.measured), method=self.method, smooth=self.smooth, **given)
 
     def with_more(self, **tables: Mapping[str, Any]) -> FilterStudy:
@@ -63,7 +66,9 @@ class FilterStudy:
 
 
 def measured_by(column: str, value: Any) -> Any:
-    """What a column measures: noise alone if the quantity has its name, a quantity, or both."""
+    """What a column measures: noise alone if the quantity has its name, a quantity, both, or a sensor with its properties."""
+    if isinstance(value, Mapping):
+        return sensor_of(column, value)
     if isinstance(value, list):
         if not value:
             raise DataError(f"{column!r}: write its quantity and noise, [quantity, noise], got []")
@@ -89,5 +94,7 @@ def _filter(content: dict[str, Any]) -> FilterStudy:
         raise DataError(f"show must be a list of names, got {show!r}")
     if not isinstance(smooth, bool):
         raise DataError(f"smooth is true or false, got {smooth!r}")
-    made = FilterStudy(content["model"], {}, {}, METHODS[method](), smooth, tuple(show))
+    made = FilterStudy(
+        content["model"], {}, {}, METHODS[method](), smooth, tuple(show), number_of(content.get("start_time", 0.0))
+    )
     return made.with_more(**{name: content[name] for name in TABLES if name in content})

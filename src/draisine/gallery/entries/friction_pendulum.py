@@ -53,7 +53,7 @@ def filmed(until: float = 6.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, 
 
 def identify(data: Any, method: Any = None) -> dr.estimation.Fit:
     """Length and friction; the initial state is estimated too."""
-    unknown = list(TRUTH) if method is not None else [*TRUTH, "start.x", "start.v"]
+    unknown = [*TRUTH, "start.x", "start.v"]
     start = {"x": float(data["marker_x"][0]), "v": 0.0}
     return dr.estimate(friction_pendulum(), data, unknown, MEASURED, guess=GUESS, start=start, method=method)
 
