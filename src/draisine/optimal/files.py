@@ -54,6 +54,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "violation": answer.violation,
         "stationarity": answer.stationarity,
         "rounds": solution.rounds,
+        "tolerance": solution.tolerance,
         "conflicts": list(solution.conflicts),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
