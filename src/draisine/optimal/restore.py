@@ -48,7 +48,7 @@ def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: i
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {str(source)!r}")
     try:
-        with netcdf.opened(source, "r") as file:
+        with netcdf.opened(source, limit) as file:
             variables = file.groups[GROUP].variables
             total = sum(math.prod(variables[n].shape) for n in ARRAYS)
             if total > limit:
