@@ -8,8 +8,8 @@ from typing import NoReturn
 def leave() -> NoReturn:
     """End as interrupted.
 
-    130 is INTERRUPTED of cli/terminal.py, which may not be loaded yet. Python itself would end by the signal, without this status, if
-    the interruption happened inside `exec`, with which dataclasses are made.
+    130 is INTERRUPTED of cli/terminal.py, which may not be loaded yet. Python itself would end by the signal, without this
+    status, if the interruption happened inside `exec`, with which dataclasses are made.
     """
     os.write(2, b"interrupted\n")
     os._exit(130)
