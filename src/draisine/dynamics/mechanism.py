@@ -536,8 +536,25 @@ class Mechanism:
             start += rows.count
         if not groups:
             return EliminationPlan((), tuple(velocities)), [], notes
-        plan = plan_blocks(self.independent_row_samples, velocities, groups, independent, self._cost)
+        plan = plan_blocks(self._turned_row_samples, velocities, groups, independent, self._cost)
         return plan, self._alternates(independent), notes
+
+    @property
+    def _turned_row_samples(self) -> NDArray[np.float64]:
+        """Samples of the independent rows; of a mechanism with driven constraints also with its free bodies turned anywhere, for
+        whose rolling a velocity in body axes may lose its share of a row, though all of them together do not."""
+        found = self.independent_row_samples
+        turns = [step.quaternion for joint in self.system.joints for step in joint.chain if isinstance(step, Float | Ball)]
+        if not self.rheonomic or not turns:
+            return found
+        points, times = self.sampled
+        rng = np.random.default_rng(len(points))
+        points = points.copy()
+        for names in turns:
+            drawn = rng.normal(size=(len(points), 4))
+            points[:, [self.scope.coordinates.index(n) for n in names]] = drawn / np.linalg.norm(drawn, axis=1)[:, None]
+        turned = self._at(self.matrix, points, times)[:, list(self.selection.kept)]
+        return np.concatenate([found, turned[np.isfinite(turned).all(axis=(1, 2))]])
 
     @property
     def _best_choice(self) -> VelocityChoice:

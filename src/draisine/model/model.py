@@ -76,6 +76,7 @@ class Model(JointBuilders, ConstraintBuilders):
 
         A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length. An expression of other
         parameters, `parameter("trail", "0.1*wheelbase", "m")`, defines a dependent parameter, which follows their values.
+        Values given later, `simulate(…, parameters={"k": 2000.0})`, are in SI units whatever `unit` is, or texts: "2 kN/m".
         """
         own = unit_of(default) if isinstance(default, str) and not unit else None
         try:

@@ -61,6 +61,7 @@ class Segment:
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
     sliding: SlidingSamples | None = None  # how the law is mixed where the run slides
+    at_steps: Segment | None = None  # the same at the accepted steps, where these are kept beside the samples
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,13 +82,15 @@ def integrate(
     control: Control | None = None,
     progress: ProgressCallback | None = None,
     only_samples: bool = False,
+    steps_too: bool = False,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
     unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
-    the last of the samples. Events, projection and the choice of velocities are those of the equations. Without a `method` one is
-    selected (`Auto`); the run's `method` says which, and why.
+    the last of the samples; with `steps_too` the accepted steps are kept beside them (`Segment.at_steps`).
+    Events, projection and the choice of velocities are those of the equations. Without a `method` one is selected
+    (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
     """
     choices = equations if isinstance(equations, VelocityChoices) else prepare(equations)
@@ -115,6 +117,7 @@ def integrate(
         control,
         progress,
         only_samples,
+        steps_too and samples is not None and not isinstance(control, EveryStage),
     )
     return driver.run()
 
@@ -150,8 +153,9 @@ class _Driver:
         control: Control | None,
         progress: ProgressCallback | None,
         only_samples: bool,
+        steps_too: bool,
     ) -> None:
-        self._only_samples = only_samples
+        self._only_samples, self._steps_too, self._only_steps = only_samples, steps_too, samples is None
         self._applied: list[tuple[float, Reals]] = []  # by a sampled control
         self._choices, self._control, self._progress = choices, control, progress
         self._chosen, self._report_choice = chosen, report_choice  # whether the status names the selected method
@@ -176,7 +180,9 @@ class _Driver:
         self._restarts: dict[float, str] = {}  # restart times → names of the switching functions
         self._all_restarts = True  # none is missing
         tables = self._switch_tables(span, x, inputs)
-        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables)
+        self._memory = Memory(
+            self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables, steps_too
+        )
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
@@ -595,7 +601,7 @@ class _Driver:
         """Append the final state to the samples of a run that ended early."""
         stepper = self._memory.stepper
         k = stepper.sample_count
-        if stepper.keep_steps or (k > 0 and stepper.sample_time[k - 1] == stepper.t):
+        if self._only_steps or (k > 0 and stepper.sample_time[k - 1] == stepper.t):
             return
         if isinstance(self._control, EveryStage) and self._failure is None and self._caller is not None:
             self._memory.inputs[:] = self._caller(stepper.t, self._memory.state)
@@ -624,12 +630,18 @@ class _Driver:
         segments = []
         for (part, sample, step, _), (_, next_sample, next_step, _) in zip(self._segment_starts, ends, strict=True):
             steps = stepper.step_time[step:next_step]
-            name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
-            times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
-            sliding = (
-                None if part.switching is None else part.switching.sliding_samples(getattr(stepper, f"{name}_mixture")[rows])
-            )
-            segments.append(Segment(part.equations, times, states, inputs, steps, sliding))
+
+            def kept(name: str, rows: slice, part: CompiledEquations = part, steps: Reals = steps) -> Segment:
+                times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
+                switching = part.switching
+                sliding = None if switching is None else switching.sliding_samples(getattr(stepper, f"{name}_mixture")[rows])
+                return Segment(part.equations, times, states, inputs, steps, sliding)
+
+            if self._only_steps:
+                segments.append(kept("step", slice(step, next_step)))
+                continue
+            at_steps = kept("step", slice(step, next_step)) if self._steps_too else None
+            segments.append(replace(kept("sample", slice(sample, next_sample)), at_steps=at_steps))
         return tuple(segments)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:

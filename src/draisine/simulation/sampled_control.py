@@ -62,6 +62,9 @@ ControlFunction = Callable[[float, State], ControlOutput]
 class Sampled:
     """Call the function `rate` times per second and hold the inputs in between (zero-order hold).
 
+    `function(t, x)` returns the inputs by name, or their numbers in order. `x` is indexed by the name of a state, velocity or
+    output, `x["steer"]`, not by number; `numpy.asarray(x)` has the states in order.
+
     >>> Sampled(lambda t, x: -2.0 * x["steer"], rate=100.0).rate
     100.0
     """

@@ -187,7 +187,12 @@ class VariedRun:
 
     def plain(self) -> Run:
         """The run without its derivatives."""
-        segments = tuple(replace(s, equations=_plain(s.equations), states=s.states[:, : self._count]) for s in self.run.segments)
+
+        def narrow(s: Segment) -> Segment:
+            at_steps = None if s.at_steps is None else narrow(s.at_steps)
+            return replace(s, equations=_plain(s.equations), states=s.states[:, : self._count], at_steps=at_steps)
+
+        segments = tuple(narrow(s) for s in self.run.segments)
         events = tuple(replace(e, state=e.state[: self._count]) for e in self.run.events)
         return replace(self.run, segments=segments, events=events, final_state=self.run.final_state[: self._count])
 
@@ -226,6 +231,7 @@ def integrate_varied(
     samples: ArrayLike | None = None,
     control: Control | None = None,
     progress: ProgressCallback | None = None,
+    steps_too: bool = False,
 ) -> VariedRun:
     """Integrate from (x0, S0), S0 (states, directions), like `integrate`; `sizes` of the varied quantities scale S."""
     x, s = np.asarray(x0, dtype=float), np.asarray(sensitivities0, dtype=float)
@@ -248,6 +254,7 @@ def integrate_varied(
         samples=samples,
         control=control,
         progress=progress,
+        steps_too=steps_too,
     )
     return VariedRun(run, equations, tuple(directions))
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
 from draisine.errors import ArgumentError
+from draisine.expr.tree import names
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
@@ -23,14 +24,16 @@ from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
+from draisine.simulation.contact_warnings import has_margins
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.report_values import reporter
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
-from draisine.simulation.trajectory_from_run import DenseOutput, reporter, trajectory_of
+from draisine.simulation.trajectory_from_run import DenseOutput, trajectory_of
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
@@ -71,9 +74,11 @@ def simulate(
       constraints. Numbers in SI, or texts with a unit: `{"speed": "18 km/h", "lean": "5 deg"}`. Or a result: another run (its
       end), a row of it (`run.at(2.0)`), a steady motion, a special point, a periodic motion, a solution, whose state is kept
       exactly; `{**run.final, "lean": 0.1}` is the nearest state with this lean. Time begins at 0 again.
-    - `parameters`: values by name, numbers or texts; the others have their defaults. Nothing is recompiled.
+    - `parameters`: values by name, the others have their defaults. Numbers are in SI units, also where the parameter was declared
+      in another unit (2000.0 for 2 kN/m); texts have a unit: `{"k": "2 kN/m"}`. Nothing is recompiled.
     - `inputs`: constants, or laws as text or expression of t, states, outputs and parameters, which are compiled in.
-    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
+    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow; x is
+      indexed by name, `x["steer"]`.
     - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
     - `samples`: output times, or their number; 100 per second by default.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
@@ -102,7 +107,8 @@ def simulate(
         formulation=formulation,
         sensitivity=sensitivity,
     )
-    trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, computed.equations, computed.start)
+    described = (computed.equations, computed.start, computed.timed)
+    trajectory = trajectory_of(computed.run, computed.parameters, computed.clock, *described)
     source = model.freeze() if isinstance(model, Model) else model
     status = _with_lost_masses(trajectory.status, source, computed)
     for note in computed.notes:
@@ -155,6 +161,7 @@ class Computed(NamedTuple):
     varied: VariedRun | None = None
     reduction: str = ""  # how the given equations were reduced before the run
     notes: tuple[str, ...] = ()
+    timed: bool = False  # whether inputs are laws of time
 
 
 @checked
@@ -236,11 +243,12 @@ def compute(
     sizes = sizes_of(directions, u, p, targets) if directions else None
 
     def integrated(how: dict[str, Any], again: bool = False) -> tuple[Run, VariedRun | None]:
+        steps_too = not again and has_margins(equations)
         run = symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
         if directions:
-            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
+            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how, steps_too=steps_too)
             return varied.plain(), varied
-        return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again), None
+        return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again, steps_too=steps_too), None
 
     def repeat(samples: np.ndarray) -> Run:
         repeated = {} if run.applied is None else {"control": Repeated.of(*run.applied)}
@@ -251,8 +259,9 @@ def compute(
         run = replace(run, status=with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
+    timed = any("t" in names(law) for law in laws.values())
     notes = start_notes(start, named, begin, u, p, laws)
-    return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes)
+    return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:

@@ -18,16 +18,9 @@ from draisine.results.assembly import Block, Piece, assemble, block, energy_bloc
 from draisine.results.channel import Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
-from draisine.simulation.contact_margins import cables_of
+from draisine.simulation.contact_warnings import contact_warnings_of
+from draisine.simulation.report_values import report_values
 from draisine.simulation.result import Clock, Run, Segment, time_text
-
-_MANY_SAMPLES = 50_000  # for which the report is compiled with optimization
-
-
-@lru_cache(maxsize=64)
-def reporter(equations: Equations, quick: bool = True) -> Kernel:
-    """The compiled report of equations."""
-    return compile(equations.report, quick=quick)
 
 
 @lru_cache(maxsize=64)
@@ -38,14 +31,11 @@ def _event_values(equations: Equations) -> Kernel | None:
 
 def report_segment(segment: Segment, p: np.ndarray) -> Piece:
     """All channels that the report of the equations gives along a segment of a run."""
+    return _piece(segment, report_values(segment, p))
+
+
+def _piece(segment: Segment, values: Mapping[str, np.ndarray]) -> Piece:
     equations = segment.equations
-    kernel = reporter(equations, quick=len(segment.times) < _MANY_SAMPLES)
-    points = segment.times, segment.states, segment.inputs, p
-    names = [slot.name for slot in equations.report.outputs]
-    values = dict(zip(names, kernel.map(points[0][:, None], *points[1:]), strict=True))
-    if segment.sliding is not None:
-        for name, mixed in segment.sliding.report(equations, *points).items():
-            values[name][segment.sliding.rows] = mixed
     blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], values)
     return Piece(segment.times, blocks, independent=equations.independent)
 
@@ -68,9 +58,10 @@ def blocks_of(equations: Equations, coordinates: np.ndarray, values: Mapping[str
     return tuple(blocks)
 
 
-def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str) -> Trajectory:
-    """The trajectory of a run: channels with units, status, warnings, events and statistics."""
-    pieces = [report_segment(segment, p) for segment in run.segments if len(segment.times)]
+def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str, timed: bool) -> Trajectory:
+    """The trajectory of a run: channels with units, status, warnings, events and statistics. `timed`: inputs are laws of time."""
+    reported = [report_values(segment, p) for segment in run.segments]
+    pieces = [_piece(segment, values) for segment, values in zip(run.segments, reported, strict=True) if len(segment.times)]
     if not pieces:
         last = run.segments[-1]
         single = Segment(
@@ -95,8 +86,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         status=status,
         events=[(e.name, e.time) for e in run.events],
         warnings=[
-            *_contact_warnings(pieces),
-            *_slack_cables(pieces, equations),
+            *contact_warnings_of(run, reported, p, timed),
             *_nonfinite_channels(pieces),
             *_nonfinite_events(run.segments, p),
         ],
@@ -118,35 +108,6 @@ def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:
         return Block(tuple(group.channels[i] for i in columns), group.values[:, columns])
 
     return [piece._replace(blocks=tuple(map(kept, piece.blocks))) for piece in pieces]
-
-
-def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
-    """Warnings about friction coefficients above 1 needed for rolling, and about negative normal forces."""
-    warnings = []
-    for name, times, values in _columns(pieces, (Group.OUTPUTS,)):
-        if name.endswith("_friction_needed") and values.size and np.nanmax(values) > 1.0:
-            worst = int(np.nanargmax(values))
-            wheel = name.removesuffix("_friction_needed")
-            warnings.append(f"{wheel} needs a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s")
-        if name.endswith("_normal_force") and values.size and np.nanmin(values) < 0.0:
-            first = int(np.argmax(values < 0.0))
-            wheel = name.removesuffix("_normal_force")
-            warnings.append(f"the normal force on {wheel} is negative from t = {times[first]:.3f} s: it would lift off")
-    return warnings
-
-
-def _slack_cables(pieces: Sequence[Piece], equations: Equations) -> list[str]:
-    """Warnings about cables that would have to push."""
-    cables, found = cables_of(equations), []
-    for name, times, values in _columns(pieces, (Group.MULTIPLIERS,)) if cables else ():
-        if name in cables and values.size and np.nanmax(values) > 0.0:
-            first, most = int(np.argmax(values > 0.0)), float(np.nanmax(values))
-            cable = name.removesuffix("_multiplier")
-            found.append(
-                f"cable {cable} would be slack from t = {times[first]:.3f} s: it would have to push, by up to {most:.4g} N; end "
-                f"the run there by an event on {name}, or use a spring that only pulls"
-            )
-    return found
 
 
 MOST_NAMED = 5  # channels that a warning names

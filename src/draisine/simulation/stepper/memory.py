@@ -114,8 +114,10 @@ class Memory:
         directions: Sequence[int] = (),
         stops: Sequence[bool] = (),
         switches: SwitchTables | None = None,
+        steps_too: bool = False,
     ) -> None:
         self.stepper = s = Stepper()
+        self._steps_too = steps_too  # kept beside the samples
         s.states, s.inputs, s.events = len(x), len(inputs), len(directions)
         self._parameters = np.array(parameters, dtype=np.float64)
         self._switches = switches
@@ -344,7 +346,7 @@ class Memory:
     def _outputs(self, samples: Reals | None) -> None:
         s = self.stepper
         n, m, e = s.states, s.inputs, s.events
-        s.keep_steps = int(samples is None)
+        s.keep_steps = int(samples is None or self._steps_too)
         sample_times = np.zeros(0) if samples is None else samples
         s.samples = len(sample_times)
         s.step_room, s.event_room = 1024, 2 * layout.ROOTS * max(1, e)
