@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
+from draisine.simulation.stepper.force_split import find_laws, split_forces
 from draisine.simulation.stepper.layout import MEANS, MIXED, ONE_SIDED, Stepper
 from draisine.simulation.stepper.sliding import combine_fields, solve_shares
 
@@ -35,7 +36,30 @@ def mix_branches(s: Stepper) -> None:
         solve_shares(s)
         set_branches(s)
         s.mixture_kind = MEANS
+    elif s.resting == 0:
+        split_equally(s)
     s.evaluations = before  # those of the motion are counted
+
+
+def split_equally(s: Stepper) -> None:
+    """Split forces between laws that share a surface (`force_split`), if the motion remains the same."""
+    listed = find_laws(s)
+    if listed == 0:
+        return
+    for b in range(len(s.branch)):
+        s.split_before[b] = s.mixed_parameters[s.first_branch + b]
+    done, going = False, split_forces(s, listed)
+    if going:
+        s.splits += 1
+        if s.splits == 1:
+            s.split_time = s.time[0]
+    for _ in range(ITERATIONS):
+        if going and not done:
+            done = gives_motion(s)
+            going = done or split_forces(s, listed)
+    if not done:
+        for b in range(len(s.branch)):
+            s.mixed_parameters[s.first_branch + b] = s.split_before[b]
 
 
 def branch_entry(s: Stepper, i: int) -> int:
