@@ -20,7 +20,7 @@ REACH = 1e-3  # a time along the jump of the field, in which a switching functio
 NEAR = 1e-6  # of a switching function, relative to its change in that time: still zero
 ZERO = 1e-13  # … and absolute
 STAYS = 1e-7  # rate of a switching function that stays zero, relative to its jump
-NOISE = 1e-12  # jump of a component of the field by rounding, relative to the component and to the largest jump
+NOISE = 1e-8  # jump of a component of the field by rounding or drift (the power at a joint at rest), relative to the largest
 PARALLEL = 1e-8  # part of an effect that is independent of others, relative to the effect
 DETERMINED = 1e-6  # 1 − h of a law that is determined
 
