@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import draisine as dr
 from draisine.results.status import Ending
@@ -45,7 +46,8 @@ def gears(ratio: float) -> dr.Model:
 
 
 @pytest.mark.parametrize(
-    "argument", ["3*x_rate", "x_rate/0.3", "c*x_rate", "velocity_x(p)", "velocity_x(p) + velocity_y(p)", "x_rate^3", "sinh(x_rate)"]
+    "argument",
+    ["3*x_rate", "x_rate/0.3", "c*x_rate", "velocity_x(p)", "velocity_x(p) + velocity_y(p)", "x_rate^3", "sinh(x_rate)"],
 )
 def test_two_laws_on_one_surface_have_equal_parts(argument: str) -> None:
     laws = {"load": "0.6", "f0": "-2*sign(x_rate)", "f1": f"-2*sign({argument})"}
@@ -163,3 +165,27 @@ def test_cart_on_a_slope_with_four_brakes() -> None:
         assert run[f"W{i}_longitudinal_force"][-1] == pytest.approx(weight / 4, rel=1e-9)
     assert shared(run)
     assert not [warning for warning in run.status.warnings if "friction coefficient" in str(warning)]
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_bead_released_where_its_friction_is_zero(side: float) -> None:
+    m = dr.Model("bead")
+    m.body("a", mass=0.0)
+    m.body("b", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    m.prismatic("x", "ground", "a", axis="x")
+    m.prismatic("z", "a", "b", axis="z")
+    m.point("o", "ground")
+    m.point("p", "b")
+    m.rod("rod", "o", "p", 1.0)
+    m.parameter("mu", 0.3)
+    law = "-mu*abs(rod_multiplier)*sign(x*z_rate - z*x_rate)"
+    m.generalized_force("x", f"{law}*(-z)")
+    m.generalized_force("z", f"{law}*x")
+    run = dr.simulate(m, 0.8, start={"x": side, "z": 0.0})
+
+    def fall(_: float, y: list[float]) -> list[float]:  # the angle from below, falling
+        return [y[1], -9.81 * np.sin(y[0]) + 0.3 * abs(9.81 * np.cos(y[0]) + y[1] ** 2)]
+
+    reference = solve_ivp(fall, (0.0, 0.8), [np.pi / 2, 0.0], rtol=1e-12, atol=1e-13, method="DOP853").y[:, -1]
+    assert run.status.kind is Ending.FINISHED and np.isfinite(run["x"]).all()
+    assert np.arctan2(side * run["x"][-1], -run["z"][-1]) == pytest.approx(reference[0], abs=1e-6)

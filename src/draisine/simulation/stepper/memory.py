@@ -286,7 +286,14 @@ class Memory:
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        names = ("u", "direction", "stops", "sign", "contact_least", *(("armed", "sliding_margin", "split_named") if s.switching else ()))
+        names = (
+            "u",
+            "direction",
+            "stops",
+            "sign",
+            "contact_least",
+            *(("armed", "sliding_margin", "split_named") if s.switching else ()),
+        )
         kept = {name: getattr(s, name).copy() for name in names}
         x, step = self.state.copy(), s.h
         if self._switches is not None and s.switching:

@@ -158,17 +158,33 @@ def switch_branch(s: Stepper, row: int) -> int:
         approach_surfaces(s)
         call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
         single, beyond = take_alone(s, row), abs(s.margin_value[row])
+    undecided = s.branch[int(s.margin_branch[row])] == HALF
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
     behind = margin_behind(s, row)
-    if s.switch_rate_kernel == 0 or enters(s, behind):
+    if s.switch_rate_kernel == 0 or enters(s, behind) or (undecided and crosses_evenly(s, behind)):
         record_switch(s, row, SWITCHED)
     else:
         reason = enter_surface(s, behind)
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single, beyond)
     return reason
+
+
+def crosses_evenly(s: Stepper, row: int) -> bool:
+    """For a margin that is zero and not entered: take its other branch if the motion goes there at the same rate, since the law
+    does not jump at this point (friction μ|N| at N = 0); whether it does."""
+    index = int(s.margin_branch[row])
+    rate = s.switch_rate[index]
+    present = s.branch[index]
+    take_branch(s, row, other_branch(s, row))
+    use_branches(s)
+    if enters(s, row) and abs(s.switch_rate[index] - rate) <= IMPLIED * abs(rate):
+        return True
+    take_branch(s, row, present)
+    use_branches(s)
+    return False
 
 
 def margin_behind(s: Stepper, row: int) -> int:
