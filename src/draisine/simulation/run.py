@@ -588,12 +588,13 @@ class _Driver:
         if stepper.splits:
             switches = self._compiled.switching.switching.switches
             shared = " and ".join(switches[i].name for i in np.flatnonzero(stepper.split_named[: len(switches)])) or names
+            lost = f" (not found at {stepper.split_failures} points, where it is arbitrary)" if stepper.split_failures else ""
             yield (
                 "the split of forces between laws that hold the motion together is not determined",
-                f"from {time_text(float(stepper.split_time))} on the motion is held by {shared} together: rigid bodies determine the "
-                "resultant of these laws, not the split between them (as with redundant constraints). Each is taken at an equal "
-                "fraction of its range where that gives the motion; these laws, the reactions between them and the contact forces "
-                "follow from that choice. For a determined split, give bodies between them compliance",
+                f"from {time_text(float(stepper.split_time))} on the motion is held by {shared} together: rigid bodies determine "
+                "the resultant of these laws, not the split between them (as with redundant constraints). Each is taken at an "
+                f"equal fraction of its range where that gives the motion{lost}; these laws, the reactions between them and the "
+                "contact forces follow from that choice. For a determined split, give bodies between them compliance",
             )
         if slid and stepper.variations:
             yield (

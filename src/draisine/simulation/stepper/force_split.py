@@ -50,10 +50,11 @@ def may_share(s: Stepper, row: int) -> bool:
     branch = int(s.margin_branch[row])
     if s.margin_step[row] != 0 or s.switch_jumps[branch] == 0:
         return False
+    known = 0
     for i in range(s.sliding):
         if int(s.margin_branch[int(s.sliding_margin[i])]) == branch:
-            return False
-    return True
+            known += 1
+    return known == 0
 
 
 def measure_reach(s: Stepper) -> None:
@@ -217,7 +218,7 @@ def share_sum(s: Stepper, count: int, rank: int) -> bool:
 
 
 def split_forces(s: Stepper, listed: int) -> bool:
-    """Take the split of the listed laws in `mixed_parameters`, with the motion of `sliding_motion`; False if there is none to take.
+    """Take the split of the listed laws in `mixed_parameters` that gives `sliding_motion`; False if there is none to take.
 
     The field with the present branches is in `mixed_field`; it differs from the motion if the field is not affine in the laws.
     """

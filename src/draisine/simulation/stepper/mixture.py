@@ -48,8 +48,9 @@ def split_equally(s: Stepper) -> None:
         return
     for b in range(len(s.branch)):
         s.split_before[b] = s.mixed_parameters[s.first_branch + b]
-    done, going = False, split_forces(s, listed)
-    if going:
+    shared = split_forces(s, listed)
+    done, going = False, shared
+    if shared:
         s.splits += 1
         if s.splits == 1:
             s.split_time = s.time[0]
@@ -58,6 +59,8 @@ def split_equally(s: Stepper) -> None:
             done = gives_motion(s, NOISE)
             going = done or split_forces(s, listed)
     if not done:
+        if shared:
+            s.split_failures += 1
         for b in range(len(s.branch)):
             s.mixed_parameters[s.first_branch + b] = s.split_before[b]
 
