@@ -92,6 +92,28 @@ def test_random_laws_on_one_surface() -> None:
         assert run["x_rate"][-1] == pytest.approx(0.0, abs=1e-12) and shared(run)
 
 
+def test_a_determined_law_beside_shared_ones() -> None:
+    m = dr.Model("table")
+    m.gravity(0.0)
+    m.body("a", 1.0, inertia=(0.1, 0.1, 0.1))
+    m.body("b", 2.0, inertia=(0.1, 0.1, 0.1))
+    m.prismatic("x", "ground", "a", axis="x")
+    m.prismatic("y", "a", "b", axis=(1, 1, 0))  # inertia couples both
+    for joint, names in (("x", ("f", "g", "px")), ("y", ("h", "py"))):
+        for name in names:
+            m.generalized_force(joint, m.input(name, "N"))
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        (f, g, h), factor = rng.uniform(1.0, 4.0, 3), float(rng.uniform(0.3, 3.0))
+        px, py = float(rng.uniform(-0.5, 0.5) * (f + g)), float(rng.uniform(-0.5, 0.5) * h)
+        laws = {"f": f"-{f:.17g}*sign(x_rate)", "g": f"-{g:.17g}*sign({factor!r}*x_rate)", "h": f"-{h:.17g}*sign(y_rate)"}
+        start = {"x_rate": 0.3, "y_rate": -0.2}
+        run = dr.simulate(m, 20.0, start=start, inputs={**laws, "px": repr(px), "py": repr(py)}, samples=11)
+        expected = (-px * f / (f + g), -px * g / (f + g), -py)
+        assert [run[name][-1] for name in "fgh"] == pytest.approx(expected, rel=1e-8)
+        assert len(shared(run)) == 1 and "sign(y_rate)" not in str(shared(run)[0])
+
+
 @pytest.mark.parametrize("ratio", [-1.0 / 3.0, -0.7, 0.45, 1.9])
 def test_all_formulations_give_one_split(ratio: float) -> None:
     torque = 0.7 / (1.0 + abs(ratio))  # of each law: 0.7 + f0 + ratio f1 = 0, |f0| = |f1|

@@ -588,7 +588,7 @@ class _Driver:
         if stepper.splits:
             switches = self._compiled.switching.switching.switches
             shared = " and ".join(switches[i].name for i in np.flatnonzero(stepper.split_named[: len(switches)])) or names
-            lost = f" (not found at {stepper.split_failures} points, where it is arbitrary)" if stepper.split_failures else ""
+            lost = " (not found at some instants, where it is arbitrary)" if stepper.split_failures else ""
             yield (
                 "the split of forces between laws that hold the motion together is not determined",
                 f"from {time_text(float(stepper.split_time))} on the motion is held by {shared} together: rigid bodies determine "

@@ -233,7 +233,11 @@ def split_forces(s: Stepper, listed: int) -> bool:
         for l in range(s.plain_states):
             need += s.split_basis[r, l] * s.split_scale[l] * (s.sliding_motion[l] - s.mixed_field[l])
         s.split_need[r] = need
+    s.splits += 1
+    if s.splits == 1:
+        s.split_time = s.time[0]
     if not share_sum(s, count, rank):
+        s.split_failures += 1
         return False
     for k in range(count):
         s.mixed_parameters[s.first_branch + int(s.split_law[k])] = 0.5 + s.split_deviation[k]

@@ -365,7 +365,7 @@ class Stepper(Record):
     split_named: Integers  # (b) 1 for laws whose part of the forces was not determined
     splits: int  # number of such splits …
     split_time: float  # … and the first one
-    split_failures: int  # number of splits that are arbitrary, since equal fractions were not found
+    split_failures: int  # not 0 if a split is arbitrary, since equal fractions were not found
     split_margin: Matrix  # (3, g) margins, those beside the surfaces, and the largest changes
     split_point: Vector  # (w)
     split_scale: Vector  # (w) of the components of the effects

@@ -50,10 +50,6 @@ def split_equally(s: Stepper) -> None:
         s.split_before[b] = s.mixed_parameters[s.first_branch + b]
     shared = split_forces(s, listed)
     done, going = False, shared
-    if shared:
-        s.splits += 1
-        if s.splits == 1:
-            s.split_time = s.time[0]
     for _ in range(ITERATIONS):
         if going and not done:
             done = gives_motion(s, NOISE)
