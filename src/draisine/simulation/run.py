@@ -579,7 +579,8 @@ class _Driver:
     def _sliding_values(self) -> Iterator[tuple[str, str]]:
         """Where forces and outputs of a sliding motion are not those of a mixed law."""
         stepper, root = self._memory.stepper, self._choices.root
-        if self._compiled.switching is None or not (root.outputs or root.multipliers):  # nothing but states is reported
+        given = any(slot.name == "inputs" and slot.size for slot in root.report.outputs)
+        if self._compiled.switching is None or not (root.outputs or root.multipliers or given):  # only states are reported
             return
         slid = [occurrence for occurrence in self._switch_occurrences() if occurrence.sliding == "begins"]
         names = ", ".join(dict.fromkeys(occurrence.name for occurrence in slid))
@@ -589,6 +590,17 @@ class _Driver:
                 f"the motion slides on {names}, and from {time_text(float(stepper.means_time))} on no single value of this law "
                 "gives the sliding motion: forces, accelerations and other channels are means of both sides over infinitely fast "
                 "switching, and channels that are not linear in the law are not functions of the others",
+            )
+        if stepper.splits:
+            switches = self._compiled.switching.switching.switches
+            shared = " and ".join(switches[i].name for i in np.flatnonzero(stepper.split_named[: len(switches)])) or names
+            lost = " (not found at some instants, where it is arbitrary)" if stepper.split_failures else ""
+            yield (
+                "the split of forces between laws that hold the motion together is not determined",
+                f"from {time_text(float(stepper.split_time))} on the motion is held by {shared} together: rigid bodies determine "
+                "the resultant of these laws, not the split between them (as with redundant constraints). Each is taken at an "
+                f"equal fraction of its range where that gives the motion{lost}; these laws, the reactions between them and the "
+                "contact forces follow from that choice. For a determined split, give bodies between them compliance",
             )
         if slid and stepper.variations:
             yield (

@@ -73,6 +73,7 @@ AT_START = 3  # the run starts on a surface
 LEAPING = 4  # the switching function itself jumps
 # Surfaces on which a run can slide at the same time.
 MOST_SLIDING = 4
+MOST_SPLIT = 16  # laws between which forces are split
 # Switches in a short time that are taken for those before a limit (`accumulation`).
 RECENT = 24
 # Switches without an advance of time.
@@ -359,6 +360,26 @@ class Stepper(Record):
     step_mixture: Matrix  # (step_room, 1 + b) … and at the steps, if keep_steps
     means: int  # number of records of means …
     means_time: float  # … and the first one
+    # the split of forces between laws that share a surface (`force_split`), m of them at most
+    split_law: Integers  # (m) their branches
+    split_named: Integers  # (b) 1 for laws whose part of the forces was not determined
+    splits: int  # number of such splits …
+    split_time: float  # … and the first one
+    split_failures: int  # not 0 if a split is arbitrary, since equal fractions were not found
+    split_margin: Matrix  # (3, g) margins, those beside the surfaces, and the largest changes
+    split_point: Vector  # (w)
+    split_scale: Vector  # (w) of the components of the effects
+    split_effect: Matrix  # (m, w) on the field
+    split_basis: Matrix  # (m + 1, w) of the effects
+    split_part: Matrix  # (m, m) components of the effects
+    split_matrix: Matrix  # (m, m)
+    split_pivot: Integers  # (m)
+    split_fixed: Integers  # (m) 1 for laws at the end of their range
+    split_weight: Vector  # (m)
+    split_deviation: Vector  # (m) of the laws from the middle of their ranges
+    split_sum: Vector  # (m)
+    split_need: Vector  # (m) the components that the motion determines
+    split_before: Vector  # (b) branches before the split
     # derivatives of the state in k directions, after the state itself (`saltation`)
     variations: int  # k
     plain_states: int  # n without them

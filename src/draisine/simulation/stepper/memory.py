@@ -288,7 +288,14 @@ class Memory:
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Continue with another method, or with equations of another pattern; records are kept."""
         s = self.stepper
-        names = ("u", "direction", "stops", "sign", "contact_least", *(("armed", "sliding_margin") if s.switching else ()))
+        names = (
+            "u",
+            "direction",
+            "stops",
+            "sign",
+            "contact_least",
+            *(("armed", "sliding_margin", "split_named") if s.switching else ()),
+        )
         kept = {name: getattr(s, name).copy() for name in names}
         x, step = self.state.copy(), s.h
         if self._switches is not None and s.switching:
@@ -416,6 +423,7 @@ def switching_shapes(
     """Shapes of the further arrays of equations with switching functions; `states` without their derivatives."""
     g, b = len(switches.margin_branch), len(switches.branches)
     most, terms = layout.MOST_SLIDING, layout.TERMS
+    split = max(most, min(b, layout.MOST_SPLIT))
     rates = b * (1 + variations)
     shapes = {
         "surface_point": (states * (2 + variations),),
@@ -440,6 +448,14 @@ def switching_shapes(
         "mixed_rate": (rates,),
         "sliding_rate": (most + 1, rates),
         "sliding_matrix": (most, most),
+        **{name: (b,) for name in ("split_named", "split_before")},
+        "split_margin": (3, g),
+        **{name: (width,) for name in ("split_point", "split_scale")},
+        **{name: (split,) for name in ("split_law", "split_pivot", "split_fixed", "split_weight")},
+        **{name: (split,) for name in ("split_deviation", "split_sum", "split_need")},
+        "split_effect": (split, width),
+        "split_basis": (split + 1, width),
+        **{name: (split, split) for name in ("split_part", "split_matrix")},
     }
 
 
@@ -454,6 +470,7 @@ _MODULES = (
     "switch_location",
     "sliding",
     "mixture",
+    "force_split",
     "accumulation",
     "saltation",
     "events_and_samples",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
+from draisine.simulation.stepper.force_split import NOISE, find_laws, split_forces
 from draisine.simulation.stepper.layout import MEANS, MIXED, ONE_SIDED, Stepper
 from draisine.simulation.stepper.sliding import combine_fields, solve_shares
 
@@ -31,11 +32,33 @@ def mix_branches(s: Stepper) -> None:
     if s.sliding_row == 0:
         solve_branches(s)
     s.mixture_kind = MIXED
-    if s.resting == 0 and not gives_motion(s):
+    if s.resting == 0 and not gives_motion(s, NEGLIGIBLE):
         solve_shares(s)
         set_branches(s)
         s.mixture_kind = MEANS
+    elif s.resting == 0:
+        split_equally(s)
     s.evaluations = before  # those of the motion are counted
+
+
+def split_equally(s: Stepper) -> None:
+    """Split forces between laws that share a surface (`force_split`), if the motion remains the same."""
+    listed = find_laws(s)
+    if listed == 0:
+        return
+    for b in range(len(s.branch)):
+        s.split_before[b] = s.mixed_parameters[s.first_branch + b]
+    shared = split_forces(s, listed)
+    done, going = False, shared
+    for _ in range(ITERATIONS):
+        if going and not done:
+            done = gives_motion(s, NOISE)
+            going = done or split_forces(s, listed)
+    if not done:
+        if shared:
+            s.split_failures += 1
+        for b in range(len(s.branch)):
+            s.mixed_parameters[s.first_branch + b] = s.split_before[b]
 
 
 def branch_entry(s: Stepper, i: int) -> int:
@@ -92,14 +115,14 @@ def solve_branches(s: Stepper) -> None:
             return
 
 
-def gives_motion(s: Stepper) -> bool:
-    """Whether the field of the mixed law is that of the sliding motion, in `sliding_motion`."""
+def gives_motion(s: Stepper, negligible: float) -> bool:
+    """Whether the field of the mixed law is that of the sliding motion, in `sliding_motion`, up to negligible parts."""
     call_kernel(s.mixed_dynamics, (s.time, s.point, s.u, s.mixed_parameters), (s.mixed_field,))
     largest = 0.0
     for l in range(s.plain_states):
         largest = max(largest, jump_of(s, l))
     for l in range(s.plain_states):
-        room = AGREEMENT * jump_of(s, l) + NEGLIGIBLE * (abs(s.sliding_motion[l]) + largest)
+        room = AGREEMENT * jump_of(s, l) + negligible * (abs(s.sliding_motion[l]) + largest)
         if not abs(s.mixed_field[l] - s.sliding_motion[l]) <= room:
             return False
     return True

@@ -41,6 +41,7 @@ from draisine.simulation.stepper.sliding import inward, solve_shares
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
 SLACK = 1e-13  # of a share beyond 0 and 1: rounding errors where one of both fields is tangential
+IMPLIED = 1e-12  # rate of a margin, relative to its jump, that other surfaces keep at zero
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
 
 
@@ -157,17 +158,33 @@ def switch_branch(s: Stepper, row: int) -> int:
         approach_surfaces(s)
         call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
         single, beyond = take_alone(s, row), abs(s.margin_value[row])
+    undecided = s.branch[int(s.margin_branch[row])] == HALF
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
     behind = margin_behind(s, row)
-    if s.switch_rate_kernel == 0 or enters(s, behind):
+    if s.switch_rate_kernel == 0 or enters(s, behind) or (undecided and crosses_evenly(s, behind)):
         record_switch(s, row, SWITCHED)
     else:
         reason = enter_surface(s, behind)
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single, beyond)
     return reason
+
+
+def crosses_evenly(s: Stepper, row: int) -> bool:
+    """For a margin that is zero and not entered: take its other branch if the motion goes there at the same rate, since the law
+    does not jump at this point (friction μ|N| at N = 0); whether it does."""
+    index = int(s.margin_branch[row])
+    rate = s.switch_rate[index]
+    present = s.branch[index]
+    take_branch(s, row, other_branch(s, row))
+    use_branches(s)
+    if enters(s, row) and abs(s.switch_rate[index] - rate) <= IMPLIED * abs(rate):
+        return True
+    take_branch(s, row, present)
+    use_branches(s)
+    return False
 
 
 def margin_behind(s: Stepper, row: int) -> int:
@@ -183,13 +200,15 @@ def enters(s: Stepper, row: int) -> bool:
     copy(s.x, s.point, s.width)
     s.time[0] = s.t
     call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
-    rate = s.switch_rate[int(s.margin_branch[row])]
+    rate, room = s.switch_rate[int(s.margin_branch[row])], 0.0
     if s.sliding > 0:
         solve_shares(s)
         first = s.sliding_rate[0, int(s.margin_branch[row])]
         for i in range(s.sliding):
-            rate += s.share[i] * (s.sliding_rate[i + 1, int(s.margin_branch[row])] - first)
-    return not rate * inward(s, row) * (1.0 if s.end >= s.t else -1.0) < 0.0
+            change = s.sliding_rate[i + 1, int(s.margin_branch[row])] - first
+            rate += s.share[i] * change
+            room = max(room, IMPLIED * abs(change))
+    return not rate * inward(s, row) * (1.0 if s.end >= s.t else -1.0) < -room
 
 
 def enter_surface(s: Stepper, row: int) -> int:
