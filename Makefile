@@ -14,7 +14,7 @@ LOCKED  := $(BIN)/python tools/lock.py install
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: help setup update demo test test-long test-all lint check bench docs clean
+.PHONY: fuzz help setup update demo test test-long test-all lint check bench docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,9 @@ test-all: test test-long  ## everything that must hold
 
 # Benchmarks run seldom: names and arguments that no longer exist are found here. Their types are not annotated as strictly.
 LOOSELY := --ignore-missing-imports $(addprefix --disable-error-code=,misc arg-type assignment operator call-overload union-attr no-any-return unused-ignore)
+
+fuzz: $(VENV)/.test  ## 100,000 mutated model files: each is read and run, or refused with the reason (ARGS="--seed 7")
+	$(BIN)/python -m tools.fuzz $(ARGS)
 
 lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 	$(BIN)/ruff format --check .

@@ -89,3 +89,22 @@ def test_derivatives_of_a_window_are_those_of_differences(model, fit):
 @pytest.mark.long
 def test_wheelset_from_lateral_displacement():
     assert "conicity" in wheelset.wheelset_identified().findings[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guess", [(0.02, 0.5, 5.0), (0.25, 0.1, 20.0)])
+def test_a_noisy_controlled_ride_from_distant_guesses(model, guess):
+    """Four times the noise, trail wrong by factors: the same minimum as from the truth, by inputs first known loosely."""
+    run, random = bicycle.ride(5.0), np.random.default_rng(4)
+    channels = {"roll_gyro": "roll_rate", "steer_gyro": "steer_rate", "speedometer": "speed", "torque": "steer_torque"}
+    noise = {c: 4.0 * s for c, s in bicycle.NOISE.items()}
+    data = {"time": run.time, **{c: run[n] + noise[c] * random.normal(size=len(run)) for c, n in channels.items()}}
+    measured = {c: (n, noise[c]) for c, n in channels.items() if c != "torque"}
+    given = {"start": {"speed": 2.0}, "inputs": {"steer_torque": dr.estimation.CubicInput("torque", noise["torque"])}}
+    given["method"] = dr.optimal.MultipleShooting(window=0.2)
+    near = dr.estimate(model, data, bicycle.SIDES, measured, guess=bicycle.TRUTH, **given)
+    far = dr.estimate(model, data, bicycle.SIDES, measured, guess=dict(zip(bicycle.TRUTH, guess, strict=True)), **given)
+    assert near.converged and far.converged
+    for name, value in bicycle.TRUTH.items():
+        assert abs(far[name] - near[name]) < 1e-2 * near.deviations[name], name
+        assert abs(near[name] - value) < 3.5 * near.deviations[name], name

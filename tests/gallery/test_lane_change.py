@@ -18,7 +18,7 @@ def ride(request):
 
 def test_it_gets_there_and_the_simulation_confirms_it(ride):
     name, found = ride
-    assert found.solved
+    assert found.converged
     assert found.discrepancy < 0.05
     final = found.trajectory.final
     wanted = {"turn": {"heading": math.pi / 2}, "lane": {"heading": 0.0, "frame_x": 18.0, "frame_y": 3.0}}[name]

@@ -201,7 +201,7 @@ FREE = Float(("a", "b", "c"), ("d", "e", "f", "g"), ("h", "i", "j"), ("k", "l", 
         ),
         (
             _with_joint("frame", "box", [Rotate("x", Name("q"))], [Coordinate("q", "qr", "rad", 0.0, 2.0, 1.0)]),
-            "joint 'odd': the span of coordinate 'q' must increase, got 2 to 1",
+            "joint 'odd': the span of coordinate 'q' must increase and be finite, got 2 to 1",
         ),
         (
             _with_joint("frame", "box", [FREE]),

@@ -22,7 +22,7 @@ def turn():
 
 
 def test_it_is_solved_and_confirmed(turn):
-    assert turn.solved
+    assert turn.converged
     assert turn.kkt_error < 1e-7
     assert turn.discrepancy < 1e-3
     assert 1.4 < turn.duration < 1.65
@@ -86,6 +86,6 @@ def test_wheels_stay_on_the_ground_with_grip():
         .minimize("time")
     )
     found = stated.solve(dr.optimal.Collocation(intervals=30))
-    assert found.solved
+    assert found.converged
     assert 0.29 < found["rear_wheel_friction_needed"].max() < 0.33  # at the nodes at most 0.3, a little more between them
     assert found["front_wheel_normal_force"].min() > 0

@@ -40,7 +40,7 @@ SCHEMES = [
 def test_double_integrator_takes_two_roots_of_the_distance(mass, scheme, accuracy):
     distance = 1.7
     found = maneuver(mass).start(x=0, v=0).finish(x=distance, v=0).bounds(force=(-1, 1)).minimize("time").solve(scheme)
-    assert found.solved
+    assert found.converged
     assert found.duration == pytest.approx(2 * math.sqrt(distance), rel=accuracy)
     assert found.discrepancy < 1e-6
     u = found.only.input("force")
@@ -124,7 +124,7 @@ def test_singular_linear_guess_is_perturbed():
     brockett = dr.first_order("brockett", {x: u, y: v, z: x * v - y * u}, inputs=[u, v])
     stated = maneuver(brockett).start(x=0, y=0, z=0).finish(x=0, y=0, z=1).duration(1).minimize(integral="u**2 + v**2")
     found = stated.solve(Collocation(degree=4, intervals=10))
-    assert found.solved
+    assert found.converged
     assert found.objective == pytest.approx(2 * math.pi, rel=1e-6)
     assert any("PerturbedGuess" in note for note in found.notes)
     other = stated.solve(Collocation(degree=4, intervals=10), guess=PerturbedGuess(seed=5))

@@ -57,3 +57,33 @@ def test_refusals(down):
         dr.optimal.multistart(down, [])
     with pytest.raises(ArgumentError, match="2 phases"):
         dr.optimal.multistart(down.then(down))
+
+
+@pytest.mark.long
+def test_crossings_of_a_shear_current_lead_to_one_minimum():
+    """Zermelo's problem with a heading that wraps: 5.457865 s in closed form (see `test_verdicts`)."""
+    x, y, heading = sp.symbols("x y heading")
+    boat = dr.first_order("boat", {x: sp.cos(heading) - y, y: sp.sin(heading)}, inputs=[heading])
+    crossing = dr.maneuver(boat).start(x=3.66, y=-1.86).finish(x=0, y=0).bounds(heading=(-math.pi, math.pi))
+    found = dr.optimal.multistart(crossing.duration(1, 20).minimize("time"), 6)
+    assert found.best.solved, found
+    assert found.best.duration == pytest.approx(5.45786526, rel=1e-6)
+
+
+@pytest.mark.long
+def test_the_turn_finds_the_better_of_its_minima():
+    """Random guesses lead nowhere and are replaced, with the reason; the best has 1.5086 s."""
+    turn = (
+        dr.maneuver(dr.gallery.bicycle())
+        .start(speed=8)
+        .finish(heading=math.pi / 4, lean=0, steer=0, rates=0)
+        .bounds(steer_torque=(-5, 5), pedal_torque=(-40, 40))
+        .duration(0.3, 5)
+        .minimize("time")
+    )
+    starts = dr.optimal.RandomGuesses(12, first=dr.guess.LinearGuess(duration=1.5))
+    found = dr.optimal.multistart(turn, starts, method=dr.optimal.Collocation(intervals=60, constant_controls=True))
+    assert found.best.converged
+    assert found.best.duration <= 1.5087
+    assert any("led nowhere" in a.repair and "violation" in a.repair for a in found.attempts)
+    assert "its guess led nowhere" in str(found)

@@ -27,7 +27,9 @@ integral = "push**2"
 [method]
 intervals = 20
 [solver]
-tolerance = 1e-7
+tolerance = 1e-9
+[refine]
+tolerance = 1e-6
 """
 
 
@@ -48,7 +50,7 @@ def test_file_says_the_same_as_words(swing):
     stated = read_study(swing, dr.gallery.model)
     words = dr.maneuver(dr.gallery.cart_pole()).start(pole=math.pi).finish(pole=0, cart=0, rates=0)
     words = words.bounds(push=(-20, 20), cart=(-2, None)).duration(2).minimize(integral="push**2")
-    one, other = stated.solve(), words.solve(dr.optimal.Collocation(intervals=20))
+    one, other = stated.solve(), words.solve(dr.optimal.Collocation(intervals=20), refine=dr.optimal.Refinement())
     assert one.solved
     assert one.objective == pytest.approx(other.objective, rel=1e-9)
 

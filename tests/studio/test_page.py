@@ -329,8 +329,8 @@ def test_a_recorded_ride_comes_back_and_each_step_reproduces(studio, tmp_path):
     [
         ("", "it holds no instant of a ride"),
         ("a,b\n1,2\n", "it is not a trajectory file of draisine"),
-        ('# draisine: 1\n# model: {"\ntime,x\n', "its head is damaged at “model”"),
-        ('# draisine: 1\n# model: "bicycle"\ntime,x\n0,0\n', "it has no column “frame_x”"),
+        ('# draisine: 2\n# model: {"\ntime,x\n', "its head is damaged at “model”"),
+        ('# draisine: 2\n# model: "bicycle"\ntime,x\n0,0\n', "it has no column “frame_x”"),
     ],
 )
 def test_files_that_are_no_rides_are_refused(studio, tmp_path, text, why):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import math
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+
+T = TypeVar("T")
+MOST_VALUES = 10_000_000  # of a sweep
 
 
 def model_of(name: str) -> Model | Equations:
@@ -55,6 +60,8 @@ def targets_of(rest: list[str]) -> dict[str, float]:
             if not waiting:
                 raise ArgumentError(f"--{name} needs a number, e.g. --{name} 1.0")
             value = waiting.pop(0)
+        if identifier(name) in targets:
+            raise ArgumentError(f"--{name} is given twice; give it once")
         targets[identifier(name)] = _number(value, f"--{name}")
     return targets
 
@@ -72,7 +79,21 @@ def pairs_of(texts: list[str], option: str) -> list[tuple[str, str]]:
         if not sign or not name or not value:
             raise ArgumentError(f"{option} {text!r}: write NAME=VALUE")
         pairs.append((identifier(name), value.strip()))
-    return pairs
+    return list(named_once(pairs, option).items())
+
+
+def named_once(pairs: Iterable[tuple[str, T]], option: str) -> dict[str, T]:
+    """Values by name; a name given twice is refused.
+
+    >>> named_once([("speed", 1), ("lean", 2)], "--set")
+    {'speed': 1, 'lean': 2}
+    """
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ArgumentError(f"{option} {name} is given twice; give it once")
+        found[name] = value
+    return found
 
 
 def numbers_of(texts: list[str], option: str) -> dict[str, float]:
@@ -104,8 +125,19 @@ def sweep_of(text: str) -> tuple[str, Any]:
     except (ValueError, IndexError):
         count = 0
     if not sign or len(parts) > 3 or count < 2:
-        raise ArgumentError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
+        raise ArgumentError(
+            f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200, with numbers in SI units and at least two values"
+        )
+    check_sweep(text, first, last, count)
     return identifier(name), np.linspace(first, last, count)
+
+
+def check_sweep(text: str, first: float, last: float, count: int) -> None:
+    """Refuse sweeps without values, without end, or with more values than memory."""
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise ArgumentError(f"--over {text!r}: the ends of a sweep are finite numbers")
+    if not 1 <= count <= MOST_VALUES:
+        raise ArgumentError(f"--over {text!r}: {count} values; give between 1 and {MOST_VALUES:,}, e.g. speed=3:8:60")
 
 
 def range_of(text: str, option: str) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from draisine.bicycle.hands_free_turns import hands_free_turns
 from draisine.bicycle.turning_atlas import TURN_INPUTS, turning_atlas
-from draisine.cli.arguments import identifier, motion_of, named_range_of, names_of, range_of, sweep_of
+from draisine.cli.arguments import identifier, motion_of, named_once, named_range_of, names_of, range_of, sweep_of
 from draisine.cli.terminal import DONE, print_json, print_result
 from draisine.errors import ArgumentError
 from draisine.stability.continuation.branch import Branch, continuation
@@ -74,7 +74,9 @@ def _print_branches(given: argparse.Namespace, branches: Mapping[str, Branch]) -
 def run_atlas(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
     hold = TURN_INPUTS if given.hold is None else names_of(given.hold)
-    axes = dict(sweep_of(text) for text in given.over)
+    axes = named_once((sweep_of(text) for text in given.over), "--over")
+    if given.friction is not None and not given.friction > 0.0:
+        raise ArgumentError(f"--friction {given.friction:g}: a coefficient of friction is a positive number, e.g. 0.8")
     found = turning_atlas(model, axes, hold=hold, near=targets or None, parameters=parameters)
     if given.plot is not None:
         save_figure(atlas_figure(found, friction=given.friction), given.plot)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from draisine.cli.arguments import identifier, laws_of, model_of, names_of, numbers_of, targets_of
+from draisine.cli.arguments import check_sweep, identifier, laws_of, model_of, named_once, names_of, numbers_of, targets_of
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
 from draisine.results.status import ProgressCallback
@@ -26,8 +26,8 @@ def run_ensemble(given: argparse.Namespace, rest: list[str]) -> int:
     """Make the runs, print their statistics."""
     model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
     inputs = laws_of(given.input, "--input")
-    over = dict(values_of(text) for text in given.over)
-    samples = dict(distribution_of(text) for text in given.sample)
+    over = named_once((values_of(text) for text in given.over), "--over")
+    samples = named_once((distribution_of(text) for text in given.sample), "--sample")
     with _progress(given.json) as progress, _cluster(given.on) as on:
         found = ensemble(
             model,
@@ -73,7 +73,11 @@ def values_of(text: str) -> tuple[str, Any]:
     except ValueError:
         sign = ""
     if not sign or not name.strip():
-        raise ArgumentError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=3:8:60, or NAME=VALUE,VALUE,…")
+        raise ArgumentError(
+            f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=3:8:60, or NAME=VALUE,VALUE,…, with numbers in SI units"
+        )
+    if isinstance(values, tuple):
+        check_sweep(text, *values)
     return identifier(name), values
 
 

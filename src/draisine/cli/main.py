@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from typing import TextIO
 
 from draisine.cli.parser import COMMANDS, action, parser, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
@@ -25,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         gc.set_threshold(*COLLECTION_THRESHOLDS)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed by whoever started the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # characters that the terminal lacks are printed as "?"
@@ -52,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logging.getLogger("draisine").debug("raised here", exc_info=True)
         print(f"draisine: {problem}", file=sys.stderr)
         return code_of(problem)
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # until the end of the process
 
 
 def _log_to_stderr() -> None:

@@ -74,6 +74,7 @@ def _as_data(found: Solution) -> dict[str, Any]:
         "kkt_error": found.kkt_error,
         "mesh_error": found.error,
         "discrepancy": found.discrepancy,
+        "missed": [{"condition": m.name, "amount": m.amount, "unit": m.unit, "time": m.time} for m in found.verdict.missed],
         "parameters": dict(found.parameters),
         "final": {name: float(value) for name, value in found.trajectories[-1].final.items()},
         "conflicts": list(found.conflicts),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from draisine.cli.terminal import EXIT_CODES
 
@@ -52,7 +53,7 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
     2.0
     """
     chosen = [command] if command in COMMANDS else list(COMMANDS)
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog="draisine",
         description="Constrained mechanical systems: describe, derive, simulate, view.",
         epilog=None if command in COMMANDS else _exit_codes(),
@@ -85,6 +86,26 @@ def similar_commands(word: str) -> list[str]:
     import difflib
 
     return difflib.get_close_matches(word, COMMANDS, n=3, cutoff=0.6)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser, also of each command, that refuses an option given twice unless it may repeat."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+
+
+class _Once(argparse._StoreAction):
+    """Stores a value, once in a command line; the value of a second time would replace the first without a word."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, given: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        if option is not None and getattr(given, self.dest, self.default) is not self.default:
+            parser.error(f"{self.option_strings[0]} is given twice; give it once")
+        super().__call__(parser, given, values, option)
 
 
 class _Version(argparse.Action):

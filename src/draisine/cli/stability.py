@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from draisine.bicycle.measured import read_bicycle
-from draisine.cli.arguments import model_of, motion_of, names_of, numbers_of, sweep_of, targets_of
+from draisine.cli.arguments import model_of, motion_of, named_once, names_of, numbers_of, sweep_of, targets_of
 from draisine.cli.motion_options import SPEEDS
 from draisine.cli.terminal import DONE, bar, print_json, print_result, print_text, table
 from draisine.control.design.regulator import lqr
@@ -115,7 +115,7 @@ def run_linearize(given: argparse.Namespace, rest: list[str]) -> int:
 
 def run_map(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
-    over = dict(sweep_of(text) for text in given.over)
+    over = named_once((sweep_of(text) for text in given.over), "--over")
     with bar("map", silent=given.json) as progress:
         found = stability_map(
             model,

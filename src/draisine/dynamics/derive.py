@@ -18,7 +18,7 @@ from draisine.dynamics.formulations import Augmented, FormulationChoice, Recursi
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
 from draisine.dynamics.structure import with_structure
-from draisine.errors import ArgumentError, ModelError, NotRecursive
+from draisine.errors import ArgumentError, ExpressionError, ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -74,6 +74,8 @@ def _not_reduced(mechanism: Mechanism) -> str | None:
         return f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
     if not mechanism.residual_constraints:
         return None
+    if not mechanism.choices:
+        return "no choice of independent velocities determines the others"
     plan, alternates, _ = mechanism.choose(())
     worst = mechanism.worst_amplification([plan.independent, *(j.independent for j in alternates)])
     return (
@@ -141,7 +143,10 @@ def derive(
     if formulation is not None and not isinstance(formulation, FormulationChoice):
         raise ArgumentError(f"formulation={formulation!r} is not a formulation; give Reduced(), Recursive() or Augmented()")
     given = {name: amount_in(law, None, f"law of input {name!r}") for name, law in (laws or {}).items()}
-    return _derive(system, tuple(sorted(given.items())), tuple(events), work, formulation, ())
+    try:
+        return _derive(system, tuple(sorted(given.items())), tuple(events), work, formulation, ())
+    except ExpressionError as problem:  # a measure that does not exist
+        raise ModelError(f"model {system.name!r}: {problem}") from None
 
 
 @lru_cache(maxsize=32)

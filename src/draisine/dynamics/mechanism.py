@@ -518,7 +518,7 @@ class Mechanism:
                 raise ModelError(
                     f"model {self.system.name!r}: ({', '.join(ordered)}) cannot be the independent velocities, since the "
                     "constraints leave the others undetermined in every configuration; "
-                    f"({', '.join(self.choices[0].independent)}) is possible"
+                    f"({', '.join(self._best_choice.independent)}) is possible"
                 )
             others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(requested)]
             if others and others[0].worst < worst:
@@ -529,7 +529,7 @@ class Mechanism:
                 )
             independent = ordered
         else:
-            independent = self.choices[0].independent
+            independent = self._best_choice.independent
         groups, start = [], 0
         for rows in self.kept_rows:
             groups.append(list(range(start, start + rows.count)))
@@ -538,6 +538,16 @@ class Mechanism:
             return EliminationPlan((), tuple(velocities)), [], notes
         plan = plan_blocks(self.independent_row_samples, velocities, groups, independent, self._cost)
         return plan, self._alternates(independent), notes
+
+    @property
+    def _best_choice(self) -> VelocityChoice:
+        if not self.choices:
+            raise ModelError(
+                f"model {self.system.name!r}: no choice of independent velocities determines the others, beyond rounding, in "
+                "any configuration that was tried; check lengths that differ by many orders of magnitude, or derive it with "
+                "formulation=Augmented()"
+            )
+        return self.choices[0]
 
     def worst_amplification(self, choices: Sequence[Sequence[str]]) -> float:
         """The worst amplification over the samples, with the best of some choices at each."""

@@ -157,6 +157,11 @@ class Recording:
             sigmas.append(np.full(int(known.sum()), float(drive.sigma or 0.0)))
         return Samples(np.concatenate(times), np.concatenate(inputs), np.concatenate(values), np.concatenate(sigmas))
 
+    def with_input_noise(self, factor: float) -> Recording:
+        """The same recording with the noise of its inputs multiplied."""
+        recorded = {n: d if d.sigma is None else replace(d, sigma=factor * d.sigma) for n, d in self.recorded.items()}
+        return replace(self, recorded=recorded)
+
     def with_samples(self, values: Reals) -> Recording:
         """The same recording with other values of noisy inputs, in the order of `samples`."""
         s, columns = self.samples, {}

@@ -193,7 +193,7 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
         values[early, j] = np.nan
         dropped.append(int(early.sum()))
     if not any(c.shift or c.moves for c in calibrations):
-        kept = np.isfinite(values).any(axis=1) | (every & (time >= begin))
+        kept = np.asarray(np.isfinite(values).any(axis=1) | (every & (time >= begin)))
         return Rows(time[kept], values[kept], np.full(int(kept.sum()), -1, dtype=np.intp), tuple(dropped))
     groups: dict[tuple[float, int], list[int]] = {}
     for j, c in enumerate(calibrations):
@@ -202,7 +202,7 @@ def rows_of(time: Reals, values: Reals, calibrations: Sequence[Calibration], beg
     for (shift, j), members in groups.items():
         own = np.full_like(values, np.nan)
         own[:, members] = values[:, members]
-        kept = np.isfinite(own).any(axis=1)
+        kept = np.asarray(np.isfinite(own).any(axis=1))
         times.append(time[kept] + shift)
         tables.append(own[kept])
         moving.append(np.full(int(kept.sum()), j, dtype=np.intp))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import SolverError
+from draisine.estimation.initial_guess import WindowSettings
 from draisine.estimation.losses import Loss, covariance_factor
 from draisine.estimation.multiple_shooting import first_shot, fit_windows, window_settings
 from draisine.estimation.problem import EstimationProblem, prior_rows
@@ -20,6 +22,7 @@ Reals = NDArray[np.float64]
 FitMethod = SingleShooting | MultipleShooting | Collocation
 
 ACCURACY = 1e-11  # tolerances of SciPy's least_squares
+LOOSER = (30.0, 5.0, 1.0)  # factors of the noise of inputs where a search did not converge
 KEPT = 4  # cached predictions within a fit
 CLOSE = 1e-6  # of an unknown's size: distance from a bound
 RANK = 1e-7  # of the largest singular value: directions that the data do not identify
@@ -60,9 +63,37 @@ def solve(
         check_exact_inputs(problem)
         return _single(problem, method, sigmas, loss, unknowns, progress)
     shot = begin.shot if isinstance(begin, Outcome) else None
-    return _of_shot(
-        problem, fit_windows(problem, window_settings(method, problem.equations), unknowns, sigmas, loss, shot, progress), loss
-    )
+    settings = window_settings(method, problem.equations)
+    found = fit_windows(problem, settings, unknowns, sigmas, loss, shot, progress)
+    if not found.settled and any(r.noisy for r in problem.recordings):
+        found = _through_looser_inputs(problem, settings, found, unknowns, sigmas, loss, progress)
+    return _of_shot(problem, found, loss)
+
+
+def _through_looser_inputs(
+    problem: EstimationProblem,
+    settings: WindowSettings,
+    failed: ShootingState,
+    unknowns: Reals,
+    sigmas: Reals,
+    loss: Loss | None,
+    progress: ProgressCallback | None,
+) -> ShootingState:
+    """Fits with inputs that are known less and less loosely, each from the unknowns of the one before.
+
+    Far from the solution, inputs that may deviate keep an unstable motion near the data, where their noise alone would not.
+    """
+    rounds, reached = failed.rounds, failed
+    for factor in LOOSER:
+        recordings = tuple(r.with_input_noise(factor) for r in problem.recordings)
+        try:
+            found = fit_windows(replace(problem, recordings=recordings), settings, unknowns, sigmas, loss, None, progress)
+        except SolverError:  # from these unknowns a window does not reach its end
+            continue
+        unknowns, rounds = found.theta, rounds + found.rounds
+        if factor == 1.0 and (found.settled or found.cost < failed.cost):
+            reached = found
+    return replace(reached, rounds=rounds)
 
 
 def evaluate_at_guess(problem: EstimationProblem, method: FitMethod, sigmas: Reals, unknowns: Reals | None = None) -> Outcome:

@@ -153,7 +153,8 @@ def sensor_of(column: str, table: Mapping[str, Any]) -> Sensor:
             raise DataError(f"measured {column!r}: unknown property {key!r} of a sensor{did_you_mean(key, names)}")
     if "quantity" not in table:
         raise DataError(f'measured {column!r}: the quantity is missing; write {{quantity = "…", …}}')
-    return Sensor(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return Sensor(**given)
 
 
 def input_of(value: Any) -> Any:

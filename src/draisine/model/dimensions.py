@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from draisine.errors import ModelError
+from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number, names
 from draisine.expr.units import Dimension, described, parse_unit
 from draisine.model.contact import unit_of_amount
@@ -50,12 +50,19 @@ class _Literal:
 _Found = Dimension | _Literal | None  # None: unknown
 
 
+def _dimension_of(name: str, unit: str) -> Dimension:
+    try:
+        return parse_unit(unit).dimension
+    except UnitError as problem:
+        raise ModelError(f"unit of {name!r}: {problem}") from None
+
+
 class Dimensions:
     """Dimensions of expressions, from the units of names; `declared` are those that users gave to parameters and inputs."""
 
     def __init__(self, units: Mapping[str, str], declared: Mapping[str, str], law: bool = False) -> None:
         self._plain = _PLAIN_IN_LAWS if law else _PLAIN
-        self._known = {name: parse_unit(unit).dimension for name, unit in {**units, **declared}.items() if unit}
+        self._known = {name: _dimension_of(name, unit) for name, unit in {**units, **declared}.items() if unit}
         self._declared = {name: unit for name, unit in declared.items() if unit}
 
     @staticmethod

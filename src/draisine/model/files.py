@@ -26,7 +26,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from draisine.errors import ArgumentError, ModelError
+from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.model.contact import LAWS, Rolling, TangentialLaw
@@ -48,16 +48,23 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.model.toml_files import flattened, lines, parse_toml, read_text, section, with_line
+from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+
+MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
 _ZERO = Number(0.0)
 
 
-def read_model(path: str | Path) -> Model:
-    """Read and validate a model from the TOML file `path`. Any error is a `ModelError` with file and line."""
+def read_model(path: str | Path, *, bodies: int = MAX_BODIES, items: int = MAX_ITEMS, depth: int = MAX_DEPTH) -> Model:
+    """Read and validate a model from the TOML file `path`. Any error is a `ModelError` with file and line.
+
+    A file has at most so many `bodies`, other `items` of one kind, and parts of a dotted key (`depth`): larger ones, which are
+    seldom meant, would take long to be read. These limits can be raised.
+    """
     if not isinstance(path, str | Path):
         raise ArgumentError(f"read_model: expected the name of a file such as 'cart.toml', got {path!r}")
-    return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent)
+    limits = {"bodies": bodies, "items": items, "depth": depth}
+    return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent, **limits)
 
 
 def write_model(model: Model | System, path: str | Path) -> None:
@@ -68,18 +75,40 @@ def write_model(model: Model | System, path: str | Path) -> None:
     target.write_text(text_of(_described(model), target.parent), encoding="utf-8")
 
 
-def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -> Model:
+def from_toml(
+    text: str,
+    source: str = "model text",
+    folder: str | Path = ".",
+    *,
+    bodies: int = MAX_BODIES,
+    items: int = MAX_ITEMS,
+    depth: int = MAX_DEPTH,
+) -> Model:
     """Read and validate a model from TOML text; errors begin with `source`. Mesh files must lie in `folder` or below.
+
+    `bodies`, `items` and `depth` are the limits of `read_model`.
 
     >>> m = from_toml('name = "block"\\n[bodies.block]\\nmass = "2 t"\\n[joints.motion]\\nkind = "free"\\nchild = "block"')
     >>> print(m.freeze().bodies[0].mass)
     2000
     """
-    content = parse_toml(text, source, ModelError)
+    content = parse_toml(text, source, ModelError, depth)
     try:
+        _check_size(content, bodies, items)
         return model_of(content, str(folder))
-    except ModelError as problem:
+    except DraisineError as problem:
         raise ModelError(with_line(source, text, str(problem), WORDS)) from None
+
+
+def _check_size(content: dict[str, Any], bodies: int, items: int) -> None:
+    for key in WORDS:
+        count, most = len(content[key]) if isinstance(content.get(key), dict) else 0, bodies if key == "bodies" else items
+        if count > most:
+            raise ModelError(f"{count:,} {key} are more than {most:,}; raise the limit: read_model(path, {_limit(key)}={count})")
+
+
+def _limit(key: str) -> str:
+    return "bodies" if key == "bodies" else "items"
 
 
 def to_toml(model: Model | System) -> str:

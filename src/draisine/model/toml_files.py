@@ -16,7 +16,10 @@ from typing import Any
 from draisine.errors import ArgumentError, DraisineError
 
 MAX_BYTES = 10_000_000
+MAX_DEPTH = 50  # parts of a dotted key
+MAX_MESSAGE = 1200  # characters, which fit a screen
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\\\n]*+"|'[^'\n]*+')"""  # possessive: no way back
 _PATH = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
 
 
@@ -39,8 +42,12 @@ def read_text(path: str | Path, error: type[DraisineError]) -> str:
         raise error(f"{path}, line {line}: not UTF-8 text; save the file in that encoding") from None
 
 
-def parse_toml(text: str, source: str, error: type[DraisineError]) -> dict[str, Any]:
-    """The content of a TOML text; errors begin with `source`."""
+def parse_toml(text: str, source: str, error: type[DraisineError], depth: int = MAX_DEPTH) -> dict[str, Any]:
+    """The content of a TOML text; errors begin with `source`. Keys have at most `depth` parts, whose square `tomllib` takes."""
+    deep = re.search(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{depth}}}", text)
+    if deep:
+        line = text.count("\n", 0, deep.start()) + 1
+        raise error(f"{source}, line {line}: a key of more than {depth} parts; write tables, or raise the limit `depth`")
     if len(text) > MAX_BYTES:
         raise error(f"{source}: larger than {MAX_BYTES // 1_000_000} MB")
     try:
@@ -74,10 +81,11 @@ def _syntax(message: str, text: str, source: str) -> str:
     shown, reason = f" near '{quoted}'" if quoted else "", message[: at.start()] if at else message
     twice = re.search(r"Cannot declare \((.*)\) twice", reason)
     if twice:
-        name = ".".join(re.findall(r"'([^']*)'", twice[1]))
+        name = ".".join(re.findall(r"'([^']*)'", twice[1]))[:MAX_MESSAGE]
         return f"{where}: [{name}] is defined twice; rename or remove one"
     if "overwrite" in reason or "Duplicate" in reason or "mutate" in reason:
-        return f"{where}: a key is given twice: {reason}{shown}; rename or remove one"
+        return f"{where}: a key is given twice: {reason[:MAX_MESSAGE]}{shown}; rename or remove one"
+    reason = reason if len(reason) < MAX_MESSAGE else f"{reason[:MAX_MESSAGE]} …"
     return f"{where}: not valid TOML: {reason}{shown}; check quotes, brackets and equals signs there"
 
 
@@ -85,7 +93,9 @@ def _syntax(message: str, text: str, source: str) -> str:
 
 
 def with_line(source: str, text: str, message: str, words: Mapping[str, str] | None = None) -> str:
-    """A message with the file and, where it names an item of the file, the line."""
+    """A message with the file and, where it names an item of the file, the line. One that quotes too much is shortened."""
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
     line = line_of(text, message, words or {})
     return f"{source}: {message}" if line is None else f"{source}, line {line}: {message}"
 
@@ -117,7 +127,7 @@ def _mention(path: tuple[str, ...], depth: int, message: str, words: Mapping[str
         return at if at >= 0 else None
     else:
         bare = part
-    found = re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", message)
+    found = re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", message) if bare in message else None
     return found.start() if found else None
 
 

@@ -5,6 +5,7 @@ Masses, moments of inertia and radii are checked at the default parameters (`dra
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -190,9 +191,9 @@ def _check_joint(joint: Joint) -> None:
             raise ModelError(
                 f"{where}: no displacement uses its coordinate {coordinate.name!r}; use it in the chain or leave it out"
             )
-        if not coordinate.low < coordinate.high:
+        if not -math.inf < coordinate.low < coordinate.high < math.inf:
             span = f"{coordinate.low:g} to {coordinate.high:g}"
-            raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must increase, got {span}")
+            raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must increase and be finite, got {span}")
 
 
 def _check_free(joint: Joint, step: Ball | Float | Glide) -> set[str]:
@@ -237,9 +238,9 @@ def _check_contacts(system: System) -> None:
         _check_axis(edge.along, f"knife edge {edge.name!r}: its direction")
     _check_surface_contacts(system)
     for coordinate in system.surface_parameters:
-        if not coordinate.low < coordinate.high:
+        if not -math.inf < coordinate.low < coordinate.high < math.inf:
             span = f"{coordinate.low:g} to {coordinate.high:g}"
-            raise ModelError(f"the span of surface parameter {coordinate.name!r} must increase, got {span}")
+            raise ModelError(f"the span of surface parameter {coordinate.name!r} must increase and be finite, got {span}")
 
 
 def _check_surface_contacts(system: System) -> None:

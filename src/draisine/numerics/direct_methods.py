@@ -37,7 +37,7 @@ class Collocation:
 
     - `degree`: collocation points per interval of Radau (order 2 d − 1) and Gauss (order 2 d) schemes.
     - `intervals`: their number, or the mesh points from 0 to 1.
-    - `constant_controls`: whether controls are constant in each interval (optimal control).
+    - `constant_controls`: whether controls are constant in each interval (optimal control); of a refined mesh, in which.
 
     >>> Collocation("trapezoidal", intervals=4).grid.breaks.tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -46,7 +46,7 @@ class Collocation:
     scheme: Scheme = "radau"
     degree: int = 3
     intervals: int | tuple[float, ...] = 60
-    constant_controls: bool = False
+    constant_controls: bool | tuple[bool, ...] = False
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
@@ -54,6 +54,12 @@ class Collocation:
         if not 1 <= self.degree <= 12:
             raise ArgumentError(f"Collocation: degree is the number of points per interval, from 1 to 12, got {self.degree!r}")
         check_breaks("Collocation", self.intervals)
+        count = len(breaks_of(self.intervals)) - 1
+        if not isinstance(self.constant_controls, bool) and len(self.constant_controls) != count:
+            raise ArgumentError(
+                f"Collocation: constant_controls is True, False or one of them for each of the {count} intervals, got "
+                f"{len(self.constant_controls)}"
+            )
 
     @cached_property
     def grid(self) -> Grid:
@@ -62,9 +68,10 @@ class Collocation:
             return _polynomial(breaks, self.degree, self.scheme == "radau", self.constant_controls)
         return _local(breaks, self.scheme == "hermite-simpson", self.constant_controls)
 
-    def on(self, breaks: Reals) -> Collocation:
-        """The same scheme on another mesh."""
-        return replace(self, intervals=tuple(float(b) for b in breaks))
+    def on(self, breaks: Reals, constant_controls: bool | tuple[bool, ...] | None = None) -> Collocation:
+        """The same scheme on another mesh; `constant_controls` by interval, or as before."""
+        constant = self.constant_controls is True if constant_controls is None else constant_controls
+        return replace(self, intervals=tuple(float(b) for b in breaks), constant_controls=constant)
 
     @property
     def order(self) -> int:
@@ -226,7 +233,7 @@ class Grid:
 # -------------------------------------------------------------------------------------------------------- schemes
 
 
-def _polynomial(breaks: Reals, degree: int, radau: bool, constant_controls: bool) -> Grid:
+def _polynomial(breaks: Reals, degree: int, radau: bool, constant_controls: bool | tuple[bool, ...]) -> Grid:
     """Radau or Gauss: the polynomial through the initial point of an interval and its nodes."""
     n, d = len(breaks) - 1, degree
     c = radau_nodes(d) if radau else gauss_nodes(d)
@@ -270,7 +277,7 @@ def _polynomial(breaks: Reals, degree: int, radau: bool, constant_controls: bool
     )
 
 
-def _local(breaks: Reals, simpson: bool, constant_controls: bool) -> Grid:
+def _local(breaks: Reals, simpson: bool, constant_controls: bool | tuple[bool, ...]) -> Grid:
     """Hermite–Simpson or trapezoidal: nodes at the points, those between intervals shared."""
     n, h = len(breaks) - 1, np.diff(breaks)
     stride = 2 if simpson else 1
@@ -320,12 +327,20 @@ def _local(breaks: Reals, simpson: bool, constant_controls: bool) -> Grid:
 
 
 def _controls(
-    breaks: Reals, times: Reals, node_of: Indices, c: Reals, constant_controls: bool
+    breaks: Reals, times: Reals, node_of: Indices, c: Reals, constant_controls: bool | tuple[bool, ...]
 ) -> tuple[Indices, Reals, Reals, Indices]:
     n, d = node_of.shape
-    if constant_controls:
+    if constant_controls is True:
         return np.repeat(np.arange(n), d), breaks[:-1], np.zeros(1), np.arange(n)[:, None]
-    return np.arange(n * d), times, c, node_of
+    if constant_controls is False:
+        return np.arange(n * d), times, c, node_of
+    constant = np.array(constant_controls)
+    counts = np.where(constant, 1, d)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    control_of = first[:, None] + np.where(constant[:, None], 0, np.arange(d))  # a constant one is the polynomial of equal values
+    own = np.where(constant[:, None] & (np.arange(d) > 0), np.nan, times.reshape(n, d))
+    own[constant, 0] = breaks[:-1][constant]
+    return control_of.ravel(), own[~np.isnan(own)], c, control_of
 
 
 def _joined(parts: Sequence[tuple[Indices, Indices, Reals]]) -> tuple[Indices, Indices, Reals]:

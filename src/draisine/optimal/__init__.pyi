@@ -8,6 +8,7 @@ from .maneuver import OptimalControlProblem as OptimalControlProblem, maneuver a
 from .model_predictive import predictive as predictive
 from .multistart import MultistartResult as MultistartResult, RandomGuesses as RandomGuesses, multistart as multistart
 from .tracking import tracking as tracking
-from .transcription import Collocation as Collocation, MultipleShooting as MultipleShooting, Refinement as Refinement
+from .refinement import Refinement as Refinement
+from .transcription import Collocation as Collocation, MultipleShooting as MultipleShooting
 from .feedforward import Feedforward as Feedforward
 from .solution import Solution as Solution

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
+from draisine.results.checksum import seal
 from draisine.results.files import replacing
 from draisine.results.formats import netcdf
 from draisine.results.metadata import encode
@@ -53,18 +54,20 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "violation": answer.violation,
         "stationarity": answer.stationarity,
         "rounds": solution.rounds,
+        "tolerance": solution.tolerance,
         "conflicts": list(solution.conflicts),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
-        netcdf.write(solution.trajectory, draft)
         groups: dict[str, dict[str, netcdf.Variable]] = {GROUP: {n: ((f"{n}_index",), a, {}) for n, a in arrays.items()}}
         groups[GROUP]["reported"] = (), encode(reported), {}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
-        with netcdf.opened(draft, "a") as file:
+        with netcdf.written(draft) as file:
+            netcdf.put_run(file, solution.trajectory)
             for name, variables in groups.items():
                 netcdf.put(file.create_group(name), variables)
+        seal(draft)
 
 
 def digest(phases: tuple[PhaseSolution, ...]) -> str:

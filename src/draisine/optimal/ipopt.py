@@ -25,14 +25,19 @@ Reals = NDArray[np.float64]
 _PROGRESS: ContextVar[ProgressCallback | None] = ContextVar("progress", default=None)
 
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
+NEARLY_FEASIBLE = 1e-3
+UNBOUNDED_COST = -1e10  # of a nearly feasible iterate
 
 
 class Outcome(StrEnum):
     """How a solve ended."""
 
-    SOLVED = "SOLVED"
+    SOLVED = "SOLVED"  # of a solution: the simulated motion meets its conditions, and the error of the mesh is small enough
+    SOLVED_ON_MESH = "SOLVED_ON_MESH"  # optimal on its mesh, but the simulated motion misses a condition, or the mesh is coarse
     ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
     INFEASIBLE = "INFEASIBLE"  # locally infeasible
+    UNBOUNDED = "UNBOUNDED"  # the cost falls without bound, or with ever longer durations
+    ZERO_DURATION = "ZERO_DURATION"  # the shorter, the better: nothing that is asked needs time
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"
     INTERRUPTED = "INTERRUPTED"  # the best iterate is returned
     FAILED = "FAILED"
@@ -43,6 +48,7 @@ _OUTCOMES = {
     "Feasible_Point_Found": Outcome.SOLVED,
     "Solved_To_Acceptable_Level": Outcome.ACCEPTABLE,
     "Infeasible_Problem_Detected": Outcome.INFEASIBLE,
+    "Diverging_Iterates": Outcome.UNBOUNDED,
     "Maximum_Iterations_Exceeded": Outcome.TOO_MANY_ITERATIONS,
     "Maximum_CpuTime_Exceeded": Outcome.TOO_MANY_ITERATIONS,
     "Maximum_WallTime_Exceeded": Outcome.TOO_MANY_ITERATIONS,
@@ -157,6 +163,8 @@ class Search:
             x, lam_g, lam_x = callbacks.best[2]
         seconds = {"solve": time.perf_counter() - began, "evaluate": callbacks.seconds}
         violation, stationarity, objective = callbacks.quality(x, lam_g, lam_x)
+        if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE, Outcome.INTERRUPTED) and callbacks.lowest < UNBOUNDED_COST:
+            outcome = Outcome.UNBOUNDED
         return NlpSolution(
             x * scale,
             lam_g / rows,
@@ -210,6 +218,7 @@ class _Callbacks:
         self._stop = False
         self._iterations = 0
         self.seconds = 0.0
+        self.lowest = 0.0  # cost of a nearly feasible iterate
         self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
 
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
@@ -276,6 +285,8 @@ class _Callbacks:
     def _on_iteration(self, *arguments: Reals) -> list[Any]:
         x, f, g, lam_x, lam_g, _ = (a.copy() for a in arguments)
         violation = self._violation(x, g)
+        if violation < NEARLY_FEASIBLE * max(1.0, float(np.abs(x).max(initial=0.0))):
+            self.lowest = min(self.lowest, float(f[0]))
         rank = (max(violation, FEASIBLE), float(f[0]))
         if self.best is None or rank < self.best[:2]:
             self.best = (*rank, (x, lam_g, lam_x))

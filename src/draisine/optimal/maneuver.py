@@ -37,8 +37,8 @@ from draisine.simulation.initial.problem import InitialGuess
 if TYPE_CHECKING:
     from draisine.optimal.guess import Guess
     from draisine.optimal.ipopt import Ipopt
+    from draisine.optimal.refinement import Refinement
     from draisine.optimal.solution import Solution
-    from draisine.optimal.transcription import Refinement
 
 Range = tuple[float | None, float | None]
 DirectMethod = Collocation | MultipleShooting
@@ -84,6 +84,7 @@ class OptimalControlProblem:
     path: tuple[tuple[str, Amount], ...] = ()
     cost: Cost | None = None
     times: tuple[float, float] = (SHORTEST, LONGEST)
+    times_given: bool = False
     unknown_parameters: tuple[tuple[str, tuple[float, float]], ...] = ()
     known_parameters: Mapping[str, float] = field(default_factory=dict)
     constant_inputs: Mapping[str, float] = field(default_factory=dict)
@@ -147,7 +148,7 @@ class OptimalControlProblem:
             raise ArgumentError(
                 f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
             )
-        return replace(self, times=(low, high))
+        return replace(self, times=(low, high), times_given=True)
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""
@@ -203,20 +204,23 @@ class OptimalControlProblem:
     ) -> Solution:
         """Find the optimal control.
 
-        - `method`: `Collocation(…)` or `MultipleShooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
+        - `method`: `Collocation(…)` or `MultipleShooting(…)`, one for all phases, or one for each; or `Adjoint(…)`. Without it,
+          the mesh is chosen and refined (`Refinement()`); with it, the maneuver is solved on the given mesh.
         - `guess`: `LinearGuess(…)`, `ConstantGuess(…)`, `PerturbedGuess(…)`, a `Trajectory`, an earlier `Solution`; one for all
           phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
-        - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
+        - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it and the simulated motion
+          meets its conditions.
         - `progress`: called with a `Progress` after every iteration (`values`: iteration, objective, violation).
 
-        The solution's `status` describes the outcome; an interrupted solve returns the best iterate.
+        The solution's `status` describes the outcome: SOLVED if the control, simulated by itself, meets conditions and bounds;
+        SOLVED_ON_MESH with what it misses, in the units of the model, if it does not. An interrupted solve returns the best.
         """
         if isinstance(method, Adjoint):
             if solver is not None or refine is not None:
                 raise ArgumentError("Adjoint: takes no solver= and no refine=; use Adjoint(pieces, steps, descent=Descent(…))")
             return solve_by_adjoint(self, method, guess=guess, progress=progress)
-        return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
+        return solve(self, method, guess=guess, solver=solver, refine=refine, progress=progress)
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
         """Load the solution of this maneuver from a file of `solution.save(path)`; it is simulated again, not solved again."""

@@ -1,5 +1,8 @@
 """Multistart: solve from several guesses, keep the best and list the other local minima.
 
+Random guesses are first solved on a coarse mesh, which is quick and avoids many poor minima, then on the mesh that is asked. A
+random guess that leads nowhere is replaced by a perturbation of the first solution on the coarse mesh (basin hopping).
+
 >>> import sympy as sp
 >>> import draisine as dr
 >>> place, push = sp.symbols("place push")
@@ -14,26 +17,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.errors import ArgumentError
+from draisine.numerics.direct_methods import Collocation
 from draisine.numerics.parallel import Job
+from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
-from draisine.optimal.ipopt import Outcome
+from draisine.optimal.ipopt import Ipopt, Outcome
 from draisine.optimal.restore import StoredSolution, restored
 from draisine.results.base import Result
 from draisine.results.status import Progress, ProgressCallback
 
 if TYPE_CHECKING:
-    from draisine.optimal.adjoint.method import Adjoint
-    from draisine.optimal.ipopt import Ipopt
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
     from draisine.optimal.solution import Solution
     from draisine.results.trajectory import Trajectory
 
+COARSE = 12  # intervals of a coarse mesh, at least
+FEW = 150  # iterations on a coarse mesh
+HOP = 0.2  # amplitude of perturbations of a solution
+NEAR_GUESS = {"mu_init": 1e-3, "bound_push": 1e-4, "bound_frac": 1e-4}  # options that keep IPOPT near the coarse solution
 LONGER = 1.5  # largest factor between durations of random guesses and that of the first
 
 
@@ -44,6 +52,7 @@ class Attempt:
     number: int  # in the order tried
     guess: OneGuess
     solution: Solution
+    repair: str = ""  # why the guess led nowhere, and what was used instead
 
     @property
     def objective(self) -> float:
@@ -53,10 +62,20 @@ class Attempt:
     def solved(self) -> bool:
         return self.solution.solved
 
+    @property
+    def converged(self) -> bool:
+        """Whether it is a local minimum at least on its mesh."""
+        return self.solution.converged
+
+    @property
+    def failure(self) -> str:
+        """Why no minimum was found; empty if one was."""
+        return "" if self.converged else failure_of(self.solution)
+
 
 @dataclass(frozen=True, eq=False)
 class MultistartResult(Result):
-    """All attempts, solved ones first, ordered by cost."""
+    """All attempts ordered by cost: solved ones first, then those whose motion misses a condition, then failed ones."""
 
     attempts: tuple[Attempt, ...]
     apart: float  # relative difference of costs above which two minima are distinct
@@ -70,7 +89,7 @@ class MultistartResult(Result):
         """One attempt for each local minimum, the best first."""
         found: list[Attempt] = []
         for attempt in self.attempts:
-            if attempt.solved and not any(self._same(attempt, other) for other in found):
+            if attempt.converged and not any(self._same(attempt, other) for other in found):
                 found.append(attempt)
         return tuple(found)
 
@@ -79,7 +98,7 @@ class MultistartResult(Result):
 
     def leading_to(self, minimum: Attempt) -> tuple[int, ...]:
         """Numbers of the attempts that converged to this minimum."""
-        return tuple(sorted(a.number for a in self.attempts if a.solved and self._same(a, minimum)))
+        return tuple(sorted(a.number for a in self.attempts if a.converged and self._same(a, minimum)))
 
     def _table(self) -> Mapping[str, Any]:
         of = self.attempts
@@ -87,14 +106,17 @@ class MultistartResult(Result):
 
     def __str__(self) -> str:
         minima = self.minima
-        lost = sum(not a.solved for a in self.attempts)
+        lost = [a for a in self.attempts if not a.converged]
         kinds = "local minimum" if len(minima) == 1 else "local minima"
-        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {lost} failed" if lost else "")]
+        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {len(lost)} failed" if lost else "")]
         for m in minima:
             above = m.objective - minima[0].objective
             share = f", {above / max(abs(minima[0].objective), 1e-12):+.2%}" if above else ""
             numbers = ", ".join(str(n + 1) for n in self.leading_to(m))
-            lines.append(f"  {m.objective:.6g}{share}, from start {numbers}")
+            on_mesh = "" if m.solved else f" ({m.solution.outcome}: {m.solution.verdict})"
+            lines.append(f"  {m.objective:.6g}{share}, from start {numbers}{on_mesh}")
+        lines += [f"  start {a.number + 1} failed: {a.failure}" for a in lost]
+        lines += [f"  start {a.number + 1}: {a.repair}" for a in self.attempts if a.repair]
         return "\n".join(lines)
 
 
@@ -142,11 +164,11 @@ def multistart(
     if len(maneuver.phases) > 1:
         raise ArgumentError(f"multistart: the maneuver has {len(maneuver.phases)} phases; only one is supported")
     guesses = _guesses(maneuver, starts, seed)
-    search = _Search(maneuver, tuple(guesses), method, solver)
+    search = _Search(maneuver, tuple(guesses), method, solver, isinstance(starts, int | RandomGuesses))
     attempts: list[Attempt] = []
     try:
-        for number, solution in search.local_solutions() if on is None else search.remote_solutions(on):
-            attempts.append(Attempt(number, guesses[number], solution))
+        for number, solution, repair in search.local_solutions() if on is None else search.remote_solutions(on):
+            attempts.append(Attempt(number, guesses[number], solution, repair))
             if progress is not None:
                 progress(_progress_of(attempts[-1], len(attempts), len(guesses)))
             if solution.outcome is Outcome.INTERRUPTED:
@@ -154,12 +176,25 @@ def multistart(
     except KeyboardInterrupt:
         if not attempts:
             raise
-    ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation, a.number))
-    return MultistartResult(tuple(ranked), apart)
+    return MultistartResult(tuple(sorted(attempts, key=_rank)), apart)
+
+
+def _rank(attempt: Attempt) -> tuple[bool, bool, float, int]:
+    value = attempt.objective if attempt.converged else attempt.solution.answer.violation
+    return not attempt.converged, not attempt.solved, value, attempt.number
+
+
+def failure_of(solution: Solution) -> str:
+    """Why a search ended without a minimum, in a few words."""
+    if solution.conflicts:
+        return f"{solution.outcome}: {'; '.join(solution.conflicts)}"
+    k, answer = solution.kkt, solution.answer
+    worst = f", worst: {k.violation_name}" if k is not None and k.violation_name else ""
+    return f"{solution.outcome} after {answer.iterations} iterations, violation {answer.violation:.1e}{worst}"
 
 
 def _progress_of(attempt: Attempt, done: int, total: int) -> Progress:
-    outcome = f"objective {attempt.objective:.8g}" if attempt.solved else str(attempt.solution.outcome)
+    outcome = f"objective {attempt.objective:.8g}" if attempt.converged else str(attempt.solution.outcome)
     return Progress.counted("attempt", done, total, f": {outcome}", objective=attempt.objective)
 
 
@@ -171,20 +206,60 @@ class _Search:
     guesses: tuple[OneGuess, ...]
     method: DirectMethod | Adjoint | None
     solver: Ipopt | None
+    random: bool  # whether guesses are random, and may be replaced
 
-    def local_solutions(self) -> Iterator[tuple[int, Solution]]:
+    def local_solutions(self) -> Iterator[tuple[int, Solution, str]]:
         for number in range(len(self.guesses)):
-            yield number, self._solved(number)
+            yield number, *self._solved(number)
 
-    def remote_solutions(self, on: Any) -> Iterator[tuple[int, Solution]]:
-        for number, kept in Job.of(self).run(range(len(self.guesses)), on):
-            yield number, restored(kept, self.maneuver)
+    def remote_solutions(self, on: Any) -> Iterator[tuple[int, Solution, str]]:
+        for number, (kept, repair) in Job.of(self).run(range(len(self.guesses)), on):
+            yield number, restored(kept, self.maneuver), repair
 
-    def begin(self) -> Callable[[int], StoredSolution]:
-        return lambda number: StoredSolution.of(self._solved(number))
+    def begin(self) -> Callable[[int], tuple[StoredSolution, str]]:
+        def solve(number: int) -> tuple[StoredSolution, str]:
+            solution, repair = self._solved(number)
+            return StoredSolution.of(solution), repair
 
-    def _solved(self, number: int) -> Solution:
-        return self.maneuver.solve(self.method, guess=self.guesses[number], solver=self.solver)
+        return solve
+
+    @cached_property
+    def _coarse(self) -> DirectMethod | None:
+        """A coarse mesh for random guesses; none where the method is the adjoint or the mesh is coarse already."""
+        if not self.random or isinstance(self.method, Adjoint):
+            return None
+        method = self.method or Collocation()
+        if not isinstance(method.intervals, int) or method.intervals <= 2 * COARSE:
+            return None
+        return replace(method, intervals=max(method.intervals // 3, COARSE))
+
+    @cached_property
+    def _first(self) -> Solution:
+        """From the first guess on the coarse mesh."""
+        return self.maneuver.solve(self._coarse, guess=self.guesses[0], solver=self._settings(quick=True))
+
+    def _settings(self, quick: bool, **options: float) -> Ipopt:
+        own = self.solver or Ipopt()
+        iterations = min(own.iterations, FEW) if quick else own.iterations
+        return replace(own, iterations=iterations, options={**options, **own.options})
+
+    def _solved(self, number: int) -> tuple[Solution, str]:
+        guess = self.guesses[number]
+        if self._coarse is None:
+            return self.maneuver.solve(self.method, guess=guess, solver=self.solver), ""
+        rough = self.maneuver.solve(self._coarse, guess=guess, solver=self._settings(quick=True)) if number else self._first
+        repair = ""
+        if not rough.converged and rough.outcome is not Outcome.INTERRUPTED and number and self._first.converged:
+            seed = guess.seed if isinstance(guess, PerturbedGuess) else number
+            other = PerturbedGuess(self._first.only, seed, HOP)
+            repair = f"its guess led nowhere ({failure_of(rough)}); a perturbation of the first solution was used"
+            rough = self.maneuver.solve(self._coarse, guess=other, solver=self._settings(quick=True))
+        if not rough.converged:
+            return rough, repair
+        found = self.maneuver.solve(self.method, guess=rough, solver=self._settings(quick=False, **NEAR_GUESS))
+        if not found.converged and found.outcome is not Outcome.INTERRUPTED:
+            found = self.maneuver.solve(self.method, guess=rough, solver=self.solver)
+        return found, repair
 
 
 def _guesses(maneuver: OptimalControlProblem, starts: int | RandomGuesses | Sequence[OneGuess], seed: int) -> list[OneGuess]:

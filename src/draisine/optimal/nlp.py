@@ -115,7 +115,7 @@ class _JacobianAssembly:
         keys, positions = _merged([(r, c) for r, c in parts], height)
         self.rows, self.columns = keys % height, keys // height
         self.first = self.rows == 0
-        self.constant = np.bincount(positions[0], weights=fixed.data, minlength=len(keys))
+        self.constant = np.bincount(positions[0], weights=fixed.data, minlength=len(keys)).astype(float)  # of integers if empty
         self.adders = [
             _adder(p, source, coefficients, len(keys), count)
             for p, (coefficients, source, count) in zip(positions[1:], sources, strict=True)

@@ -34,10 +34,12 @@ class StoredSolution:
     answer: NlpSolution
     conflicts: tuple[str, ...]
     rounds: int
+    tolerance: float
 
     @staticmethod
     def of(solution: Solution) -> StoredSolution:
-        return StoredSolution(tuple(p.scheme for p in solution.phases), solution.answer, solution.conflicts, solution.rounds)
+        schemes = tuple(p.scheme for p in solution.phases)
+        return StoredSolution(schemes, solution.answer, solution.conflicts, solution.rounds, solution.tolerance)
 
 
 def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
@@ -46,7 +48,7 @@ def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: i
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {str(source)!r}")
     try:
-        with netcdf.opened(source, "r") as file:
+        with netcdf.opened(source, limit) as file:
             variables = file.groups[GROUP].variables
             total = sum(math.prod(variables[n].shape) for n in ARRAYS)
             if total > limit:
@@ -73,7 +75,7 @@ def restored(kept: StoredSolution, maneuver: OptimalControlProblem) -> Solution:
     if isinstance(kept.schemes[0], Adjoint):
         return restored_by_adjoint(maneuver, kept.schemes[0], kept.answer)
     schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
-    return restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds)
+    return restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds, kept.tolerance)
 
 
 def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
@@ -91,4 +93,5 @@ def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
     objective, violation, stationarity = (float(reported[name]) for name in ("objective", "violation", "stationarity"))
     outcome = Outcome(reported["outcome"]), str(reported["solver_status"]), int(reported["iterations"])
     answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, {})
-    return StoredSolution(tuple(schemes), answer, tuple(str(f) for f in reported["conflicts"]), int(reported["rounds"]))
+    conflicts, tolerance = tuple(str(f) for f in reported["conflicts"]), float(reported["tolerance"])
+    return StoredSolution(tuple(schemes), answer, conflicts, int(reported["rounds"]), tolerance)

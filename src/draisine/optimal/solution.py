@@ -22,7 +22,8 @@ from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
-from draisine.optimal.verification import Simulated, trajectory
+from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
+from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-COARSE = 0.1  # error of an interval above which the status warns
+AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +124,49 @@ class Solution(Result):
     seconds: Mapping[str, float]
     rounds: int = 1  # number of meshes
     kkt: Kkt | None = None
+    tolerance: float = TOLERANCE  # of the mesh, and of conditions and bounds relative to the scales of their quantities
+    growth: float = 1.0  # of deviations, if the motion is so unstable that it was simulated in windows
 
     @property
     def outcome(self) -> Outcome:
+        """How the solve ended. SOLVED is a statement about the motion: the control, simulated by itself, meets conditions and
+        bounds within `tolerance`, on a mesh whose error is below it; otherwise the outcome is SOLVED_ON_MESH."""
+        if any(s.status.kind is Ending.INTERRUPTED for s in self.simulated):
+            return Outcome.INTERRUPTED
+        if self.converged and self._limit_reached is not None:
+            return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
+        if self.converged and not (self.verdict.holds and self.error <= self.tolerance):
+            return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
 
     @property
     def solved(self) -> bool:
+        """Whether a local minimum was found whose simulated motion meets its conditions; see `outcome` and `verdict`."""
         return self.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the optimality conditions hold on the mesh, which says nothing about the motion between its nodes."""
+        return self.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE)
+
+    @cached_property
+    def _limit_reached(self) -> tuple[float, bool] | None:
+        """A duration that ends at a limit which the statement does not give, and whether it is the shortest."""
+        for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
+            low, high = stated.times
+            if not stated.times_given and not low * AT_LIMIT < phase.duration < high / AT_LIMIT:
+                return phase.duration, phase.duration <= low * AT_LIMIT
+        return None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """By how much the simulated motion misses conditions and bounds, in the units of their quantities."""
+        values = [self._parameters_of(p.phase) for p in self.phases]
+        return verdict(self.phases, self.simulated, values, self.tolerance)
+
+    def _parameters_of(self, phase: Phase) -> Reals:
+        values = [self.parameters.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)]
+        return np.array(values, dtype=float)
 
     @property
     def objective(self) -> float:
@@ -216,17 +252,44 @@ class Solution(Result):
         a = self.answer
         size, name, when = self._departures
         solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
-        if self.solved:
-            text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}"
+        if self.outcome in (Outcome.ZERO_DURATION, Outcome.UNBOUNDED):
+            text = f"{self.outcome}: {self._no_minimum()}"
+        elif self.converged:
+            text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
+            if self.error > self.tolerance:
+                text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
+            if self.outcome is Outcome.SOLVED_ON_MESH:
+                text += "; solve() or refine=Refinement(…) refines the mesh"
         elif self.conflicts:
-            text = f"{self.outcome}: conditions cannot be satisfied together: {'; '.join(self.conflicts)}"
+            text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
-        if self.error > COARSE:
-            text += f"; the mesh is coarse, with an error of {self.error:.1e} in an interval; use refine=Refinement(…)"
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
+        if self.growth > GROWTH:
+            count = sum(len(s.windows) for s in self.simulated)
+            text += (
+                f"; the motion is unstable, a deviation grows {self.growth:.0e}-fold: it was simulated in {count} windows, each "
+                "from the nodes; use optimal.tracking to follow it"
+            )
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
+
+    def _no_minimum(self) -> str:
+        if self._limit_reached is None or not self.converged:
+            return (
+                f"the cost falls without bound ({self.objective:.3g} reached); give bounds(…) of the controls and states that it "
+                "depends on, or a cost that grows with them"
+            )
+        at, shortest = self._limit_reached
+        if shortest:
+            return (
+                f"the shorter the motion, the lower the cost: nothing needs time, and the duration is at the default limit of "
+                f"{at:.3g} s; give finish(…) a condition that the start does not meet, or duration(least, most)"
+            )
+        return (
+            f"the longer the motion, the lower the cost ({self.objective:.3g} at the default limit of {at:.4g} s); give "
+            "duration(least, most), or a cost of time, minimize(…, time=weight)"
+        )
 
     @cached_property
     def trajectory(self) -> Trajectory:

@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.first_order_conditions import kkt, pontryagin
-from draisine.optimal.guess import Guess, PerturbedGuess, guesses
+from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
+from draisine.optimal.minimum_principle import better_controls
 from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
+from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.transcription import PhaseIndices, Refinement, TranscribedProblem, interval_errors, transcribe
-from draisine.optimal.verification import Simulated, simulate_phase
+from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
+from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
+from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
-from draisine.results.status import ProgressCallback
+from draisine.results.status import Ending, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
@@ -34,16 +37,24 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+DURATIONS = (3.0, 10.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
 UNRELAXED = ("motion of ", "equation ", "time between phases")
 VIOLATED = 1e-5  # scaled
 ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
+REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
+CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
+USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
+SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
+NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
+LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
 def solve(
     maneuver: OptimalControlProblem,
-    method: DirectMethod | Sequence[DirectMethod],
+    method: DirectMethod | Sequence[DirectMethod] | None,
     *,
     guess: Guess | None = None,
     solver: Ipopt | None = None,
@@ -53,32 +64,43 @@ def solve(
     """See `Maneuver.solve`."""
     began = time.perf_counter()
     solver = solver or Ipopt()
-    schemes = _each(method, len(maneuver.phases))
+    refine = Refinement() if method is None and refine is None else refine
+    tolerance = TOLERANCE if refine is None else refine.tolerance
+    schemes = _each(method or Collocation(), len(maneuver.phases))
     builders, phases = build_phases(maneuver, schemes)
     task = _Task(maneuver, builders, phases)
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
-    perturbed = 0
-    while guess is None and perturbed < PERTURBATIONS and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
-        other = task.once(schemes, PerturbedGuess(seed=perturbed), solver, progress, seconds)
-        perturbed += 1
-        if other.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE):
-            found = other
-    rounds = 1
-    while refine is not None and found.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE) and rounds <= refine.rounds:
-        finer = [refine.finer(s, p.errors) for s, p in zip(found.schemes, found.phases, strict=True)]
-        if all(f is None for f in finer):
+    notes: list[str] = []
+    for seed in range(PERTURBATIONS if guess is None else 0):
+        if found.answer.outcome not in REPAIRED:
             break
-        schemes = [f or s for f, s in zip(finer, found.schemes, strict=True)]
-        found = task.once(schemes, found.phases, solver, progress, seconds)
-        rounds += 1
+        other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
+        if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+            found = other
+            notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
+    if found.answer.outcome in REPAIRED:
+        found, more = task.repaired(found, guess, solver, progress, seconds)
+        notes += more
+    try:
+        verified, rounds = task.timed_verification(found, tolerance, seconds), 1
+    except KeyboardInterrupt:  # the best so far is kept, and verified
+        found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
+        verified, rounds = task.timed_verification(found, tolerance, seconds), 1
+    if refine is not None and found.answer.outcome in CONVERGED:
+        found, verified, rounds, more = task.refined(found, verified, refine, solver, progress, seconds, began)
+        notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    more = [f"the linear guess failed; PerturbedGuess(seed={perturbed - 1}) was used"] if perturbed and not names else []
-    return task.solution(found, names, more, seconds, rounds, began)
+    return task.solution(found, verified, tolerance, names, notes, seconds, rounds, began)
 
 
 def restored_by_transcription(
-    maneuver: OptimalControlProblem, schemes: list[DirectMethod], answer: NlpSolution, conflicts: tuple[str, ...], rounds: int
+    maneuver: OptimalControlProblem,
+    schemes: list[DirectMethod],
+    answer: NlpSolution,
+    conflicts: tuple[str, ...],
+    rounds: int,
+    tolerance: float,
 ) -> Solution:
     """The solution of this maneuver from a stored result, simulated again without solving."""
     began = time.perf_counter()
@@ -91,7 +113,8 @@ def restored_by_transcription(
             f"{len(answer.row_multipliers)} conditions, this maneuver {transcribed.nlp.unknowns} and {transcribed.nlp.rows}; "
             "state the maneuver that was solved"
         )
-    return task.solution(task.evaluated(schemes, transcribed, answer), conflicts, [], {}, rounds, began)
+    found = task.evaluated(schemes, transcribed, answer)
+    return task.solution(found, task.verified(found, tolerance), tolerance, conflicts, [], {}, rounds, began)
 
 
 def _each(method: DirectMethod | Sequence[DirectMethod], count: int) -> list[DirectMethod]:
@@ -110,12 +133,42 @@ def _same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
     return len(earlier.bound_multipliers) == nlp.unknowns and len(earlier.row_multipliers) == nlp.rows
 
 
+def _with_duration(transcribed: TranscribedProblem, duration: float) -> TranscribedProblem:
+    """The same problem with a fixed duration of its only phase."""
+    (indices,) = transcribed.indices
+    low, high, guess = transcribed.nlp.low.copy(), transcribed.nlp.high.copy(), transcribed.guess.copy()
+    low[indices.length] = high[indices.length] = guess[indices.length] = duration
+    return replace(transcribed, nlp=replace(transcribed.nlp, low=low, high=high), guess=guess)
+
+
 @dataclass(frozen=True, eq=False)
 class _MeshSolution:
     schemes: list[DirectMethod]
     transcribed: TranscribedProblem
     answer: NlpSolution
     phases: tuple[PhaseSolution, ...]
+
+    @property
+    def error(self) -> float:
+        return max(float(p.errors.max(initial=0.0)) for p in self.phases)
+
+    @property
+    def node_arguments(self) -> list[Reals]:
+        """Arguments of `Phase.node` at the nodes of each phase."""
+        made, w = [], self.answer.w
+        for p, indices in zip(self.phases, self.transcribed.indices, strict=True):
+            grid, count = p.grid, len(p.grid.nodes)
+            shared = w[np.concatenate([[indices.begin, indices.length], self.transcribed.parameters])]
+            z = p.algebraic if len(p.algebraic) else np.zeros((count, p.phase.algebraic_size))
+            made.append(np.hstack([p.states[grid.node_point], z, p.controls[grid.node_control], np.tile(shared, (count, 1))]))
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Verified:
+    runs: tuple[Simulated, ...]
+    verdict: Verdict
+    growth: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +184,13 @@ class _Task:
         solver: Ipopt,
         progress: ProgressCallback | None,
         seconds: dict[str, float],
+        duration: float | None = None,
     ) -> _MeshSolution:
-        """Solve on one mesh."""
+        """Solve on one mesh; `duration` keeps that of a single phase fixed."""
         started = time.perf_counter()
         transcribed = self.transcribed(schemes, guess)
+        if duration is not None:
+            transcribed = _with_duration(transcribed, duration)
         compiling = time.perf_counter()
         for term in transcribed.nlp.terms:
             term.cluster.compile()
@@ -164,9 +220,124 @@ class _Task:
         )
         return _MeshSolution(schemes, transcribed, answer, phases)
 
+    def repaired(
+        self,
+        failed: _MeshSolution,
+        guess: Guess | None,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A solution by way of a feasible motion of fixed duration, where the search failed and the duration is free.
+
+        A search for the least time from a motion that violates conditions often shortens it to nothing, where the violation
+        has a local minimum. With a fixed duration it cannot; from a feasible motion it stays feasible.
+        """
+        if len(self.phases) > 1 or not self.phases[0].times[0] < self.phases[0].times[1]:
+            return failed, []
+        low, high = self.phases[0].times
+        (values,) = guesses(guess, self.phases, [s.grid for s in failed.schemes])
+        tried: list[float] = []
+        for factor in DURATIONS:
+            duration = float(np.clip(values.duration * factor, low, high))
+            if any(abs(np.log(duration / other)) < 0.1 for other in tried):
+                continue
+            tried.append(duration)
+            first = guess if isinstance(guess, PerturbedGuess | Solution | PhaseSolution) else LinearGuess(duration=duration)
+            feasible = self.once(failed.schemes, first, solver, progress, seconds, duration)
+            if feasible.answer.outcome in CONVERGED:
+                other = self.once(failed.schemes, feasible.phases, solver, progress, seconds)
+                if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                    return other, [f"the search from the guess failed; it began anew from a feasible motion of {duration:.3g} s"]
+            if feasible.answer.outcome is Outcome.INTERRUPTED:
+                return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
+        return failed, []
+
+    def with_needles(
+        self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, bool]:
+        """A better minimum on the same mesh, from controls with a lower Hamiltonian, as long as there are any; and whether the
+        last search from such controls was of use."""
+        for _ in range(NEEDLES):
+            guess, changed = list(found.phases), False
+            for k, (p, local) in enumerate(zip(found.phases, found.node_arguments, strict=True)):
+                controls = better_controls(p.phase, p.grid, local, p.costates, p.controls)
+                if controls is not None:
+                    guess[k], changed = replace(p, controls=controls), True
+            if not changed:
+                return found, True
+            other = self.once(found.schemes, guess, solver, progress, seconds)
+            better = other.answer.objective < found.answer.objective - NOT_BETTER * abs(found.answer.objective)
+            if other.answer.outcome not in CONVERGED or not better:
+                return found, False
+            found = other
+        return found, True
+
+    def timed_verification(self, found: _MeshSolution, tolerance: float, seconds: dict[str, float]) -> _Verified:
+        started = time.perf_counter()
+        verified = self.verified(found, tolerance)
+        seconds["simulate"] = seconds.get("simulate", 0.0) + time.perf_counter() - started
+        return verified
+
+    def refined(
+        self,
+        found: _MeshSolution,
+        verified: _Verified,
+        refine: Refinement,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+        began: float,
+    ) -> tuple[_MeshSolution, _Verified, int, list[str]]:
+        """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
+        rounds, target, needles = 1, refine.tolerance, True
+        while True:
+            judged = verified.verdict
+            if found.error <= target and judged.holds:
+                return found, verified, rounds, []
+            left = refine.seconds - (time.perf_counter() - began)
+            if rounds > refine.rounds or left <= 0.0:
+                limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
+                return found, verified, rounds, [f"refinement stopped at its limit of {limit}; see Refinement(…)"]
+            if found.error <= target and not any(v.any() for v in judged.violated):
+                target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
+            meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
+            if not meshes or target < LEAST_ERROR:
+                reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
+                return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
+            # the barrier of IPOPT keeps unknowns away from their bounds: its tolerance must be well below that of the motion
+            sharp = min(solver.tolerance, SHARPER * refine.tolerance)
+            limited = replace(solver, tolerance=sharp, options={"max_wall_time": left, **solver.options})
+            near = replace(limited, options={**NEAR_GUESS, **limited.options})
+            try:
+                for schemes, settings in [(s, o) for s in meshes for o in (near, limited)]:
+                    finer = self.once(schemes, found.phases, settings, progress, seconds)
+                    if finer.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                        break
+                interrupted = finer.answer.outcome is Outcome.INTERRUPTED
+                if finer.answer.outcome in CONVERGED:
+                    if needles:
+                        finer, needles = self.with_needles(finer, near, progress, seconds)
+                    finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
+                    interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
+            except KeyboardInterrupt:
+                interrupted = True
+            if interrupted:
+                answer = replace(found.answer, outcome=Outcome.INTERRUPTED)
+                note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
+                return replace(found, answer=answer), verified, rounds, [note]
+            rounds += 1
+            if finer.answer.outcome not in CONVERGED:
+                count = sum(len(s.grid.breaks) - 1 for s in schemes)
+                note = f"on a finer mesh of {count} intervals the solver did not converge ({finer.answer.solver_status})"
+                return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
+            found, verified = finer, finer_verified
+
     def solution(
         self,
         found: _MeshSolution,
+        verified: _Verified,
+        tolerance: float,
         conflicts: tuple[str, ...],
         notes: list[str],
         seconds: dict[str, float],
@@ -174,9 +345,6 @@ class _Task:
         began: float,
     ) -> Solution:
         """The verified solution with notes and optimality conditions."""
-        started = time.perf_counter()
-        simulated = self.simulated(found)
-        seconds["simulate"] = time.perf_counter() - started
         answer, transcribed = found.answer, found.transcribed
         reported = [note for phase in self.phases for note in (*phase.notes, *_switching_notes(phase))]
         reported += [note for p in found.phases for note in check_dropped(p, self._parameters(p.phase, found))] + notes
@@ -184,7 +352,18 @@ class _Task:
         conditions = kkt(transcribed.nlp, answer)
         seconds["total"] = time.perf_counter() - began
         return Solution(
-            self.maneuver, found.phases, answer, parameters, simulated, tuple(reported), conflicts, seconds, rounds, conditions
+            self.maneuver,
+            found.phases,
+            answer,
+            parameters,
+            verified.runs,
+            tuple(reported),
+            conflicts,
+            seconds,
+            rounds,
+            conditions,
+            tolerance,
+            verified.growth,
         )
 
     def _phase(
@@ -218,15 +397,16 @@ class _Task:
             pontryagin(phase, scheme, indices, transcribed, answer),
         )
 
-    def simulated(self, found: _MeshSolution) -> tuple[Simulated, ...]:
-        """Simulate all phases in sequence, each from the final state of the simulation before."""
+    def simulated(self, found: _MeshSolution, windows: Sequence[list[int]] | None = None) -> tuple[Simulated, ...]:
+        """Simulate all phases in sequence, each from the final state of the simulation before; `windows` gives for each phase
+        the intervals at which the simulation starts from the nodes."""
         runs: list[Simulated] = []
         end = 0.0
         for k, (phase, solution, builder) in enumerate(zip(self.phases, found.phases, self.builders, strict=True)):
             v, x = phase.symbols, builder.start.copy()
             kept = [v.state_indices[i] for i in phase.kept_indices]
             x[kept] = solution.states[0]
-            if k:
+            if k and windows is None:
                 names = [q.name for q in self.phases[k - 1].equations.states]
                 for i, q in enumerate(phase.equations.states):
                     joined = builder.problem.link.joined
@@ -236,9 +416,38 @@ class _Task:
                 x[v.algebraic_indices] = solution.algebraic[0, -len(v.algebraic_indices) :]
             p = self._parameters(phase, found)
             begin = max(solution.begin, end)  # rounding must not make time decrease
-            runs.append(simulate_phase(phase, solution.grid, begin, solution.duration, x, solution.controls, p))
+            grid = solution.grid
+            nodes = solution.states[np.searchsorted(grid.points, grid.breaks)]
+            restarts = {i: nodes[i] for i in windows[k][1:]} if windows is not None else None
+            runs.append(simulate_phase(phase, grid, begin, solution.duration, x, solution.controls, p, restarts))
             end = begin + solution.duration
         return tuple(runs)
+
+    def verified(self, found: _MeshSolution, tolerance: float) -> _Verified:
+        """The simulated motion and the verdict on it. A motion that misses a condition because it is unstable is simulated in
+        windows: errors of rounding would grow to any size."""
+        values = [self._parameters(phase, found) for phase in self.phases]
+        runs = self.simulated(found)
+        judged = verdict(found.phases, runs, values, tolerance)
+        if judged.holds or not np.isfinite(found.answer.w).all():
+            return _Verified(runs, judged, 1.0)
+        windows, growth = self._windows(found)
+        if growth <= GROWTH:
+            return _Verified(runs, judged, 1.0)
+        pieces = self.simulated(found, windows)
+        in_windows = verdict(found.phases, pieces, values, tolerance)
+        if in_windows.holds or judged.worst > USELESS:
+            return _Verified(pieces, in_windows, growth)
+        return _Verified(runs, in_windows, 1.0)  # the mesh is too coarse either way: one motion, without jumps
+
+    def _windows(self, found: _MeshSolution) -> tuple[list[list[int]], float]:
+        """Windows of each phase, and the largest growth of deviations over a phase."""
+        made, most = [], 1.0
+        for phase, solution, local in zip(self.phases, found.phases, found.node_arguments, strict=True):
+            starts, growth = stable_windows(transition_matrices(phase, solution.grid, local))
+            made.append(starts)
+            most = max(most, growth)
+        return made, most
 
     def _parameters(self, phase: Phase, found: _MeshSolution) -> Reals:
         """All parameters, including the optimized ones."""
@@ -285,13 +494,15 @@ def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ..
         return ()
     relaxed = _relaxed(nlp, soft)
     answer = solve_sparse_nlp(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
+    if answer.outcome is Outcome.INTERRUPTED:
+        return ()
     n = nlp.unknowns
     over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
     violated: dict[str, float] = {}
     for i, amount in zip(soft, over - under, strict=True):
         if abs(amount) > VIOLATED:
             name = nlp.row_names[i]
-            violated[name] = max(violated.get(name, 0.0), abs(float(amount)), key=abs)
+            violated[name] = max(violated.get(name, 0.0), abs(float(amount)) * float(nlp.row_scale[i]))  # in its own unit
     active: dict[str, float] = {}
     multipliers = answer.bound_multipliers[:n] * nlp.scale
     fixed = nlp.low == nlp.high

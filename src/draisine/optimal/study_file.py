@@ -44,8 +44,8 @@ from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
+from draisine.optimal.refinement import Refinement
 from draisine.optimal.solution import Solution
-from draisine.optimal.transcription import Refinement
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback
 
@@ -62,14 +62,14 @@ class OptimizationStudy:
     """A maneuver with the method and settings of its solution."""
 
     maneuver: OptimalControlProblem
-    method: DirectMethod
+    method: DirectMethod | None
     guess: Guess | None = None
     solver: Ipopt | None = None
     refine: Refinement | None = None
 
     def on(self, intervals: int) -> OptimizationStudy:
         """The same with another number of intervals."""
-        return replace(self, method=replace(self.method, intervals=intervals))
+        return replace(self, method=replace(self.method or Collocation(), intervals=intervals))
 
     def solve(self, progress: ProgressCallback | None = None) -> Solution:
         return self.maneuver.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
@@ -156,8 +156,10 @@ def _finish(m: OptimalControlProblem, given: Entry) -> OptimalControlProblem:
     return m.finish(*given.texts("conditions", []), rates=rates, **values)
 
 
-def _method(top: Entry) -> DirectMethod:
-    given = top.entry("method") if top.has("method") else Entry("method", {})
+def _method(top: Entry) -> DirectMethod | None:
+    if not top.has("method"):
+        return None
+    given = top.entry("method")
     kind = given.text("kind", "collocation", ("collocation", "multiple_shooting"))
     given.only(
         "kind", *(("scheme", "degree", "intervals", "constant_controls") if kind == "collocation" else ("intervals", "steps"))
@@ -192,9 +194,9 @@ def _solver(top: Entry) -> Ipopt | None:
 def _refine(top: Entry) -> Refinement | None:
     if not top.has("refine"):
         return None
-    given = top.entry("refine").only("tolerance", "rounds", "most")
-    tolerance = _number(given, "tolerance") if given.has("tolerance") else 1e-6
-    return Refinement(tolerance, _integer(given, "rounds", 6), _integer(given, "most", 600))
+    own, given = Refinement(), top.entry("refine").only("tolerance", "rounds", "most", "seconds")
+    tolerance, seconds = (_number(given, n) if given.has(n) else getattr(own, n) for n in ("tolerance", "seconds"))
+    return Refinement(tolerance, _integer(given, "rounds", own.rounds), _integer(given, "most", own.most), seconds)
 
 
 # -------------------------------------------------------------------------------------------------------- numbers

@@ -34,12 +34,13 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A named expression between bounds; an equation has equal ones."""
+    """A named expression between bounds; an equation has equal ones. Of a relation, `value` is left − right."""
 
     name: str
     value: ca.SX
     low: float
     high: float
+    right: ca.SX | None = None  # right side of a relation
 
     @property
     def equation(self) -> bool:
@@ -198,13 +199,14 @@ class SymbolicModel:
                 raise ArgumentError(
                     f"{where}: {text!r} is not a condition; write one relation, left <= right, left >= right or left = right"
                 )
-            return Condition(name, self.value(sides[0].strip(), where) - self.value(sides[1].strip(), where), 0.0, 0.0)
+            left, right = (self.value(side.strip(), where) for side in sides)
+            return Condition(name, left - right, 0.0, 0.0, right)
         expression = amount_in(text, None, f"{self.equations.name}: {where}")
         if not isinstance(expression, Call) or expression.function not in ("lt", "le", "gt", "ge"):
             raise ArgumentError(f"{where}: {text!r} is not a condition; write left <= right, left >= right or left = right")
         left, right = (self._evaluated(side, where) for side in expression.arguments)
         below = expression.function in ("lt", "le")
-        return Condition(name, left - right, -math.inf if below else 0.0, 0.0 if below else math.inf)
+        return Condition(name, left - right, -math.inf if below else 0.0, 0.0 if below else math.inf, right)
 
 
 def _slot(program: Program, arguments: list[ca.SX], name: str) -> ca.SX:

@@ -1,4 +1,4 @@
-"""Direct transcription: unknowns, rows and clusters of every phase form one sparse nonlinear program; mesh refinement.
+"""Direct transcription: unknowns, rows and clusters of every phase form one sparse nonlinear program; errors of intervals.
 
 Between its points a solution is a polynomial, and its derivative should equal the rate. The difference, integrated over an
 interval and relative to the sizes of the states, is the interval's error (Betts 2010, section 4.7). For multiple shooting it is
@@ -18,10 +18,11 @@ from draisine.errors import ArgumentError
 from draisine.numerics.direct_methods import Collocation as Collocation
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
-from draisine.numerics.runge_kutta import gauss_nodes, lagrange
+from draisine.numerics.runge_kutta import gauss_nodes, lagrange, quadrature
 from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
 from draisine.optimal.phase import Phase, PhaseValues
+from draisine.optimal.refinement import jump_errors
 from draisine.optimal.shooting import ShootingCluster, steps_of
 from draisine.optimal.symbolic_model import Condition
 
@@ -232,36 +233,13 @@ def _join(
     b.linear(rows, second.points[0][[index[name] for name in link_expressions]], 1.0)
 
 
-# ---------------------------------------------------------------- mesh refinement
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """Mesh refinement: solve again on finer meshes until every interval's error is below `tolerance`, at most `rounds` times and
-    with at most `most` intervals. Where a control jumps inside an interval, the error is proportional to its length."""
-
-    tolerance: float = 1e-6
-    rounds: int = 6
-    most: int = 600
-
-    def finer(self, scheme: Collocation | MultipleShooting, errors: Reals) -> Collocation | MultipleShooting | None:
-        """The next mesh, or None if the errors are small enough or the limit of intervals is reached."""
-        bad = errors > self.tolerance
-        if not bad.any():
-            return None
-        parts = np.ones(len(errors), dtype=int)
-        parts[bad] = np.clip(np.ceil((errors[bad] / self.tolerance) ** (1.0 / (scheme.order + 1))), 2, 4).astype(int)
-        if parts.sum() > self.most:
-            return None
-        breaks = scheme.grid.breaks
-        pieces = [np.linspace(a, b, n + 1)[:-1] for a, b, n in zip(breaks[:-1], breaks[1:], parts, strict=True)]
-        return scheme.on(np.concatenate([*pieces, [1.0]]))
+# ---------------------------------------------------------------- errors of intervals
 
 
 def interval_errors(
     phase: Phase, scheme: Collocation | MultipleShooting, indices: PhaseIndices, w: Reals, rates: Reals, shared: Reals
 ) -> Reals:
-    """Error of each interval, the largest over the states."""
+    """Error of each interval, the largest over the states and the integral of the cost, relative to their sizes."""
     points, controls = w[indices.points], w[indices.controls]
     size = np.maximum(np.abs(points).max(axis=0, initial=0.0), 1e-3)
     grid = scheme.grid
@@ -287,4 +265,11 @@ def interval_errors(
         missing = np.abs(cluster.values(local)[:, nx : nx + phase.algebraic_size]) * shared[1]
     else:
         missing = np.abs(slope - reported[:, :nx]) / size
-    return np.asarray((missing.reshape(len(h), len(positions), -1).mean(axis=1) * h[:, None]).max(axis=1, initial=0.0))
+    errors = (missing.reshape(len(h), len(positions), -1).mean(axis=1) * h[:, None]).max(axis=1, initial=0.0)
+    if phase.integrand is not None:  # the integral of the cost, by more nodes
+        assert indices.cluster is not None
+        cost = indices.cluster.values(w[indices.cluster.where])[:, -1]
+        finer = (reported[:, -1].reshape(len(h), -1) @ quadrature(positions)) * h
+        own = (cost[grid.node_of] @ quadrature(grid.node_local)) * h
+        errors = np.maximum(errors, np.abs(finer - own) / max(float(np.abs(finer).sum()), 1e-3))
+    return np.maximum(errors, jump_errors(scheme))

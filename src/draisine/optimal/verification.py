@@ -1,10 +1,12 @@
 """Verification of solutions: the optimal control is simulated with the adaptive integrator and compared with the nodes.
 
-Controls are polynomials in each interval; no integration step crosses a discontinuity (`program.piecewise_inputs`).
+Controls are polynomials in each interval; no integration step crosses a discontinuity (`program.piecewise_inputs`). An unstable
+motion is simulated in windows, each from the nodes at its beginning (`stable_windows`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.runge_kutta import monomial_coefficients
+from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
@@ -29,6 +32,19 @@ Reals = NDArray[np.float64]
 
 ACCURACY = 1e-10
 SAMPLES = 300  # about, of a phase
+GROWTH = 1e3  # of deviations, above which a motion is simulated in windows: errors of 1e-10 stay below 1e-6
+MOST_EXPONENT = 300.0
+LEAST_INSIDE = 4  # samples of an interval, at least: bounds are checked between the nodes too
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A simulated phase at many times, at mesh points with the values of both intervals."""
+
+    times: Reals
+    states: Reals  # (samples, states)
+    inputs: Reals  # (samples, inputs)
+    intervals: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +53,24 @@ class Simulated:
 
     piece: Piece
     final: Reals  # all states of the equations at the end
-    breaks: Reals  # (intervals + 1, states) at mesh points, NaN where the run ended earlier
+    breaks: Reals  # (intervals + 1, states) at mesh points, at the end of the interval before; NaN where the run ended earlier
     status: Status
     statistics: Statistics
+    samples: Samples
+    windows: tuple[int, ...] = (0,)  # intervals at which the simulation starts from the nodes
 
 
-def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: Reals, controls: Reals, p: Reals) -> Simulated:
-    """Simulate from the state x; controls are values at the grid's control points."""
+def simulate_phase(
+    phase: Phase,
+    grid: Grid,
+    begin: float,
+    duration: float,
+    x: Reals,
+    controls: Reals,
+    p: Reals,
+    restarts: Mapping[int, Reals] | None = None,
+) -> Simulated:
+    """Simulate from the state x; controls are values at the grid's control points; `restarts` gives kept states by interval."""
     degree = len(grid.control_local) - 1
     choices = _prepared(phase.equations, phase.controls, degree)
     # coefficients in the position within an interval, from values at its control points
@@ -51,11 +78,17 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
     method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
     edges = begin + duration * grid.breaks
-    inside = max(1, round(SAMPLES / (len(edges) - 1)))
+    shown = max(1, round(SAMPLES / (len(edges) - 1)))
+    inside = shown * -(-LEAST_INSIDE // shown)
+    kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
+    restarts = restarts or {}
     runs: list[Run] = []
     states, breaks = x, np.full((len(edges), len(x)), np.nan)
     breaks[0] = x
     for k in range(len(edges) - 1):
+        if k in restarts:
+            states = states.copy()
+            states[kept] = restarts[k]
         given = np.concatenate([_constant_inputs(phase), coefficients[k].T.ravel(), [edges[k], edges[k + 1] - edges[k]]])
         times = np.linspace(edges[k], edges[k + 1], inside + 1)
         run = integrate(
@@ -65,9 +98,10 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
         if run.status.kind is not Ending.FINISHED:
             break
         states = breaks[k + 1] = run.final_state
-    piece = _reported(phase, grid, runs, coefficients, edges, p)
+    samples = _samples(phase, runs, coefficients, edges)
+    piece = _reported(phase, samples, inside // shown, len(grid.control_local) == 1, p)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
-    return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count)
+    return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count, samples, (0, *restarts))
 
 
 def _constant_inputs(phase: Phase) -> Reals:
@@ -75,23 +109,31 @@ def _constant_inputs(phase: Phase) -> Reals:
     return phase.inputs[kept]
 
 
-def _reported(phase: Phase, grid: Grid, runs: list[Run], coefficients: Reals, edges: Reals, p: Reals) -> Piece:
-    """All reported quantities along the runs."""
+def _samples(phase: Phase, runs: list[Run], coefficients: Reals, edges: Reals) -> Samples:
+    """All samples of the runs, with both values at a mesh point."""
     names = [q.name for q in phase.equations.inputs]
     place = [names.index(name) for name in phase.controls]
-    jumps = len(grid.control_local) == 1
-    times, states, inputs = [], [], []
+    inputs = []
     for k, run in enumerate(runs):
-        first = 0 if k == 0 or jumps else 1  # where controls jump, both values are reported
-        t = run.times[first:]
-        s = (t - edges[k]) / (edges[k + 1] - edges[k])
-        u = np.tile(phase.inputs, (len(t), 1))
+        s = (run.times - edges[k]) / (edges[k + 1] - edges[k])
+        u = np.tile(phase.inputs, (len(s), 1))
         u[:, place] = np.vander(s, coefficients.shape[1], increasing=True) @ coefficients[k]
-        times.append(t)
-        states.append(run.states[first:])
         inputs.append(u)
-    t = np.concatenate(times)
-    return report_segment(Segment(phase.equations, t, np.concatenate(states), np.concatenate(inputs), t), p)
+    counts = [len(run.times) for run in runs]
+    times, states = np.concatenate([r.times for r in runs]), np.concatenate([r.states for r in runs])
+    return Samples(times, states, np.concatenate(inputs), np.repeat(np.arange(len(runs)), counts))
+
+
+def _reported(phase: Phase, samples: Samples, every: int, jumps: bool, p: Reals) -> Piece:
+    """All reported quantities at one of `every` samples; where controls jump, both values are reported."""
+    first = np.searchsorted(samples.intervals, samples.intervals)  # of the sample's interval
+    number = np.arange(len(samples.times)) - first
+    shown = number % every == 0
+    shown[-1] = True
+    if not jumps:
+        shown &= (number > 0) | (samples.intervals == 0)
+    t = samples.times[shown]
+    return report_segment(Segment(phase.equations, t, samples.states[shown], samples.inputs[shown], t), p)
 
 
 def trajectory(
@@ -108,6 +150,48 @@ def trajectory(
         parameters=parameters,
         scene={"start": "optimal control", "notes": notes},
     )
+
+
+# -------------------------------------------------------------------------------------------------------- unstable motions
+
+
+def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
+    """(intervals, states, states): growth of deviations of the kept states over each interval, relative to their sizes.
+
+    `local` are the arguments of `phase.node` at the nodes. The mean of the Jacobian over an interval is used: the order of
+    magnitude of the growth is what counts.
+    """
+    from scipy.linalg import expm
+
+    nx, nz = len(phase.kept), phase.algebraic_size
+    cluster = CompiledCluster(phase.node, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(grid.nodes))
+    row, column = cluster.jacobian_indices
+    dense = np.zeros((len(local), cluster.width, local.shape[1]))
+    dense[:, row, column] = cluster.jacobian(local)
+    matrix = dense[:, :nx, :nx]
+    if nz:  # ẏ = f(y, z) with 0 = g(y, z)
+        inner = np.linalg.pinv(dense[:, nx : nx + nz, nx : nx + nz])
+        matrix = matrix - dense[:, :nx, nx : nx + nz] @ inner @ dense[:, nx : nx + nz, :nx]
+    size = np.maximum(np.abs(local[:, :nx]).max(axis=0, initial=0.0), 1e-3)
+    matrix = matrix * size / size[:, None]
+    lengths = np.diff(grid.breaks)[:, None, None]
+    means = matrix[grid.node_of].mean(axis=1) * lengths
+    norms = np.abs(means).sum(axis=2).max(axis=1)
+    return np.asarray(expm(means * np.minimum(1.0, MOST_EXPONENT / np.maximum(norms, 1e-300))[:, None, None]))
+
+
+def stable_windows(transitions: Reals) -> tuple[list[int], float]:
+    """First intervals of windows in which no deviation grows by more than `GROWTH`, and the growth over the whole span."""
+    starts, worst = [0], 1.0
+    inside = np.zeros((0, *transitions.shape[1:]))
+    for k, transition in enumerate(transitions):
+        inside = np.concatenate([transition @ inside, transition[None]])
+        growth = float(np.abs(inside).sum(axis=2).max(initial=0.0))
+        if growth > GROWTH and k > starts[-1]:
+            worst *= growth
+            starts.append(k)
+            inside = transition[None]
+    return starts, worst
 
 
 # -------------------------------------------------------------------------------------------------------- driven equations

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
@@ -97,7 +98,14 @@ def _mapping(function: str, name: str, given: Any) -> Any:
         for key in given:
             if not isinstance(key, str):
                 raise ArgumentError(f"{function}: {name} must be values by name, such as {example}; the name {key!r} is no text")
+            _check_integer(f"{function}: {name} of {key!r}", given[key])
     return given
+
+
+def _check_integer(what: str, given: Any) -> None:
+    """Refuse integers beyond the range of floating-point numbers."""
+    if isinstance(given, int) and abs(given) > sys.float_info.max:
+        raise ArgumentError(f"{what}: an integer of {given.bit_length()} bits is too large; numbers are at most 1.8e308")
 
 
 def _are_mappings(given: Any) -> bool:
@@ -114,6 +122,7 @@ def _seconds(function: str, name: str, given: Any) -> Any:
             raise ArgumentError(str(problem)) from None
     if isinstance(found, bool) or not isinstance(found, int | float | np.number):
         raise ArgumentError(f"{function}: {name} must be a number of seconds, or a text such as '2 s', got {short(repr(given))}")
+    _check_integer(f"{function}: {name}", found)
     return found
 
 

@@ -1,6 +1,7 @@
 """Writing of trajectories to NetCDF, Parquet or CSV files, by suffix; `load` reads them.
 
-All formats preserve every bit of the numbers and all metadata, which are JSON and checked on reading. Reading executes no code.
+All formats preserve every bit of the numbers and all metadata, which are JSON and checked on reading. A checksum (`checksum.py`)
+tells damaged files. Reading executes no code.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ArgumentError
+from draisine.results.checksum import seal
 from draisine.results.formats import csv, netcdf, parquet
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     form = format_of(target, f"; films are {', '.join(FILMS)}")
     with replacing(target) as draft:
         form.write(_unfolded(run), draft)
+        seal(draft)
 
 
 def _unfolded(run: Trajectory) -> Trajectory:

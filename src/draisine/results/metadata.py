@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Channel
+from draisine.results.checksum import UNSEALED
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
 
-FORMAT = 1
+FORMAT = 2
 MAX_CHARACTERS = 16 * 2**20  # of metadata, whose only large part are shapes for drawing
 
 T = TypeVar("T")
+
+
+def most_bytes(limit: int) -> int:
+    """The largest size of a file with `limit` numbers, each of at most 40 characters."""
+    return 40 * limit + 16 * MAX_CHARACTERS
 
 
 def describe(run: Trajectory) -> dict[str, Any]:
     """The metadata of a run as plain data."""
     return {
         "draisine": FORMAT,
+        "checksum": UNSEALED,
         "model": run.model,
         "status": {"kind": str(run.status.kind), "message": run.status.message, "warnings": list(run.status.warnings)},
         "events": [{"name": name, "time": time} for name, time in run.events],

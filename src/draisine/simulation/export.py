@@ -34,15 +34,22 @@ def export(
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `out`: the folder of the files; it is made if it does not exist.
+      With report and fmu, the work of the inputs is a state of the equations.
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     """
     langs = [lang] if isinstance(lang, str) else list(lang)
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]
-    equations = model if isinstance(model, Equations) else derive(model)
-    description = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).description
+    kinds = [what] if isinstance(what, str) else list(what)
+    if isinstance(model, Equations):
+        equations, description = model, ""
+    else:
+        system = model.freeze() if isinstance(model, Model) else model
+        # whoever runs the export gives the inputs: their work is counted wherever it is reported
+        counted = bool(system.inputs) and ("fmu" in langs or "report" in kinds)
+        equations, description = derive(system, work=True if counted else None), system.description
 
     def begin() -> np.ndarray:
         return consistent_start(StartProblem(equations), start).x
 
-    return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), description, begin)
+    return write_system(equations, langs, kinds, Path(out), description, begin)

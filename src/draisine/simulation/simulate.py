@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
+LARGEST_NUMBER_OF_SAMPLES = 100_000_000
 
 
 @checked
@@ -123,6 +124,8 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     if isinstance(samples, int | np.integer) and not isinstance(samples, bool):
         if samples < 2:
             raise ArgumentError(f"samples: at least 2 are needed (start and end), got {samples}")
+        if samples > LARGEST_NUMBER_OF_SAMPLES:
+            raise ArgumentError(f"samples: at most {LARGEST_NUMBER_OF_SAMPLES:,} fit into memory; give fewer, or their times")
         return np.linspace(0.0, until, samples)
     try:
         times = np.asarray(samples, dtype=float)

@@ -4,6 +4,7 @@
  * model.h gives the sizes NX, NU, NP, NR (states, inputs, parameters, reported numbers), the TOKEN, the values at the start, and
  *     static void model_slope(double t, const double *x, const double *u, const double *p, double *slope);
  *     static void model_report(double t, const double *x, const double *u, const double *p, double *report);
+ * the place FIRST_RESIDUAL of the NC constraint residuals among the reported numbers, with residual_names,
  * and, if the derivatives switch, the number NE of event indicators, zero where they do, and
  *     static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators);
  * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers, event indicators.
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,7 @@ static void model_indicators(double t, const double *x, const double *u, const d
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
+#define LARGEST_RESIDUAL 1e-6 /* m, rad, m/s: consistent starts have less than 1e-9 */
 #define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
 
 enum { FIRST_STATE = 1, FIRST_SLOPE = FIRST_STATE + NX, FIRST_INPUT = FIRST_SLOPE + NX, FIRST_PARAMETER = FIRST_INPUT + NU,
@@ -47,7 +50,7 @@ typedef struct {
 typedef struct {
     Values values;
     double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)], indicators[AT_LEAST_ONE(NE)];
-    bool slope_known, report_known, indicators_known;
+    bool slope_known, report_known, indicators_known, parameters_changed;
     void *environment;
     LogMessage log;
 } Instance;
@@ -142,11 +145,30 @@ EXPORTED Status fmi3Reset(void *instance) {
 
 #define NOTHING_TO_DO(name) \
     EXPORTED Status name(void *instance) { (void)instance; return OK; }
-NOTHING_TO_DO(fmi3ExitInitializationMode)
 NOTHING_TO_DO(fmi3EnterEventMode)
-NOTHING_TO_DO(fmi3EnterContinuousTimeMode)
 NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
 NOTHING_TO_DO(fmi3Terminate)
+
+/* A length given as parameter, or a state, may contradict the constraints: such a motion would be wrong from its start. */
+static Status check_constraints(Instance *m) {
+    for (int k = 0; k < NC; k++) {
+        const double residual = report(m)[FIRST_RESIDUAL + k];
+        if (fabs(residual) <= LARGEST_RESIDUAL) continue;
+        char message[400];
+        snprintf(message, sizeof message, "the states do not fulfill the constraint '%.100s' (residual %g) with these parameters; "
+                 "export the FMU with these values, or set states that do", residual_names[k], residual);
+        return complain(m, ERROR, message);
+    }
+    m->parameters_changed = false;
+    return OK;
+}
+
+EXPORTED Status fmi3ExitInitializationMode(void *instance) { return check_constraints(instance); }
+
+EXPORTED Status fmi3EnterContinuousTimeMode(void *instance) {
+    Instance *m = instance;
+    return m->parameters_changed ? check_constraints(m) : OK;
+}
 
 EXPORTED Status fmi3UpdateDiscreteStates(void *instance, bool *again, bool *end, bool *nominals, bool *states, bool *timed, double *time) {
     (void)instance;
@@ -185,7 +207,7 @@ EXPORTED Status fmi3SetFloat64(void *instance, const Reference references[], siz
     if (count != n) return complain(m, ERROR, "all variables of this FMU are numbers: one value per reference is expected");
     for (size_t k = 0; k < n; k++) {
         const Reference r = references[k];
-        if (r >= FIRST_PARAMETER && r < FIRST_REPORTED) m->values.p[r - FIRST_PARAMETER] = values[k];
+        if (r >= FIRST_PARAMETER && r < FIRST_REPORTED) m->values.p[r - FIRST_PARAMETER] = values[k], m->parameters_changed = true;
         else if (r >= FIRST_INPUT && r < FIRST_PARAMETER) m->values.u[r - FIRST_INPUT] = values[k];
         else if (r >= FIRST_STATE && r < FIRST_SLOPE) m->values.x[r - FIRST_STATE] = values[k];
         else return complain(m, ERROR, "only states, inputs and parameters can be set");

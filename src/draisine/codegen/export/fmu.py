@@ -7,6 +7,7 @@ model.
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import re
 import shutil
@@ -159,12 +160,22 @@ class _Unit:
         c, equations = C(), self.equations
         sizes = {"NX": len(self.start), "NU": len(equations.inputs), "NP": len(equations.parameters)}
         sizes["NR"] = sum(slot.size for slot in equations.report.outputs)
+        before, residuals = 0, equations.report.outputs[-1]
+        for slot in equations.report.outputs:
+            if slot.name == "residuals":
+                residuals = slot
+                break
+            before += slot.size
+        names = [plain(label) for label in residuals.labels] if residuals.name == "residuals" else []
+        sizes |= {"NC": len(names), "FIRST_RESIDUAL": before}
         if self.switching:
             sizes["NE"] = self.switching.outputs[0].size
         lines = [*(f"#define {name} {size}" for name, size in sizes.items()), f'#define TOKEN "{self.token}"', ""]
         values = {"start_states": self.start, "start_parameters": equations.default_parameters}
         for name, numbers in values.items():
             lines += c.table(name, [c.number(float(v)) for v in numbers] or ["0.0"])
+        quoted = ", ".join(json.dumps(name) for name in names) or '""'
+        lines += [f"static const char *const residual_names[] = {{{quoted}}};"]
         for role, program in (("slope", equations.explicit), ("report", equations.report)):
             lines += ["", *_bridge(role, program, role)]
         if self.switching:

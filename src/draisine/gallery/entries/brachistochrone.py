@@ -74,7 +74,7 @@ def brachistochrone() -> Study:
         float(np.abs(run["x"] - radius * (turned - np.sin(turned))).max()),
         float(np.abs(run["drop"] - radius * (1 - np.cos(turned))).max()),
     )
-    assert found.solved and found.discrepancy < 1e-6
+    assert found.converged and found.discrepancy < 1e-6
     assert abs(found.duration / exact - 1) < 1e-6, (found.duration, exact)
     assert off < 1e-5, off
     assert np.abs(hamiltonian(found)).max() < 1e-5

@@ -59,7 +59,8 @@ def parked(x: float, v: float) -> dr.optimal.Solution:
 def parked_plainly() -> dr.optimal.Solution:
     """One phase from −1 m: the switch is in the middle, on a mesh point."""
     trolley = dr.maneuver(double_integrator()).bounds(force=(-1, 1)).minimize("time")
-    return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.optimal.Collocation(intervals=10))
+    stated = trolley.start(x=-1, v=0).finish(x=0, v=0)
+    return stated.solve(dr.optimal.Collocation(intervals=10), solver=dr.optimal.Ipopt(tolerance=1e-10))
 
 
 @entry(level="First steps")

@@ -76,7 +76,7 @@ def lane_change() -> Study:
     findings = []
     for name, found in rides.items():
         run, final, shares = found.trajectory, found.trajectory.final, active_shares(found)
-        assert found.solved and found.discrepancy < 5e-3
+        assert found.converged and found.discrepancy < 5e-3
         conditions = found.only.pontryagin
         assert conditions is not None
         # the cones at the nodes: left side minus right side

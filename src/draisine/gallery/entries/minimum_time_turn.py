@@ -81,7 +81,7 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     right = run["steer"][run.time < 0.1 * best.duration]
     braking = float((pedal < 0).mean())
 
-    assert best.solved and adjoint.solved and collocation.solved
+    assert best.converged and adjoint.converged and collocation.converged
     assert abs(apart) < 5e-3, (adjoint.duration, collocation.duration)
     assert best.duration <= min(adjoint.duration, collocation.duration) * (1 + 1e-3)
     assert steer[0] < -0.99 * STEER and right.min() < -0.001 and right.max() < 1e-6, "it must countersteer"

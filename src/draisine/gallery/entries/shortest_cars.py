@@ -129,8 +129,8 @@ def shortest_cars() -> Study:
     findings, runs = [], {}
     for name, drive in DRIVES.items():
         arcs, plain, exact = by_arcs(drive), plainly(drive), length(drive.word)
-        assert arcs.solved and abs(arcs.duration / exact - 1) < 1e-6 and arcs.discrepancy < 1e-8, (name, arcs)
-        assert plain.solved and abs(plain.duration / exact - 1) < 1e-3 and plain.discrepancy < 1e-3, (name, plain)
+        assert arcs.converged and abs(arcs.duration / exact - 1) < 1e-6 and arcs.discrepancy < 1e-8, (name, arcs)
+        assert plain.converged and abs(plain.duration / exact - 1) < 1e-3 and plain.discrepancy < 1e-3, (name, plain)
         for phase, (_, piece) in zip(arcs.phases, drive.word, strict=True):
             assert abs(phase.duration - abs(piece)) < 1e-5, (name, phase.duration, piece)
         findings.append(

@@ -88,7 +88,7 @@ def shuttle_lands_aside() -> Study:
     """Maximum cross-range of a shuttle within bounds of load, angle of attack and flight path."""
     found = farthest()
     run = found.trajectory
-    assert found.solved and found.discrepancy < 1e-3
+    assert found.converged and found.discrepancy < 1e-3
     assert run["load"].max() < 1.01 * MOST_LOAD and run["load"][0] > 0.99 * MOST_LOAD  # it pulls up as hard as it may
     assert np.abs(run["attack"]).max() < MOST_ATTACK + 0.01 * DEGREE
     assert run["bank"][: len(run.time) // 2].max() < 0  # to the left, north

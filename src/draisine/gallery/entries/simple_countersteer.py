@@ -90,7 +90,7 @@ def simple_bicycle_countersteers() -> Study:
     for one in (found, printed):
         run = one.trajectory
         early = run.time < 0.1 * one.duration
-        assert one.solved and one.discrepancy < 1e-6
+        assert one.converged and one.discrepancy < 1e-6
         assert run["steer"].min() < -math.radians(20) and run["steer"][early].max() <= 0 and run["lean"][early].max() <= 0
         steering, rolling = np.abs(run["steer_rate"]) / STEER_RATE, np.abs(run["roll_rate"]) / ROLL_RATE
         assert (np.maximum(steering, rolling) > 0.999).mean() > 0.9

@@ -68,7 +68,7 @@ def snakeboard_at_its_best() -> Study:
     fast, easy = dash(), gait()
     for found in (fast, easy):
         run = found.trajectory
-        assert found.solved and found.discrepancy < 1e-3
+        assert found.converged and found.discrepancy < 1e-3
         assert run.energy_drift is not None and run.energy_drift < 1e-8 and run.constraint_residual["nonholonomic"] < 1e-9
         assert abs(run.final["board_x"] - WAY) < 1e-4 and abs(run.final["speed"]) < 1e-3
         assert time_reversal_asymmetry(found) < 0.01, time_reversal_asymmetry(found)

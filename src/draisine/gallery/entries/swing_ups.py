@@ -73,7 +73,7 @@ def swing_ups() -> Study:
     """A cart-pole and an acrobot swing up to rest with least effort."""
     cart, robot = cart_pole_up(), acrobot_up()
     for found, limit in ((cart, 1e-4), (robot, 1e-3)):
-        assert found.solved and found.discrepancy < limit, found
+        assert found.converged and found.discrepancy < limit, found
         assert found.trajectory.energy_drift is not None and found.trajectory.energy_drift < 1e-7
     end = cart.trajectory.final
     assert max(abs(end["pole"]), abs(end["cart"] - 1), abs(end["pole_rate"])) < 1e-3

@@ -54,7 +54,7 @@ def unicycle_countersteers() -> Study:
     found = quickest_turn()
     run = found.trajectory
     early = run.time < 0.15 * found.duration
-    assert found.solved and found.discrepancy < 1e-3
+    assert found.converged and found.discrepancy < 1e-3
     assert run["heading"][early].max() < 1e-9 and run["heading"].min() < -0.4  # to the right first
     assert run["lean"][early].max() < 1e-9 and run["lean"].min() < -0.3  # which lets it fall to the left
     twisting = found.only.input("twist_torque")

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError
-from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
+from draisine.results.checksum import verify
+from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode, most_bytes
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -43,6 +44,7 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
             table = _read_rows(file, names, limit, first_line=len(metadata) + 2)
     except UnicodeDecodeError as error:
         raise DataError(f"the file is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    verify(path, most_bytes(limit), text=True)  # after the parts, which name the line of a damage
     return metadata, np.ascontiguousarray(table[:, 0]), table[:, 1:]
 
 

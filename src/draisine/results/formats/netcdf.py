@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, DataError, require
-from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode
+from draisine.errors import ArgumentError, DataError, DependencyError, require
+from draisine.results.checksum import verify
+from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode, most_bytes
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -23,12 +24,29 @@ Variable = tuple[Sequence[str], Any, Mapping[str, str]]
 
 
 @contextmanager
-def opened(path: Path, mode: str) -> Iterator[Any]:
-    """An open file: its root group of h5netcdf."""
-    purpose = "loading .nc" if mode == "r" else "saving .nc"
-    require("h5py", purpose, "h5netcdf h5py")
-    with require("h5netcdf", purpose, "h5netcdf h5py").File(path, mode) as file:
+def opened(path: Path, limit: int) -> Iterator[Any]:
+    """The root group of a file of at most `limit` numbers whose checksum fits."""
+    library = _library("loading .nc")
+    verify(path, most_bytes(limit))
+    with library.File(path, "r") as file:
         yield file
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Any]:
+    """The root group of a new file, which is made in memory: HDF5 ends the process when a disk is full."""
+    library, hdf5 = _library("saving .nc"), require("h5py", "saving .nc")
+    with hdf5.File("draft", "w", driver="core", backing_store=False) as memory:
+        with library.File(memory, "w") as file:
+            yield file
+        memory.flush()
+        image = memory.id.get_file_image()
+    path.write_bytes(image)
+
+
+def _library(purpose: str) -> Any:
+    require("h5py", purpose, "h5netcdf h5py")
+    return require("h5netcdf", purpose, "h5netcdf h5py")
 
 
 def put(group: Any, variables: Mapping[str, Variable]) -> None:
@@ -46,26 +64,30 @@ def put(group: Any, variables: Mapping[str, Variable]) -> None:
 
 
 def write(run: Trajectory, path: Path) -> None:
+    with written(path) as file:
+        put_run(file, run)
+
+
+def put_run(file: Any, run: Trajectory) -> None:
+    """Add a run to the root group of a file."""
     if _METADATA in run:
         raise ArgumentError(
             f"a channel is named {_METADATA!r}, which .nc files use for metadata; rename it or save as .parquet or .csv"
         )
-    with opened(path, "w") as file:
-        for key, text in run.file_attributes().items():
-            file.attrs[key] = text
-        put(file, {"time": (("time",), run.time, {"units": "s", "long_name": "time"})})
-        columns = zip(run.channels, run.data.T, strict=True)
-        put(file, {channel.name: (("time",), column, channel.attributes()) for channel, column in columns})
-        put(file, {_METADATA: ((), encode(describe(run)), {})})
+    for key, text in run.file_attributes().items():
+        file.attrs[key] = text
+    put(file, {"time": (("time",), run.time, {"units": "s", "long_name": "time"})})
+    columns = zip(run.channels, run.data.T, strict=True)
+    put(file, {channel.name: (("time",), column, channel.attributes()) for channel, column in columns})
+    put(file, {_METADATA: ((), encode(describe(run)), {})})
 
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Metadata, times and table; at most `limit` numbers."""
-    require("h5netcdf", "loading .nc", "h5netcdf h5py")
     try:
-        with opened(path, "r") as file:
+        with opened(path, limit) as file:
             return _read_open(file.variables, limit)
-    except (DataError, MemoryError):
+    except (DataError, DependencyError, MemoryError):
         raise
     except Exception as error:  # the HDF5 libraries raise many types for damaged files
         reason = (str(error).splitlines() or [""])[0][:200] or type(error).__name__

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError, require
-from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
+from draisine.results.checksum import verify
+from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode, most_bytes
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -31,6 +32,7 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
     """Metadata, times and table; at most `limit` numbers."""
     arrow = require("pyarrow", "loading .parquet")
     parquet = require("pyarrow.parquet", "loading .parquet")
+    verify(path, most_bytes(limit))
     try:
         # pyarrow limits the size of footers, so that a forged size cannot exhaust the memory
         with parquet.ParquetFile(path) as file:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, DataError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -138,9 +139,8 @@ class _EnsembleRun:
 
     def run(self) -> Ensemble:
         task = self._task
-        stored = [chunk for chunk in range(task.chunks) if self._folder is not None and self._folder.has(chunk)]
-        missing = [chunk for chunk in range(task.chunks) if chunk not in set(stored)]
-        tallies = {chunk: self._folder.tally(chunk) for chunk in stored if self._folder is not None}
+        tallies, unusable = self._resumed()
+        missing = [chunk for chunk in range(task.chunks) if chunk not in tallies]
         resumed = done = sum(sum(tally.statuses.values()) for tally in tallies.values())
         complete = True
         try:
@@ -154,7 +154,23 @@ class _EnsembleRun:
         tally = Tally({}, {})
         for chunk in sorted(tallies):
             tally = tally.merged(tallies[chunk])
-        return self._result(tally, complete)
+        remade = tuple(text for chunk, text in unusable.items() if chunk in tallies)
+        return replace(self._result(tally, complete), chunks=tuple(sorted(tallies)), remade=remade)
+
+    def _resumed(self) -> tuple[dict[int, Tally], dict[int, str]]:
+        """The tallies of stored chunks, and what is wrong with chunks that are stored but cannot be used."""
+        tallies: dict[int, Tally] = {}
+        unusable: dict[int, str] = {}
+        for chunk in range(self._task.chunks if self._folder is not None else 0):
+            assert self._folder is not None
+            try:
+                tally = self._folder.tally(chunk)
+            except DataError as problem:
+                unusable[chunk] = str(problem)
+                continue
+            if tally is not None:
+                tallies[chunk] = tally
+        return tallies, unusable
 
     def _stored(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}

@@ -40,6 +40,8 @@ class Ensemble(Result):
     _columns: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
     names: tuple[str, ...] = ()
     of_model: tuple[str, ...] = ()  # warnings about the equations, the same in every run
+    chunks: tuple[int, ...] = ()  # those in the statistics; columns are read from these alone
+    remade: tuple[str, ...] = ()  # stored chunks that were damaged or of another ensemble
 
     def __len__(self) -> int:
         """Number of completed runs."""
@@ -49,7 +51,7 @@ class Ensemble(Result):
         """A column."""
         if name not in self.names:
             raise unknown_name(f"column of the ensemble of {self.name}", name, self.names)
-        return self.folder.column(name) if self.folder is not None else self._columns[name]
+        return self.folder.column(name, self.chunks) if self.folder is not None else self._columns[name]
 
     def grid(self, name: str) -> NDArray[Any]:
         """A column in the shape of the grid: one axis for each name of `over`."""
@@ -105,6 +107,7 @@ class Ensemble(Result):
             most = self.statistics[MOST_FRICTION].greatest
             found.append(f"in {_runs(self.tally.slipped)} a contact needs a friction coefficient above 1 (up to {most:.3g})")
         found += [f"in {_runs(count)} {text}" for text, count in self.tally.warned.items()]
+        found += [f"{text}; computed again" for text in self.remade]
         found += self.of_model
         return tuple(found)
 

@@ -5,6 +5,9 @@
   const MOST_NUMBERS = 4e6; // of the text: some 70 MB
   const MOST_CHARACTERS = 3e8; // of a text to read
   const FIRST = 1024; // rows for which there is room at once
+  const FORMAT = 2;
+  const MARK = "draisine-crc32:"; // as in results/checksum.py
+  const BLANK = "00000000";
 
   class Recorder {
     constructor(live) {
@@ -74,7 +77,7 @@
       if (rows) for (let k = 0; k < rows; k++) lines.push(this._line(k));
       if (open) this.rows -= 1; // the present state is noted again with the next step
       live.outputs(); // what was told last is of now again
-      return lines.join("\n") + "\n";
+      return sealed(lines.join("\n") + "\n");
     }
 
     _line(k) {
@@ -137,7 +140,8 @@
     });
     const fell = live.status === "fallen";
     const entries = {
-      draisine: 1,
+      draisine: FORMAT,
+      checksum: MARK + BLANK,
       model: live.manifest.name,
       status: { kind: fell ? "EVENT" : "FINISHED", message: fell ? live.why : "recorded in the studio", warnings: live.warning ? [live.warning] : [] },
       events: [],
@@ -151,6 +155,26 @@
     const lines = Object.entries(entries).map(([key, value]) => `# ${key}: ${JSON.stringify(value)}`);
     lines.push(["time", ...recorder.channels.map((channel) => channel.name)].join(","));
     return lines;
+  }
+
+  // CRC-32 of the UTF-8 bytes of a text, as eight hexadecimal digits.
+  function checksum(text) {
+    let crc = 0xffffffff;
+    for (const byte of new TextEncoder().encode(text)) {
+      crc ^= byte;
+      for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
+    }
+    return ((crc ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
+  }
+
+  function sealed(text) {
+    return text.replace(MARK + BLANK, MARK + checksum(text));
+  }
+
+  function intact(text) {
+    const lines = text.replace(/^\ufeff/, "").replace(/\r\n/g, "\n");
+    const marks = lines.match(/draisine-crc32:[0-9a-f]{8}/g) || [];
+    return marks.length === 1 && marks[0] === MARK + checksum(lines.replace(marks[0], MARK + BLANK));
   }
 
   // Contents of a recorded text for playback, checked as untrusted data; throws an Error with the reason.
@@ -169,7 +193,8 @@
       }
     }
     const manifest = live.manifest;
-    if (said.draisine !== 1) throw new Error("it is no trajectory file of format 1");
+    if (said.draisine !== FORMAT) throw new Error(`it is no trajectory file of format ${FORMAT}`);
+    if (!intact(text)) throw new Error("its checksum does not fit: it was damaged or changed after it was written");
     if (said.model !== manifest.name) throw new Error(`it is a ride of ${String(said.model).slice(0, 60)}, not of ${manifest.name}`);
     const names = (lines[row] || "").split(",");
     const place = (name) => {
