@@ -24,7 +24,7 @@ WAYS = {
     "recursive": {"formulation": Recursive()},
     "augmented": {"formulation": Augmented(), "method": TIGHT},
     "RK4": {"method": dr.methods.RK4(0.002)},
-    "Radau": {"method": dr.methods.Radau()},
+    "Radau": {"method": dr.methods.Radau(rtol=1e-9, atol=1e-11)},
 }
 
 
