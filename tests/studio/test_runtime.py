@@ -165,7 +165,8 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
             refused += 1
         else:
             assert why is None, targets
-            np.testing.assert_allclose(state, expected.x, rtol=1e-11, atol=1e-10, err_msg=str(targets))
+            size = max(1.0, float(np.abs(expected.x).max()))  # nearly singular targets: their rounding is amplified so much
+            np.testing.assert_allclose(state, expected.x, rtol=max(1e-11, 1e-16 * size), atol=1e-10, err_msg=str(targets))
     assert 5 < refused < 55
 
 

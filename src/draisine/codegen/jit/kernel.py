@@ -167,11 +167,10 @@ class Kernel:
             parts = (tuple([a[first:last] if a.ndim == 2 else a for a in arrays]) for arrays in whole)
             self._run_rows(last - first, *parts)
 
-        from concurrent.futures import ThreadPoolExecutor  # a run needs none
+        from draisine.numerics.parallel import map_in_threads  # imports process pools, which a run does not need
 
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(part, pairwise(edges)):
-                pass  # results are in place; an exception is raised here
+        for _ in map_in_threads(part, pairwise(edges), threads, ahead=threads):
+            pass  # results are in place; an exception is raised here
 
     def _run_rows(self, samples: int, batches: tuple[Array, ...], results: tuple[Array, ...]) -> None:
         if self._quick_rows(samples, batches, results) is None:

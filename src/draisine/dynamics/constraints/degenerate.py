@@ -25,6 +25,7 @@ ZERO = 1e-12  # derivative at a zero that needs no step, relative to others
 ROUNDING = 1e-15  # of a residual whose terms are about 1; smaller ones are compared where there are no others
 SUSPECT = 1e-2  # derivative at admissible configurations, relative to others, below which it is examined
 DECREASES = 0.8  # factor of the derivative in the last step of Newton's method: 1/2 for a square, 4/9 for a cube, 1 for others
+SIMPLE = 1e-2  # factor by which residual/derivative² decreases towards a simple zero, at least, before the last step
 _EXAMINED = 3  # configurations
 _CLOSER = Newton(tolerance=0.0, acceptable=0.0, max_iterations=60)
 _BESIDE = 0.05  # way from an admissible configuration to one where the constraints are open
@@ -69,7 +70,10 @@ def _vanishes(residuals: Residuals, row: int, q: Array, usual: float) -> bool:
         return closer[-1][1] <= ZERO * usual
     clear = [pair for pair in closer if pair[0] > ROUNDING]  # the others are rounding errors, and so are their derivatives
     before, last = (clear if len(clear) > 1 else closer)[-2:]
-    return last[1] < SUSPECT * usual and last[1] < DECREASES * before[1]
+    # r/r'² is the same at all steps towards a double zero, and decreases to zero at a simple one, however small the lengths
+    small, derivative = closer[-2]
+    simple = small * before[1] ** 2 < SIMPLE * before[0] * derivative**2
+    return last[1] < SUSPECT * usual and last[1] < DECREASES * before[1] and not simple
 
 
 def implied(residuals: Residuals, rows: Sequence[int], admissible: Sequence[Array]) -> list[int]:

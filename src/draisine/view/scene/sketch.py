@@ -10,6 +10,7 @@ import numpy as np
 from draisine.errors import ArgumentError
 from draisine.view.plots.canvas import new_figure
 from draisine.view.plots.style import PAGE, style
+from draisine.view.scene.pen import Pen
 from draisine.view.scene.projection import View, default_views, ground_patch, views_by_name
 from draisine.view.scene.scene import Array, Poses, Scene
 
@@ -49,8 +50,6 @@ def sketch(
     boxes = [_box(view, points, patch) for view in looks]
     scale = _scale([high - low for low, high in boxes], width)
     with style():
-        from draisine.view.scene.pen import Pen
-
         sizes = [scale * (high - low) + 2 * _MARGIN for low, high in boxes]
         room = [max(float(size[0]), _NARROWEST) for size in sizes]
         height = max(float(size[1]) for size in sizes) + _FOOT
