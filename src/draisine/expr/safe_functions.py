@@ -136,20 +136,8 @@ def _square(vector: Vector) -> ca.SX:
 
 def _checked_sqrt(x: ca.SX) -> ca.SX:
     # Unlike `root`, it keeps the square root of a negative number NaN: an error in a formula must show.
-    absolute = _root_of_square(x)
-    if absolute is not None:
-        return absolute
     zero = ca.fabs(x) < TINY
     return ca.logic_not(zero) * ca.sqrt(x + zero)
-
-
-def _root_of_square(x: ca.SX) -> ca.SX | None:
-    """|a| of x = a², or √c |a| of c a² with a positive number c: written so, its kink is a known switch."""
-    if x.op() == ca.OP_SQ:
-        return ca.SX(ca.fabs(x.dep(0)))
-    if x.op() == ca.OP_MUL and x.dep(0).is_constant() and float(x.dep(0)) > 0.0 and x.dep(1).op() == ca.OP_SQ:
-        return ca.SX(float(x.dep(0)) ** 0.5 * ca.fabs(x.dep(1).dep(0)))
-    return None
 
 
 def _on_sx(function: Callable[..., Any]) -> Callable[..., Any]:

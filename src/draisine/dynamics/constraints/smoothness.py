@@ -1,13 +1,10 @@
-"""Refusal of geometry, constraints and energies across which a velocity would have to jump.
+"""Refusal of geometry and constraints across which a velocity would have to jump.
 
 A position that jumps, or whose slope jumps, would change velocities in no time: an impact, which is not modeled. The same holds
-for a velocity constraint whose value jumps, and for an energy, whose force would be infinite there. A jump of the next derivative
-is an ordinary switch of the accelerations. A potential may jump in time alone: that changes no velocity, only the energy.
+for a velocity constraint whose value jumps. A jump of the next derivative is an ordinary switch of the accelerations.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import casadi as ca
 
@@ -17,7 +14,7 @@ from draisine.expr.expression import Expr
 from draisine.expr.tree import calls
 from draisine.program.program import Program
 
-_NOT_SMOOTH = frozenset({"abs", "sign", "min", "max", "clip", "where", "floor", "ceil", "lt", "le", "gt", "ge", "sqrt"})
+_NOT_SMOOTH = frozenset({"abs", "sign", "min", "max", "clip", "where", "floor", "ceil", "lt", "le", "gt", "ge"})
 
 
 def may_switch(scope: Scope, *expressions: Expr) -> bool:
@@ -27,42 +24,25 @@ def may_switch(scope: Scope, *expressions: Expr) -> bool:
     return any(calls(expression) & risky for expression in (*expressions, *(o.expression for o in system.outputs)))
 
 
-def check_smooth(scope: Scope, what: str, value: ca.SX, level: str = "position", variables: ca.SX | None = None) -> list[str]:
+def check_smooth(scope: Scope, what: str, value: ca.SX, level: str = "position", variables: ca.SX | None = None) -> None:
     """Raise a `ModelError` if a quantity jumps, or at position level its slope. `variables` are symbols besides those of the
-    scope, such as the position on the ground. Returns the names of jumps in time that an energy may have."""
+    scope, such as the position on the ground."""
     own = ca.SX(0, 1) if variables is None else variables
-    return check_jumps(what, value, scope.t, ca.vertcat(scope.q, scope.v, own), ca.vertcat(scope.u, scope.p), level)
-
-
-def check_jumps(what: str, value: ca.SX, t: ca.SX, moving: ca.SX, constant: ca.SX, level: str) -> list[str]:
-    """Raise a `ModelError` if a quantity of (t, moving, constant) jumps, or at the level "position" its slope.
-
-    At the level "energy" jumps in time alone are returned by name instead.
-    """
-    inputs = {"t": (t, ["t"]), "x": (moving, _names(moving)), "p": (constant, _names(constant))}
+    moving = ca.vertcat(scope.q, scope.v, own)
+    names = [*scope.coordinates, *scope.velocities, *(symbol.name() for symbol in ca.symvar(own))]
+    inputs = {
+        "t": (scope.t, ["t"]),
+        "x": (moving, names),
+        "p": (ca.vertcat(scope.u, scope.p), [*scope.input_names, *scope.parameters]),
+    }
     program = Program.build("geometry", inputs, {"value": ca.densify(ca.vec(value))})
     if not program.can_switch:
-        return []
+        return
     from draisine.program.switching import switches_of  # most geometry is smooth and does not need it
 
-    timely = []
-    for switch in switches_of(program, exact=True):
-        if level == "energy" and switch.jump and switch.time_only:
-            timely.append(switch.name)
-        elif switch.jump or level == "position":
+    for switch in switches_of(program):
+        if switch.jump or level == "position":
             raise ModelError(_message(what, switch.name, bool(switch.breaks), switch.jump, level))
-    return timely
-
-
-def uncounted(what: str, jumps: Sequence[str]) -> list[str]:
-    """A warning about an energy that jumps in time, if it does."""
-    if not jumps:
-        return []
-    return [f"{what} jumps at {', '.join(jumps)}: the energy changes there by work that is not counted in the energy balance"]
-
-
-def _names(symbols: ca.SX) -> list[str]:
-    return [symbols[i].name() for i in range(symbols.numel())]
 
 
 def _message(what: str, name: str, table: bool, jump: bool, level: str) -> str:
