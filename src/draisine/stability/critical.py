@@ -34,7 +34,7 @@ _ZERO = 1e-15  # value that is zero, relative to the sampling
 _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
 _ROUNDS = 60  # halvings of a bracket
-_DEPTH = 12  # changes inside a bracket that are told apart
+_DEPTH = 12  # changes inside a bracket that are distinguished
 _SINGULAR = 1e-8  # singular value of A − λ, relative to the largest, that counts as zero
 
 

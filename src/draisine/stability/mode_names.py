@@ -5,7 +5,7 @@ state, whatever the units; it adds up to one. Modes of two-wheelers have the nam
 2006):
 
 - *weave*: an oscillation of the whole vehicle in lean, steer and yaw;
-- *wobble*: an oscillation of the front assembly, and of what bends there, with little lean;
+- *wobble*: an oscillation of the front assembly, and of what is flexible there, with little lean;
 - *capsize*: a mode of lean that does not oscillate; *castering*: one of steer;
 - *pitch*, *bounce*, *hop*: oscillations in the plane of the vehicle, of its body or of a suspension.
 

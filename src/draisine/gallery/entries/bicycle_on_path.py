@@ -7,7 +7,7 @@ eigenvalues near ±√(g/h), and −v/c of the wheel behind its steer axis. They
 that one is found as the bounded solution of a boundary value problem.
 
 What you should see: to go left the bar is first pushed to the right, the bicycle leans to the left by 7° before its track
-bends, steers into the curve, and leans to the right to end it. Integrated forward from the same start, the lean doubles every
+curves, steers into the curve, and leans to the right to end it. Integrated forward from the same start, the lean doubles every
 0.22 s. The bicycle without the path constraint is stable at 5 m/s: driven by these torques as functions of time it follows the
 same curve.
 """

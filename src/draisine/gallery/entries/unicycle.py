@@ -6,7 +6,7 @@ forward. Twisting the torso one way turns the frame the other way, since the gro
 the rider steers into a fall.
 
 What you should see: from rest, the speed first goes below zero, the rider pitches forward by 17° and accelerates to 3 m/s in
-one plane. Pushed to the left at 3 m/s, the unicycle leans to the left, the torso twists to the right, the track bends to the
+one plane. Pushed to the left at 3 m/s, the unicycle leans to the left, the torso twists to the right, the track turns to the
 left under the rider, and within four seconds it is upright again, in almost the old direction. With the pedalling law alone it
 falls after the same push.
 """

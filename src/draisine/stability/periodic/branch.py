@@ -31,7 +31,7 @@ Complex = NDArray[np.complex128]
 GROWTH = 1.5  # of the step length after a successful step
 SHORTEST = 1e-3  # smallest step, relative to the first
 ROUNDS = 8
-CLOSE = 0.05  # of the first step: two folds within less are not told apart
+CLOSE = 0.05  # of the first step: two folds within less are not distinguished
 LEAST_SHARE = 1e-3  # of the way to a value of the parameter, in one step
 LEAST_COSINE = 0.8  # between the tangents before and after a step
 
