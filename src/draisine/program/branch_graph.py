@@ -30,6 +30,8 @@ _TINY = 1e-50  # a comparison with a smaller number is a guard
 _FAR = 1e300  # a limit that is never reached
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _STATE = _MOVING - {"t"}
+_CONTINUOUS = frozenset({op.FABS, op.FMIN, op.FMAX})
+_INTEGERS = (0, 1, 4)  # branches that are compared with the next ones
 
 
 @dataclass
@@ -49,16 +51,23 @@ class _Found:
 class BranchGraph:
     """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
     from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
-    nothing jumps are not fixed; `kinks` are their numbers in `every`."""
+    nothing jumps are not fixed; `kinks` are their numbers in `every`. With `exact`, jumps are not assumed."""
 
     def __init__(
-        self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
+        self,
+        graph: Graph,
+        roots: Sequence[int],
+        parameters: int,
+        further: Sequence[int] = (),
+        free_kinks: bool = False,
+        exact: bool = False,
     ) -> None:
         self.graph, self._roots = graph, tuple(roots)
         self._new: dict[int, int] = {}
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
         self._guards: set[int] = set()
+        self._finals: dict[int, int] = {}
         self._complete = False  # whether all switches that count are known
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
@@ -67,7 +76,8 @@ class BranchGraph:
         self.every = list(self._found.values())  # inner ones first
         highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
         effects = Effects(graph, [self._new[node] for node in roots], highest)
-        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
+        effect = self._has_exact_effect if exact else self._has_effect
+        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and effect(found, effects)]
         self._parameters = parameters
         self._find_timely()
         self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
@@ -270,6 +280,24 @@ class BranchGraph:
         found.jump = own.value
         return own.slope
 
+    def _has_exact_effect(self, found: _Found, effects: Effects) -> bool:
+        """The same without assumptions on nested switches: abs(x - 2*floor(x/2) - 1) has kinks only, since abs changes its branch
+        with floor. Integer branches are compared with the next ones."""
+        if found.kind == SwitchKind.TABLE:
+            return self._has_effect(found, effects)
+        g, finals = self.graph, {found.branch: found.branch}
+        for other in self.every:
+            follows = found.branch in g.reached([other.argument])
+            finals.setdefault(other.branch, self._live(other, finals) if follows else other.branch)
+        roots = [self._final(self._new[node], finals) for node in self._roots]
+        exact = Effects(g, roots, effects.branches)
+        if found.kind == SwitchKind.SIDES:
+            every = [exact.of(found.argument, found.branch)]
+        else:
+            every = [exact.of(g.add(op.SUB, (found.argument, g.constant(n + 1.0))), found.branch, n) for n in _INTEGERS]
+        found.jump = any(one.value for one in every)
+        return any(one.slope for one in every)
+
     def _find_timely(self) -> None:
         """Which switches depend on time alone."""
         self._timely: dict[int, bool] = {}
@@ -294,7 +322,6 @@ class BranchGraph:
     def _number(self) -> None:
         """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""
         g = self.graph
-        self._finals: dict[int, int] = {}
         for number, k in enumerate(self.chosen):
             self._finals[self.every[k].branch] = g.input("p", self._parameters + number)
         for k, found in enumerate(self.every):
@@ -357,7 +384,13 @@ class BranchGraph:
         only_sign = set(found.operations) == {op.SIGN}
         at_zero = 0.5 if only_sign else float(self._true_at_zero(found))
         return Switch(
-            text_of(self.graph, found.operations[0], found.shown, number), found.kind, found.jump, timely, found.breaks, at_zero
+            text_of(self.graph, found.operations[0], found.shown, number),
+            found.kind,
+            found.jump,
+            timely,
+            found.breaks,
+            at_zero,
+            continuous=_CONTINUOUS.issuperset(found.operations),
         )
 
     def _true_at_zero(self, found: _Found) -> bool:

@@ -147,13 +147,15 @@ def switching_functions(equations: Equations, free_kinks: bool = True) -> Functi
     return replace(dynamics, name=name, after=made) if solved and isinstance(dynamics, LinearSolveProgram) else made
 
 
-def switches_of(program: Program) -> tuple[Switch, ...]:
-    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
+def switches_of(program: Program, exact: bool = False) -> tuple[Switch, ...]:
+    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative. With
+    `exact`, what `floor`, remainders and nested switches change is examined, instead of assumed to be a jump."""
     if not program.can_switch:
         return ()
     graph = Graph()
     results = graph.read(program)
-    return BranchGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+    roots = [node for nodes in results.values() for node in nodes]
+    return BranchGraph(graph, roots, program.input("p").size, exact=exact).switches
 
 
 @lru_cache(maxsize=32)

@@ -86,6 +86,7 @@ class Run:
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     final_sliding: SlidingSamples | None = None  # the same at the end
+    tolerance: float | None = None  # relative, of the method; None with fixed steps
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property

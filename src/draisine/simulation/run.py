@@ -491,6 +491,7 @@ class _Driver:
             accepted=stepper.accepted,
             rejected=stepper.rejected,
             method=self._method_text,
+            tolerance=None if (rtol := getattr(self._method, "rtol", None)) is None else float(np.max(rtol)),
             jacobians=stepper.jacobians,
             factorizations=stepper.factorizations,
             seconds=seconds,

@@ -45,9 +45,11 @@ from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Whee
 
 
 class GroundSurface:
-    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y)."""
+    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y).
 
-    def __init__(self, scope: Scope) -> None:
+    `without_slip`: whether a wheel rolls or a blade glides on it, whose velocity would jump with that of the ground."""
+
+    def __init__(self, scope: Scope, without_slip: bool) -> None:
         ground = scope.system.ground
         self._place = ca.SX.sym("x"), ca.SX.sym("y")
         x, y = self._place
@@ -59,6 +61,8 @@ class GroundSurface:
         self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
         self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
         along, across = (scope.value(v, at) for v in ground.velocity)
+        if without_slip and may_switch(scope, *ground.velocity):
+            check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))
         # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy
         lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
         self._velocity = (along, across, lifted)
@@ -310,7 +314,8 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     system = measures.scope.system
     wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
-    surface = GroundSurface(measures.scope) if wheels or edges else None
+    without_slip = bool(edges) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
+    surface = GroundSurface(measures.scope, without_slip) if wheels or edges else None
     found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
