@@ -31,7 +31,6 @@ _FAR = 1e300  # a limit that is never reached
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _STATE = _MOVING - {"t"}
 _CONTINUOUS = frozenset({op.FABS, op.FMIN, op.FMAX})
-_INTEGERS = (0, 1, 4)  # branches that are compared with the next ones
 
 
 @dataclass
@@ -51,23 +50,16 @@ class _Found:
 class BranchGraph:
     """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
     from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
-    nothing jumps are not fixed; `kinks` are their numbers in `every`. With `exact`, jumps are not assumed."""
+    nothing jumps are not fixed; `kinks` are their numbers in `every`."""
 
     def __init__(
-        self,
-        graph: Graph,
-        roots: Sequence[int],
-        parameters: int,
-        further: Sequence[int] = (),
-        free_kinks: bool = False,
-        exact: bool = False,
+        self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
     ) -> None:
         self.graph, self._roots = graph, tuple(roots)
         self._new: dict[int, int] = {}
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
         self._guards: set[int] = set()
-        self._finals: dict[int, int] = {}
         self._complete = False  # whether all switches that count are known
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
@@ -76,8 +68,7 @@ class BranchGraph:
         self.every = list(self._found.values())  # inner ones first
         highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
         effects = Effects(graph, [self._new[node] for node in roots], highest)
-        effect = self._has_exact_effect if exact else self._has_effect
-        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and effect(found, effects)]
+        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
         self._parameters = parameters
         self._find_timely()
         self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
@@ -280,24 +271,6 @@ class BranchGraph:
         found.jump = own.value
         return own.slope
 
-    def _has_exact_effect(self, found: _Found, effects: Effects) -> bool:
-        """The same without assumptions on nested switches: abs(x - 2*floor(x/2) - 1) has kinks only, since abs changes its branch
-        with floor. Integer branches are compared with the next ones."""
-        if found.kind == SwitchKind.TABLE:
-            return self._has_effect(found, effects)
-        g, finals = self.graph, {found.branch: found.branch}
-        for other in self.every:
-            follows = found.branch in g.reached([other.argument])
-            finals.setdefault(other.branch, self._live(other, finals) if follows else other.branch)
-        roots = [self._final(self._new[node], finals) for node in self._roots]
-        exact = Effects(g, roots, effects.branches)
-        if found.kind == SwitchKind.SIDES:
-            every = [exact.of(found.argument, found.branch)]
-        else:
-            every = [exact.of(g.add(op.SUB, (found.argument, g.constant(n + 1.0))), found.branch, n) for n in _INTEGERS]
-        found.jump = any(one.value for one in every)
-        return any(one.slope for one in every)
-
     def _find_timely(self) -> None:
         """Which switches depend on time alone."""
         self._timely: dict[int, bool] = {}
@@ -322,6 +295,7 @@ class BranchGraph:
     def _number(self) -> None:
         """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""
         g = self.graph
+        self._finals: dict[int, int] = {}
         for number, k in enumerate(self.chosen):
             self._finals[self.every[k].branch] = g.input("p", self._parameters + number)
         for k, found in enumerate(self.every):
@@ -360,18 +334,45 @@ class BranchGraph:
 
     def zeros(self) -> list[tuple[str, int]]:
         """Names and nodes of functions that are zero where a branch of one of the `switches` changes. No branch is fixed."""
+        return [row for rows in self.zeros_by_switch() for row in rows]
+
+    def zeros_by_switch(self) -> list[list[tuple[str, int]]]:
+        """The same for each of the `switches`: a table has one function for each knot."""
         g, live = self.graph, dict[int, int]()
         for found in self.every:
             live[found.branch] = self._live(found, live)
-        rows: list[tuple[str, int]] = []
+        rows: list[list[tuple[str, int]]] = []
         for switch, k in zip(self.switches, self.chosen, strict=True):
             z = self._final(self.every[k].argument, live)
             if switch.kind == SwitchKind.SIDES:
-                rows.append((switch.name, z))
+                rows.append([(switch.name, z)])
             elif switch.kind == SwitchKind.TABLE:
-                rows += [(f"{switch.name} at {limit:g}", g.add(op.SUB, (z, g.constant(limit)))) for limit in switch.breaks]
+                limits = switch.breaks
+                rows.append([(f"{switch.name} at {limit:g}", g.add(op.SUB, (z, g.constant(limit)))) for limit in limits])
             else:
-                rows.append((switch.name, g.add(op.SIN, (g.add(op.MUL, (g.constant(math.pi), z)),))))
+                rows.append([(switch.name, g.add(op.SIN, (g.add(op.MUL, (g.constant(math.pi), z)),)))])
+        return rows
+
+    def conditions_of(self, number: int) -> list[int]:
+        """Nodes that change their sign where a condition of the branch of a switch changes: in where(floor(x/3) > 70, a, b) most
+        steps of `floor` have no effect. No branch is fixed."""
+        g, live, branch = self.graph, dict[int, int](), self.every[self.chosen[number]].branch
+        for found in self.every:
+            live[found.branch] = self._live(found, live)
+        rows: list[int] = []
+        for node in sorted(g.reached([self._new[root] for root in self._roots])):
+            operation, operands, _ = g.values[node]
+            if operation not in op.SWITCHING or self._depends(node) & _MOVING or branch not in g.reached([node]):
+                continue
+            zero = g.constant(0.0)
+            if operation in op.COMPARISONS or operation in (op.FMIN, op.FMAX):
+                pairs = [operands, operands[::-1]]
+            elif operation in (op.FABS, op.SIGN):
+                pairs = [(operands[0], zero), (zero, operands[0])]
+            else:
+                continue
+            conditions = [self._final(g.add(op.LT, pair), live) for pair in pairs]
+            rows += [g.add(op.SUB, (condition, g.constant(0.5))) for condition in conditions]
         return rows
 
     def _branch_at(self, operands: tuple[int, ...]) -> int | None:

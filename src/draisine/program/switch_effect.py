@@ -48,16 +48,15 @@ class Effects:
     each."""
 
     def __init__(self, graph: Graph, roots: Iterable[int], branches: Mapping[int, int]) -> None:
-        self.branches, self._roots, self._values = branches, frozenset(roots), _RandomValues(graph, branches)
+        self._roots, self._values = frozenset(roots), _RandomValues(graph, branches)
         self._users: dict[int, list[int]] = {}
         for node in graph.reached(self._roots):
             for operand in set(graph.values[node].operands):
                 self._users.setdefault(operand, []).append(node)
 
-    def of(self, argument: int, branch: int, low: int = 0) -> Effect:
-        """The effect of a switch, by its argument, which is zero on the surface, the input of its branch, and the lower one of
-        the branches on both sides."""
-        return _Surface(self._values, argument, branch).effect(self._roots, self._users, low)
+    def of(self, argument: int, branch: int) -> Effect:
+        """The effect of a switch, by its argument and the input of its branch."""
+        return _Surface(self._values, argument, branch).effect(self._roots, self._users)
 
 
 class _RandomValues:
@@ -180,12 +179,10 @@ class _Surface:
         self._offsets = np.tile(_OFFSETS, _DRAWS) * np.where(np.isfinite(surface), 1.0 + np.abs(surface), 1.0)
         return np.asarray(np.real(surface) + self._offsets + 1j * _STEP)
 
-    def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]], low: int = 0) -> Effect:
-        sides = {self._branch: (np.full(_COUNT, complex(low)), np.full(_COUNT, complex(low + 1)))}
+    def effect(self, roots: frozenset[int], users: Mapping[int, Sequence[int]]) -> Effect:
+        sides = {self._branch: (np.zeros(_COUNT, complex), np.ones(_COUNT, complex))}
         flags = {self._branch: (True, False)}
         graph, value, slope = self._graph, False, False
-        if self._branch in roots:
-            return Effect(True, True)
         heap = sorted(users.get(self._branch, ()))  # in the order of the graph: the operands of a node are done before it
         seen = set(heap)
         while heap:

@@ -49,7 +49,7 @@ def check_jumps(
     from draisine.program.switching import switches_of  # most geometry is smooth and does not need it
 
     in_time = []
-    for switch in switches_of(program, exact=True):
+    for switch in switches_of(program):
         if level == "energy" and switch.jump and switch.time_only:
             in_time.append(switch.name)
         elif singular and (switch.continuous or not switch.jump):
