@@ -23,9 +23,8 @@ Reals = NDArray[np.float64]
 _LINES = 96
 _POINTS = 32  # of a line, between which signs may change
 _CROSSINGS = 256  # of a surface, at most
-_HALVINGS = 64
+_HALVINGS = 90
 _CLOSER = 8  # times at which a surface that is not crossed is looked for between two points
-_CLOSE = 1e-6  # values at which a surface may have been missed
 _DISTANCES = (1e-8, 3e-10)  # from the surface, relative
 _MULTIPLES = np.array([1.0, 1.3, 1.7, 2.0])  # of a distance, which show how a result changes on one side
 _LARGE = 50.0  # times these changes: a jump (a power of 0.03 is none)
@@ -35,7 +34,7 @@ _MOST = 20_000  # nodes; beyond it nothing is found out
 
 
 def jumps_of_results(graph: Graph, roots: Sequence[int], surfaces: Sequence[Sequence[int]]) -> list[bool | None]:
-    """Whether a root jumps at each switch, given by the nodes that are zero on its surface; None if no line crosses it."""
+    """Whether a root jumps at each switch, given by the nodes that change their sign there; None if that is not known."""
     lines = _Lines(graph, [*roots, *(node for nodes in surfaces for node in nodes)])
     if lines.size > _MOST:
         return [None] * len(surfaces)
@@ -44,8 +43,7 @@ def jumps_of_results(graph: Graph, roots: Sequence[int], surfaces: Sequence[Sequ
 
 
 def _any(found: Sequence[bool | None]) -> bool | None:
-    known = [one for one in found if one is not None]
-    return any(known) if known else None
+    return True if any(found) else None if None in found else False
 
 
 def _closer(places: Reals, values: Reals) -> Reals:
@@ -67,13 +65,13 @@ class _Lines:
         moves = np.array([graph.values[n].detail[0] in _MOVING for n in self._inputs], dtype=bool)
         shape = _LINES, len(self._inputs)
         self._start = np.where(moves, self._positions(reached, shape), self._random.uniform(0.3, 2.0, shape))
-        slopes = self._random.standard_normal(shape) * moves
+        directions = self._random.standard_normal(shape) * moves
         alone = np.arange(_LINES) % 2 == 0  # every second line changes one input only
         if moves.any():
             chosen = self._random.choice(np.flatnonzero(moves), _LINES)
-            slopes[alone] = 0.0
-            slopes[alone, chosen[alone]] = 1.0
-        self._slope = slopes * 10.0 ** self._random.uniform(-1.0, 5.0, (_LINES, 1))
+            directions[alone] = 0.0
+            directions[alone, chosen[alone]] = 1.0
+        self._direction = directions * 10.0 ** self._random.uniform(-1.0, 8.0, (_LINES, 1))
 
     def _positions(self, reached: Sequence[int], shape: tuple[int, int]) -> Reals:
         """Numbers of all sizes, and such beside the constants of the program."""
@@ -82,13 +80,13 @@ class _Lines:
         for n in reached:
             if graph.values[n].kind == NUMBERS:
                 near += [float(number) for number in graph.numbers[graph.values[n].detail]]
-        centers = np.array([c for c in near if 1e-6 < abs(c) < 1e9 or c == 0.0])
+        centers = np.array([c for c in near if 1e-6 < abs(c) < 1e30 or c == 0.0])
         beside = random.choice(np.concatenate([centers, -centers]), shape) + random.standard_normal(shape)
         anywhere = random.standard_normal(shape) * 10.0 ** random.uniform(-1.0, 3.0, shape)
         return np.where(random.uniform(size=shape) < 0.7, beside, anywhere)
 
     def jump(self, roots: Sequence[int], surface: int) -> bool | None:
-        """Whether a root jumps where a line crosses the surface; None if lines come close to it and none crosses."""
+        """Whether a root jumps where a line crosses the surface; None if none does."""
         places = np.sort(self._random.uniform(-1.0, 1.0, (_LINES, _POINTS)), axis=1)
         values = self._along(surface, places)
         for _ in range(_CLOSER):
@@ -99,28 +97,30 @@ class _Lines:
         signs = np.sign(values)
         rows, columns = np.nonzero(signs[:, :-1] * signs[:, 1:] < 0.0)
         if not rows.size:
-            return None if np.nanmin(np.abs(values), initial=np.inf) < _CLOSE else False
+            return None
         if rows.size > _CROSSINGS:
             kept = self._random.choice(rows.size, _CROSSINGS, replace=False)
             rows, columns = rows[kept], columns[kept]
-        place = self._crossing(surface, rows, places[rows, columns], places[rows, columns + 1], signs[rows, columns])
-        at, slope = self._start[rows] + self._slope[rows] * place[:, None], self._slope[rows]
-        size = 1.0 + np.max(np.abs(at) * (slope != 0.0), axis=1, initial=0.0)
-        step = slope * (size / np.max(np.abs(slope), axis=1))[:, None]
+        direction = self._direction[rows]
+        ends = [self._start[rows] + direction * places[rows, columns + k][:, None] for k in (0, 1)]
+        at = self._crossing(surface, ends[0], ends[1], signs[rows, columns])
+        size = 1.0 + np.max(np.abs(at) * (direction != 0.0), axis=1, initial=0.0)
+        step = direction * (size / np.max(np.abs(direction), axis=1))[:, None]
         return bool(np.logical_and(*(self._differ(roots, at, distance * step) for distance in _DISTANCES)).any())
 
     def _along(self, surface: int, places: Reals) -> Reals:
         line = np.repeat(np.arange(_LINES), places.shape[1])
-        (values,) = self._values([surface], self._start[line] + self._slope[line] * places.reshape(-1, 1))
+        (values,) = self._values([surface], self._start[line] + self._direction[line] * places.reshape(-1, 1))
         return values.reshape(places.shape)
 
-    def _crossing(self, surface: int, line: Any, low: Reals, high: Reals, sign: Reals) -> Reals:
+    def _crossing(self, surface: int, low: Reals, high: Reals, sign: Reals) -> Reals:
+        """Points of the surface between others, by bisection."""
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            (values,) = self._values([surface], self._start[line] + self._slope[line] * middle[:, None])
-            before = np.sign(values) == sign
+            (values,) = self._values([surface], middle)
+            before = (np.sign(values) == sign)[:, None]
             low, high = np.where(before, middle, low), np.where(before, high, middle)
-        return 0.5 * (low + high)
+        return high
 
     def _differ(self, roots: Sequence[int], at: Reals, step: Reals) -> NDArray[np.bool_]:
         """Of each crossing, whether a root has different limits on both sides, judged at some distance."""
