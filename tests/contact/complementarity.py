@@ -103,6 +103,8 @@ def multipliers(G: Array, c: Array, laws: list[Law], taken: list[Choice]) -> Arr
     constant, B, A, r = affine(G, c, laws, taken)
     if A.size == 0:
         return constant
+    if len(r) == 1 and A[0, 0] != 0:
+        return constant + B[:, 0] * (r[0] / A[0, 0])
     if np.linalg.matrix_rank(A, tol=1e-11 * np.abs(A).max(initial=0.0)) == A.shape[0]:
         return constant + B @ np.linalg.solve(A, r)
     z, *_ = np.linalg.lstsq(A, r, rcond=1e-11)
@@ -186,8 +188,11 @@ def with_directions(G: Array, c: Array, laws: list[Law], taken: list[Choice]) ->
     return [combination(angles) for angles in found]
 
 
-def solutions(G: Array, c: Array, laws: list[Law]) -> list[Solution]:
-    """All solutions that differ in ξ; where static friction exceeds kinetic, sticking goes before starting to slip."""
+def solutions(G: Array, c: Array, laws: list[Law], enough: int = 1000) -> list[Solution]:
+    """All solutions that differ in ξ; where static friction exceeds kinetic, sticking goes before starting to slip.
+
+    The search ends once it has `enough` of them; sticking is tried first.
+    """
     found: list[Solution] = []
     for combination in product(*(choices(law) for law in laws)):
         for taken in with_directions(G, c, laws, list(combination)):
@@ -198,9 +203,9 @@ def solutions(G: Array, c: Array, laws: list[Law]) -> list[Solution]:
             scale = 1e-8 * (1 + np.abs(results).max(initial=0.0))
             if any(np.abs(results - other.results).max(initial=0.0) < scale for other in found):
                 continue
-            found.append(
-                Solution(tuple(ch.mode for ch in taken), tuple(ch.direction for ch in taken), force, results)
-            )
+            found.append(Solution(tuple(ch.mode for ch in taken), tuple(ch.direction for ch in taken), force, results))
+            if len(found) == enough:
+                return found
     return [one for one in found if not any(_sticks_instead(other, one, laws) for other in found)]
 
 

@@ -94,6 +94,8 @@ def path(G: Array, before: Array, friction: float, restitution: float, ending: E
     for _ in range(20):
         ratio = _tangential_ratio(G, velocity[1], friction)
         rate = G @ np.array([1.0, ratio])
+        if velocity[1] == 0 and abs(ratio) < friction:
+            rate[1] = 0.0  # it sticks: rounding must not start a slip
         lengths = [target - impulse[0]]
         if velocity[1] != 0 and rate[1] * velocity[1] < 0:
             lengths.append(-velocity[1] / rate[1])

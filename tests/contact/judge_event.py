@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from complementarity import BACK, OPEN, STICK, Law, Solution, solutions
 from impact_laws import Ending, Surface, algebraic, path, sequential, two_phase
-from rigid_scene import Scene
 from numpy.typing import NDArray
+from rigid_scene import Scene
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
 
@@ -138,13 +138,8 @@ class Flow:
         inverse = np.linalg.inv(M)
         A = (W @ inverse @ W.T @ B)[equations]
         right = -(W @ inverse @ f + b)[equations]
-        try:
-            z = np.linalg.solve(A, right)
-            if np.linalg.cond(A) > 1e11:
-                raise np.linalg.LinAlgError
-        except np.linalg.LinAlgError:
-            z = np.linalg.lstsq(A, right, rcond=1e-11)[0]
-        force = B @ z
+        unique = len(A) <= 2 or np.linalg.cond(A) < 1e11  # one contact: its rows are independent
+        force = B @ (np.linalg.solve(A, right) if unique else np.linalg.lstsq(A, right, rcond=1e-11)[0])
         return inverse @ (f + W.T @ force), force, u
 
     def rates(self, t: float, y: Array) -> Array:
@@ -155,9 +150,7 @@ class Flow:
     def indicators(self, t: float, y: Array) -> dict[tuple[str, int], float]:
         """Quantities that stay positive within the modes, by kind of event and contact."""
         q, v = y[: self.size], y[self.size :]
-        values = {
-            ("impact", i): contact.opening(t, q) for i, contact in enumerate(self.scene.contacts) if i not in self.closed
-        }
+        values = {("impact", i): contact.opening(t, q) for i, contact in enumerate(self.scene.contacts) if i not in self.closed}
         _, force, u = self.solve(t, q, v)
         at = 0
         for s, size in zip(self.slidings, self.scene.sizes(self.closed, q), strict=True):
@@ -212,9 +205,7 @@ def next_event(flow: Flow, t: float, y: Array, end: float) -> tuple[float, Array
     return stepper.t, stepper.y, None
 
 
-def _first_crossing(
-    flow: Flow, dense: Callable[[float], Array], samples: list[Sample], key: Any, first: bool
-) -> float | None:
+def _first_crossing(flow: Flow, dense: Callable[[float], Array], samples: list[Sample], key: Any, first: bool) -> float | None:
     """Where an indicator first goes from positive to negative; a mode may begin where it is zero, and end at once."""
     positive = samples[0][1][key] > (1e-12 if first else 0.0)
     for (a, at_a), (b, at_b) in zip(samples, samples[1:], strict=False):
@@ -349,7 +340,15 @@ def impact_impulse(G: Array, u: Array, surfaces: list[Surface], restitution: Res
 
 
 def simulate(
-    scene: Scene, q: Any, v: Any, until: float, *, restitution: Restitution = "newton", t: float = 0.0, stop: str = "", limit: int = 2000
+    scene: Scene,
+    q: Any,
+    v: Any,
+    until: float,
+    *,
+    restitution: Restitution = "newton",
+    t: float = 0.0,
+    stop: str = "",
+    limit: int = 2000,
 ) -> Run:
     """Runs a scene to a time, to the first event whose kind is `stop`, or until no mode or more than one fits."""
     run = Simulation(scene, restitution, t, np.array(q, dtype=float), np.array(v, dtype=float))

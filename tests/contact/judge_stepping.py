@@ -53,7 +53,7 @@ def gauss_seidel(G: Array, c: Array, laws: list[Law], start: Array, sweeps: int 
 
 def exact(G: Array, c: Array, laws: list[Law]) -> Array:
     """The impulse by trying all modes; of several solutions the first, sticking before slipping."""
-    found = solutions(G, c, laws)
+    found = solutions(G, c, laws, enough=1)
     if not found:
         raise RuntimeError("the problem of a step has no solution")
     return found[0].multipliers
@@ -70,24 +70,21 @@ def step(
     starts = np.cumsum([0] + [1 + size for size in sizes])
     W, u, _ = scene.contact_rows(t + 0.5 * h, middle, v, active)
     drift = u - W @ v  # of moving ground
-    after, impulse = v, np.zeros(len(u))
-    for _ in range(4):  # f at the mean velocity: the fixed point of a contraction by h
-        free = v + h * inverse @ scene.force(t + theta * h, middle, (1 - theta) * v + theta * after)
+    G, projected = W @ inverse @ W.T, inverse @ W.T
+    laws = [Law(size, *scene.contacts[i].friction) for i, size in zip(active, sizes, strict=True)]
+    after, impulse, free = v, np.zeros(len(u)), np.full(len(v), np.nan)
+    for _ in range(5):  # f at the mean velocity: the fixed point of a contraction by h
+        last, free = free, v + h * inverse @ scene.force(t + theta * h, middle, (1 - theta) * v + theta * after)
+        if np.abs(free - last).max() <= 1e-14 * np.abs(free).max():
+            break
         if active:
             c = W @ free + drift
-            laws = []
             for i, size, at in zip(active, sizes, starts, strict=False):
                 contact = scene.contacts[i]
                 c[at] += contact.restitution * min(u[at], 0.0)
                 c[at + 1 : at + 1 + size] += contact.tangential_restitution * u[at + 1 : at + 1 + size]
-                laws.append(Law(size, *contact.friction))
-            G = W @ inverse @ W.T
             impulse = exact(G, c, laws) if solver == "exact" else gauss_seidel(G, c, laws, impulse)
-        change = free + inverse @ W.T @ impulse
-        settled = np.abs(change - after).max() < 1e-14 * (1 + np.abs(change).max())
-        after = change
-        if settled:
-            break
+        after = free + projected @ impulse
     forces = {i: impulse[starts[k] : starts[k + 1]] for k, i in enumerate(active)}
     return q + h * ((1 - theta) * v + theta * after), after, forces
 

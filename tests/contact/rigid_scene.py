@@ -59,14 +59,9 @@ class Contact:
         if self.slip is None:
             return gradient[None, :], np.array([rate]), np.array([bias])
         slip = self.slip
-        drift = np.array([np.real(value) for value in slip(t, q, np.zeros(n))], dtype=float)
-        columns = np.array(
-            [[np.real(value) for value in slip(t, q, unit)] for unit in np.eye(n)],
-            dtype=float,
-        ).T
-        along = np.array(
-            [np.imag(value) / STEP for value in slip(t + 1j * STEP, q + 1j * STEP * v, v.astype(complex))], dtype=float
-        )
+        drift = np.array(slip(t, q, np.zeros(n)), dtype=float)
+        columns = np.array([np.broadcast_to(part, n) for part in slip(t, q, np.eye(n))], dtype=float)
+        along = np.array(slip(t + 1j * STEP, q + 1j * STEP * v, v), dtype=complex).imag / STEP
         tangential = columns - drift[:, None]
         return (
             np.vstack([gradient, tangential]),
@@ -112,9 +107,7 @@ def constant_force(*force: float) -> Callable[[Any, Array, Array], Array]:
     return lambda t, q, v: vector
 
 
-def lagrangian_force(
-    mass: Callable[[Array], Array], potential: Callable[[Array], Any]
-) -> Callable[[Any, Array, Array], Array]:
+def lagrangian_force(mass: Callable[[Array], Array], potential: Callable[[Array], Any]) -> Callable[[Any, Array, Array], Array]:
     """−Ṁ v + ½ ∂(vᵀ M v)/∂q − ∂U/∂q by complex steps: Lagrange's equations without contact."""
 
     def force(t: Any, q: Array, v: Array) -> Array:

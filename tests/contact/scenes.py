@@ -59,9 +59,7 @@ def cue_ball(radius: float, mu: float) -> Scene:
 
     inertia = 0.4 * radius**2
     table = Contact("table", lambda t, q: q[2], slip, (mu, mu))
-    return Scene(
-        constant_mass(1.0, 1.0, 1.0, inertia, inertia, inertia), constant_force(0, 0, -GRAVITY, 0, 0, 0), (table,)
-    )
+    return Scene(constant_mass(1.0, 1.0, 1.0, inertia, inertia, inertia), constant_force(0, 0, -GRAVITY, 0, 0, 0), (table,))
 
 
 def smooth_disc(m: float, radius: float) -> Scene:
@@ -206,13 +204,13 @@ def cradle(masses: list[float], e: float) -> Scene:
     return Scene(constant_mass(*masses), constant_force(*np.zeros(len(masses))), tuple(pair(i) for i in range(len(masses) - 1)))
 
 
-def rod_on_supports(m: float, length: float, supports: list[float], e: float) -> Scene:
-    """q = (height, angle) of a level rod above smooth point supports, without gravity: what matters is the impact."""
+def rod_on_supports(m: float, length: float, supports: list[float], e: float, g: float = 0.0) -> Scene:
+    """q = (height, angle) of a level rod above smooth point supports; what matters is the impact."""
 
     def support(at: float) -> Contact:
         return Contact(f"at {at}", lambda t, q: q[0] + at * q[1], restitution=e)
 
-    return Scene(constant_mass(m, m * length**2 / 12), constant_force(0, 0), tuple(support(at) for at in supports))
+    return Scene(constant_mass(m, m * length**2 / 12), constant_force(-m * g, 0), tuple(support(at) for at in supports))
 
 
 def walker(hip: float, leg: float, center: float, slope: float, g: float, mu: float, length: float = 1.0) -> Scene:
