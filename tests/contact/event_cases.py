@@ -421,7 +421,7 @@ def ball_off_a_sphere(case: Case) -> None:
         agrees(case, time_slip_begins=slip.t, time_leave=leave.t)
 
 
-# ------------------------------------------------------------------------------------------------ rocking, rolling on spokes, walking
+# ------------------------------------------------------------------------------------------------ rocking and walking
 
 
 @check("C06b")

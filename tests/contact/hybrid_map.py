@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
+import itertools
 
 Array = NDArray[Any]
 STEP = 1e-40
@@ -52,7 +53,7 @@ class Hybrid:
                 return float(self.guard(dense(t).reshape(size, many)[:, 0]).real)
 
             grid = np.linspace(start, stepper.t, 9)
-            for a, b in zip(grid, grid[1:], strict=False):
+            for a, b in itertools.pairwise(grid):
                 positive = positive or value(a) > 1e-9
                 if positive and value(b) <= 0:
                     positive = False

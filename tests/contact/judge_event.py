@@ -9,7 +9,7 @@ the limits of friction between events; at events the modes themselves decide.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rigid_scene import Scene
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
+import itertools
 
 Array = NDArray[Any]
 Restitution = Literal["newton", "poisson", "sequential", "path newton", "path poisson", "path energetic"]
@@ -208,7 +209,7 @@ def next_event(flow: Flow, t: float, y: Array, end: float) -> tuple[float, Array
 def _first_crossing(flow: Flow, dense: Callable[[float], Array], samples: list[Sample], key: Any, first: bool) -> float | None:
     """Where an indicator first goes from positive to negative; a mode may begin where it is zero, and end at once."""
     positive = samples[0][1][key] > (1e-12 if first else 0.0)
-    for (a, at_a), (b, at_b) in zip(samples, samples[1:], strict=False):
+    for (a, at_a), (b, at_b) in itertools.pairwise(samples):
         positive = positive or at_a[key] > (1e-12 if first else 0.0)
         if positive and at_b[key] < 0 and np.isfinite(at_a[key]):
             if at_a[key] <= 0:
@@ -419,8 +420,3 @@ def _ended(run: Simulation, status: str, slidings: list[Sliding], names: list[st
     forces = {names[i]: force[starts[k] : starts[k + 1]] for k, i in enumerate(flow.closed)}
     modes = {name: OPEN for name in names} | {names[s.index]: STICK if s.sticks else "slip" for s in slidings}
     return Run(run.t, run.q, run.v, status, tuple(run.events), modes, forces)
-
-
-def restarted(run: Run, event: Event) -> Run:
-    """A run as it stood just after one of its events."""
-    return replace(run, t=event.t, q=event.q, v=event.after)
