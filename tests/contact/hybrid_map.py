@@ -6,6 +6,7 @@ DOP853 integrates complex columns, so the derivative of the return map has the a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
-import itertools
 
 Array = NDArray[Any]
 STEP = 1e-40

@@ -8,6 +8,7 @@ the limits of friction between events; at events the modes themselves decide.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 from rigid_scene import Scene
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
-import itertools
 
 Array = NDArray[Any]
 Restitution = Literal["newton", "poisson", "sequential", "path newton", "path poisson", "path energetic"]
