@@ -141,9 +141,9 @@ def redundancy_messages(names: Sequence[str], selection: RowSelection) -> tuple[
         ]
         return warnings, notes
     together = (
-        f"constraints {_listed([names[s.row] for s in repeating])} repeat others: they are monitored but not solved for; the forces "
-        "of these and of those that they repeat are not unique, only their resultants are; the smallest that give these are "
-        "reported. The notes of the equations list the dependences, and so does dr.diagnose"
+        f"constraints {_listed([names[s.row] for s in repeating])} repeat others: they are monitored but not solved for; the "
+        "forces of these and of those that they repeat are not unique, only their resultants are; the smallest that give these "
+        "are reported. The notes of the equations list the dependences, and so does dr.diagnose"
     )
     return [together], [*each, *notes]
 
