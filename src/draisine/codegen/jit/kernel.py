@@ -48,6 +48,39 @@ class _Buffer(threading.local):
         self.parts = int(numbers.ctypes.data), views, numbers[ends[-1] :]  # address, arguments, results
 
 
+class _Documentation:
+    """The documentation of the class `Kernel`, and of each kernel: written when it is read, since most never are."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self._of_class = of_class
+
+    def __get__(self, kernel: Kernel | None, owner: type[Kernel]) -> str | None:
+        return self._of_class if kernel is None else _documentation(kernel)
+
+
+def _documentation(kernel: Kernel) -> str:
+    import textwrap
+
+    lines = [
+        f"Compiled program {kernel.program_name!r}.",
+        "",
+        f"kernel({', '.join(s.name for s in kernel.inputs)}) returns ({', '.join(s.name for s in kernel.outputs)}).",
+        "kernel.map(…) runs over a batch: arguments may have a leading axis of samples.",
+    ]
+    for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
+        lines += ["", title]
+        for slot in slots:
+            lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
+    return "\n".join(lines)
+
+
+def _documented(kernels: type[Kernel]) -> type[Kernel]:
+    """The class with a documentation of each of its kernels."""
+    kernels.__doc__ = _Documentation(kernels.__doc__)  # type: ignore[assignment]
+    return kernels
+
+
+@_documented
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """Machine code of a program. `help(kernel)` lists its arguments and results.
@@ -245,35 +278,6 @@ def _pointers(arrays: Sequence[Array]) -> Any:
 
 def _integers(numbers: Sequence[int]) -> Any:
     return (ctypes.c_int64 * len(numbers))(*numbers)
-
-
-class _Documentation:
-    """The documentation of the class `Kernel`, and of each kernel: written when it is read, since most never are."""
-
-    def __init__(self, of_class: str | None) -> None:
-        self._of_class = of_class
-
-    def __get__(self, kernel: Kernel | None, owner: type[Kernel]) -> str | None:
-        return self._of_class if kernel is None else _documentation(kernel)
-
-
-def _documentation(kernel: Kernel) -> str:
-    import textwrap
-
-    lines = [
-        f"Compiled program {kernel.program_name!r}.",
-        "",
-        f"kernel({', '.join(s.name for s in kernel.inputs)}) returns ({', '.join(s.name for s in kernel.outputs)}).",
-        "kernel.map(…) runs over a batch: arguments may have a leading axis of samples.",
-    ]
-    for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
-        lines += ["", title]
-        for slot in slots:
-            lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
-    return "\n".join(lines)
-
-
-Kernel.__doc__ = _Documentation(Kernel.__doc__)  # type: ignore[assignment]
 
 
 # ------------------------------------------------------------------------------------------- hoisted parameters

@@ -41,7 +41,8 @@ from draisine.simulation.methods.selection import (
     detects_stiffness,
     projection_threshold,
 )
-from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
+from draisine.simulation.run import SINGULAR_FACTOR, integrate
+from draisine.simulation.run_warnings import NEARLY_SINGULAR, STIFF_EQUATIONS, fast_event
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
 
