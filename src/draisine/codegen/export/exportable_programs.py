@@ -226,7 +226,9 @@ def _work_notes(program: Exported) -> tuple[str, ...]:
     energy = next((slot for slot in program.outputs if slot.name == "energy"), None)
     if energy is None or not energy.size or "work" in energy.labels:
         return ()
-    return ("The work of inputs, dampers and loads is not counted: these equations were derived without it (work=True counts it).",)
+    return (
+        "The work of inputs, dampers and loads is not counted: these equations were derived without it (work=True counts it).",
+    )
 
 
 def _switching_notes(equations: Equations, program: Exported) -> tuple[str, ...]:
