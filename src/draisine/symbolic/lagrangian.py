@@ -27,6 +27,7 @@ from draisine.dynamics.augmented.second_order_system import SecondOrder, augment
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
+from draisine.model.validate import check_system_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
 from draisine.symbolic.symbol_table import (
@@ -170,6 +171,7 @@ class _Symbols:
         import sympy
         from sympy.physics.vector import dynamicsymbols
 
+        check_system_name(name)
         self.name = name
         self.names = [plain(c) for c in coordinates]
         if len(set(self.names)) < len(self.names) or not coordinates:
