@@ -80,7 +80,10 @@ def named(items: Named, stem: str) -> list[tuple[str, Any]]:
 
 def finite(owner: str, what: str, value: Any) -> float:
     """A finite number, or ModelError."""
-    found = float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
     if not math.isfinite(found):
         raise ModelError(f"{owner}: {what} is {found}; give a finite number")
     return found

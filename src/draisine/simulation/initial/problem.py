@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import number_in, unknown_name
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.program.interpreter import dependence, periods
@@ -20,6 +21,7 @@ from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, P
 from draisine.simulation.initial.rest_groups import RestRows, RestTable
 
 
+@with_number_range
 @dataclass(frozen=True)
 class InitialGuess:
     """An initial guess for a coordinate or velocity: it changes as little as possible from this value instead of its default.
