@@ -37,7 +37,7 @@ class Sweeps:
     @cached_property
     def _units(self) -> Mapping[str, str]:
         e = self._model if isinstance(self._model, Equations) else derive_cached(self._model.freeze())
-        named = (*e.outputs, *e.parameters, *e.dependent_parameters, *e.inputs, *e.velocities, *e.states)
+        named: tuple[Any, ...] = (*e.outputs, *e.parameters, *e.dependent_parameters, *e.inputs, *e.velocities, *e.states)
         return {q.name: q.unit for q in named}
 
     def sweep(self, text: str) -> tuple[str, Any]:

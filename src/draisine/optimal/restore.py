@@ -116,4 +116,7 @@ def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
 
 
 def _kkt(given: Mapping[str, Any]) -> Kkt:
-    return Kkt(**{f.name: text_at(given, f.name) if f.name.endswith("_name") else number_at(given, f.name) for f in fields(Kkt)})
+    texts = {f.name: text_at(given, f.name) for f in fields(Kkt) if f.name.endswith("_name")}
+    numbers = {f.name: number_at(given, f.name) for f in fields(Kkt) if f.name not in texts}
+    found: dict[str, Any] = {**texts, **numbers}
+    return Kkt(**found)

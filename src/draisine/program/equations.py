@@ -223,7 +223,8 @@ class Equations:
             self.constraints,
         )
         refuse_control_characters("the name of a system", self.name)
-        for item in itertools.chain(*named, self.extra_states, self.dependent_parameters):
+        items: Iterable[Any] = itertools.chain(*named, self.extra_states, self.dependent_parameters)
+        for item in items:
             refuse_control_characters("a name", item.name)
             refuse_control_characters(f"the unit of {item.name!r}", item.unit)
             refuse_control_characters(f"the description of {item.name!r}", getattr(item, "description", ""))
