@@ -173,3 +173,54 @@ def test_an_interruption_while_the_program_is_loaded_leaves_no_traceback(tmp_pat
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")
+
+
+INTERRUPTED = (
+    "import sys, runpy\n"
+    "class Finder:\n"
+    "    def find_spec(self, name, *rest):\n"
+    "        if name == {module!r}: exec('raise KeyboardInterrupt')\n"
+    "sys.meta_path.insert(0, Finder())\n"
+)
+
+
+def ended(code, module):
+    """An interruption inside `exec`, after which Python would end by the signal, while a module is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(module=module) + code], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", ["-m", "/usr/bin/draisine"])
+@pytest.mark.parametrize("module", ["lazy_loader", "draisine.cli.parser", "draisine.cli.model_options", "draisine.cli.gallery"])
+def test_a_command_is_interrupted_from_its_first_moment_on(command, module):
+    run = f"sys.argv = [{command!r}, 'list']\nfrom draisine.__main__ import run\nsys.exit(run())\n"
+    assert ended(run, module) == (130, "interrupted\n")
+
+
+def test_an_interruption_of_an_import_belongs_to_the_program_that_imports():
+    code, said = ended(
+        "sys.argv = ['script.py']\ntry:\n    import draisine\nexcept KeyboardInterrupt:\n    print('mine')\n", "lazy_loader"
+    )
+    assert (code, said) != (130, "interrupted\n")
+    assert "Traceback" not in said
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error():
+    lister = subprocess.Popen([sys.executable, "-m", "draisine", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert lister.stdout is not None and lister.stderr is not None
+    lister.stdout.close()  # before anything is written
+    assert (lister.stderr.read(), lister.wait(60)) == (b"", 0)
+    lister.stderr.close()
+
+
+def test_sys_exit_in_a_control_ends_the_program_with_its_status():
+    """It is no error of the control, and no run that FINISHED."""
+    code = (
+        "import sys, draisine as dr\n"
+        "dr.simulate(dr.gallery.bicycle(), 1.0, start={'speed': 5.0}, control=dr.control.Sampled(lambda *_: sys.exit(3), 100))\n"
+        "print('went on')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from draisine import gallery
 from draisine.dynamics.derive import _derive, _mechanism, derive
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Name, Number
 from draisine.expr.tables import Table
 from draisine.gallery.entries.bicycle import bicycle
@@ -577,3 +578,15 @@ def test_joints_that_only_look_like_a_named_kind_keep_their_chain() -> None:
     )
     m._add("joints", joint)
     assert from_toml(to_toml(m)).freeze().joints == (joint,)
+
+
+def test_typed_models_of_the_gallery_are_refused_with_the_reason(tmp_path: Path) -> None:
+    made = {name: gallery.model(name) for name in gallery.models()}
+    typed = {name: model for name, model in made.items() if not isinstance(model, Model)}
+    assert {"cart_pole", "double_pendulum", "van_der_pol", "shuttle"} <= set(typed)
+    for equations in typed.values():
+        with pytest.raises(ArgumentError, match=f"{equations.name!r} consists of formulas: keep the Python code"):
+            write_model(equations, tmp_path / "typed.toml")  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="only models of bodies and joints"):
+            to_toml(equations)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
