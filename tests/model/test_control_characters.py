@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 import sympy as sp
@@ -14,7 +15,7 @@ from draisine.cli.terminal import print_text, table
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.files import from_toml, to_toml
 from draisine.results.control_characters import escaped
-from draisine.results.metadata import decode
+from draisine.results.status import Status
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import TEXTS, read_markdown
 
@@ -117,10 +118,15 @@ def test_names_of_systems_that_programs_cannot_have(name):
 # ---------------------------------------------------------------------------------------------------- what is shown
 
 
-def test_texts_of_files_are_escaped(capsys):
+def test_texts_of_files_are_escaped(capsys, tmp_path):
     """Metadata of a forged file, results, tables and errors: none writes on a terminal."""
-    found = decode('{"model": "a\\u001b[2Jb", "lists": ["\\u202e", 1, ["\\u009b"]], "\\u0007": "line\\nend"}')
-    assert found == {"model": r"a\x1b[2Jb", "lists": [r"\u202e", 1, [r"\x9b"]], r"\x07": "line\nend"}
+    run = replace(dr.simulate(described(), 0.1), model="a\x1b[2Jb")
+    run = replace(run, status=Status(run.status.kind, "m\x9b2J", ("w\u202e",)))
+    run.save(tmp_path / "forged.nc")
+    loaded = dr.load(tmp_path / "forged.nc")
+    assert loaded.identical(run)
+    for text in (str(loaded.status), repr(loaded), str(loaded), loaded.summary()):
+        assert escaped(text) == text and "\\x" in text
     print_text("a\x1b[2Jb")
     table(("na\x1bme",), [("\x9b2J",)], title="t\x07")
     shown = capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Characters on which a terminal or a page acts instead of showing them: escape sequences, line separators, writing direction.
 
-Names and descriptions of models are refused if they contain one; texts from files and messages are shown with it escaped.
+Names and descriptions of models are refused if they contain one; other texts, such as those of loaded files, keep it and are
+shown with it escaped.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Channel
 from draisine.results.checksum import UNSEALED
-from draisine.results.control_characters import escaped
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -64,18 +63,9 @@ def decode(text: object, what: str = "metadata") -> Any:
     if len(text) > MAX_CHARACTERS:
         raise DataError(f"the {what} has {len(text)} characters; the limit is {MAX_CHARACTERS}")
     try:
-        return _shown(json.loads(text))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"the {what} is not JSON ({error})") from None
-
-
-def _shown(value: Any) -> Any:
-    """The same data with control characters of texts escaped: a forged file must not write on a terminal."""
-    if isinstance(value, str):
-        return escaped(value)
-    if isinstance(value, list):
-        return value if all(isinstance(item, int | float) for item in value) else [_shown(item) for item in value]
-    return {escaped(key): _shown(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def check_columns(metadata: Any, found: list[str]) -> None:
