@@ -134,8 +134,6 @@ class RandomGuesses:
     amplitude: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ArgumentError(f"RandomGuesses: count is the number of guesses, one or more, got {self.count!r}")
         refuse_large_count("RandomGuesses: count", self.count, MOST_GUESSES)
 
     def guesses(self, duration: float | None) -> list[OneGuess]:
