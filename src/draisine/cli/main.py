@@ -17,6 +17,7 @@ from typing import TextIO
 from draisine.cli.parser import COMMANDS, action, parser, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
 from draisine.errors import DraisineError
+from draisine.results.control_characters import escaped
 
 # Imported objects live until the end: collecting garbage among them at Python's default rate is measurable in a short process.
 COLLECTION_THRESHOLDS = (50_000, 20, 20)
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DraisineError, OSError) as problem:
         # errors with a cause and a cure in the message
         logging.getLogger("draisine").debug("raised here", exc_info=True)
-        print(f"draisine: {problem}", file=sys.stderr)
+        print(f"draisine: {escaped(str(problem))}", file=sys.stderr)
         return code_of(problem)
 
 

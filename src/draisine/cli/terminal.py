@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import SimulationError, SolverError
+from draisine.results.control_characters import escaped
 from draisine.results.status import Progress
 
 BAR_DELAY = 0.7  # seconds before a progress bar appears
@@ -42,6 +43,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -
     speed  4.6 m/s
     lean   0.1 rad
     """
+    head, rows, title = [*map(escaped, head)], [[*map(escaped, row)] for row in rows], escaped(title)
     if sys.stdout.isatty():
         _rich_table(head, rows, title)
         return
@@ -73,7 +75,7 @@ _STYLES = {"holds": "green", "FAILS": "bold red", "stable": "green", "unstable":
 
 def print_text(result: object) -> None:
     """Print the text of a result; on a terminal with bold headings and colored verdicts."""
-    text = str(result)
+    text = escaped(str(result))
     if not sys.stdout.isatty():
         print(text)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Vector
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.validate import check_name
+from draisine.results.control_characters import one_line, refuse_control_characters
 
 KINDS = {
     "parameters": "a parameter",
@@ -44,6 +46,10 @@ class ItemRegistry:
 
     def _add(self, kind: str, item: Any) -> Any:
         check_name(kind, item.name)
+        description = getattr(item, "description", "")
+        refuse_control_characters(f"the description of {KINDS[kind].split()[-1]} {item.name!r}", description)
+        if description != one_line(description):
+            item = replace(item, description=one_line(description))
         if item.name in self._items[kind]:
             raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; choose another name")
         self._items[kind][item.name] = item

@@ -15,6 +15,7 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
+from draisine.numerics.number_range import with_number_range
 from draisine.optimal.phase import Phase, PhaseValues, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.results.trajectory import Trajectory
@@ -28,6 +29,7 @@ WAVES = 4  # sine waves in a perturbation
 PROJECTION = BatchNewton(tolerance=1e-10, max_iterations=12)  # of a guess onto the constraints
 
 
+@with_number_range
 @dataclass(frozen=True)
 class LinearGuess:
     """States by linear interpolation from the start to a state that satisfies the conditions at the end.
@@ -39,6 +41,7 @@ class LinearGuess:
     inputs: Mapping[str, float] = field(default_factory=dict)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class ConstantGuess:
     """Constant states, equal to the start."""
@@ -47,6 +50,7 @@ class ConstantGuess:
     inputs: Mapping[str, float] = field(default_factory=dict)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class PerturbedGuess:
     """Another guess plus random sine waves on states and controls, of `amplitude` times their sizes; reproducible by `seed`.

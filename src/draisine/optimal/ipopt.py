@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.number_range import with_number_range
 from draisine.optimal.nlp import SparseNLP
 from draisine.results.status import Progress, ProgressCallback
 
@@ -56,6 +57,7 @@ _OUTCOMES = {
 }
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Ipopt:
     """Settings of IPOPT: `tolerance` of the scaled optimality conditions; `options` are passed to IPOPT unchanged.

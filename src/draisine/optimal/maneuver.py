@@ -25,6 +25,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.number_range import refuse_huge_integers
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
@@ -103,6 +104,7 @@ class OptimalControlProblem:
         - `state`: a result that determines a state (a run, a steady motion, …), as in `simulate`; targets replace its values.
         - `free`: names of quantities (states or outputs) that are optimized instead.
         """
+        refuse_huge_integers("start", targets)
         given = {**self.targets, **named_start(state), **targets}
         return replace(self, targets=given, start_free=(*self.start_free, *_names(free)))
 
@@ -111,6 +113,7 @@ class OptimalControlProblem:
 
         With `rates`, the time derivatives of the quantities named in the same call have that value too.
         """
+        refuse_huge_integers("finish", {**values, "rates": rates})
         named = tuple(values.items())
         for name, value in named:
             _check_value(f"finish({name}=…)", value)
@@ -120,6 +123,7 @@ class OptimalControlProblem:
 
     def bounds(self, **ranges: Range) -> OptimalControlProblem:
         """Bounds of inputs, states and outputs (including forces) along the whole motion; None means unbounded."""
+        refuse_huge_integers("bounds", ranges)
         for name, pair in ranges.items():
             _check_range(f"bounds({name}=…)", pair)
         return replace(self, limits=(*self.limits, *ranges.items()))
@@ -134,6 +138,7 @@ class OptimalControlProblem:
         """Cost: "time", or the integral of an expression, an expression at the end, and time with a weight."""
         if what is not None and what != "time":
             raise ArgumentError(f"minimize({what!r}): use minimize('time'), or minimize(integral=…, final=…, time=weight)")
+        refuse_huge_integers("minimize: time", time)
         weight = float(time) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
             raise ArgumentError(
@@ -143,6 +148,7 @@ class OptimalControlProblem:
 
     def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
         """Duration in seconds: one number, or the shortest and the longest."""
+        refuse_huge_integers("duration", (least, most))
         low, high = float(least), float(least if most is None else most)
         if not (0.0 < low <= high < math.inf):
             raise ArgumentError(
@@ -152,6 +158,7 @@ class OptimalControlProblem:
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""
+        refuse_huge_integers("optimize", ranges)
         for name, pair in ranges.items():
             low, high = _check_range(f"optimize({name}=…)", pair)
             if not (math.isfinite(low) and math.isfinite(high)):
@@ -161,10 +168,12 @@ class OptimalControlProblem:
 
     def parameters(self, **values: float) -> OptimalControlProblem:
         """Values of parameters that differ from their defaults."""
+        refuse_huge_integers("parameters", values)
         return replace(self, known_parameters={**self.known_parameters, **values})
 
     def inputs(self, **values: float) -> OptimalControlProblem:
         """Constant inputs."""
+        refuse_huge_integers("inputs", values)
         return replace(self, constant_inputs={**self.constant_inputs, **values})
 
     def controls(self, *names: str) -> OptimalControlProblem:

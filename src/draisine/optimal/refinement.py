@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
+from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import lagrange, quadrature
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ SLIVER = 0.02  # of an interval: shorter parts are not made
 HIGHEST, MORE = 7, 0.5  # degree, and share of intervals with a large error from which it is raised
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Refinement:
     """Mesh refinement: solve again on finer meshes until the error of every interval is below `tolerance` and the simulated

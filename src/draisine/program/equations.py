@@ -6,6 +6,7 @@ consists of its coordinates q and the chosen independent velocities; that of a f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -18,6 +19,7 @@ from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
+from draisine.results.control_characters import refuse_control_characters
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,10 @@ class Event:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ArgumentError(f"an event needs a name, got {self.name!r}; write Event('name', 'expression that crosses zero')")
+        if not isinstance(self.description, str):
+            raise ArgumentError(f"event {self.name!r}: its description must be a text, got {self.description!r}")
+        refuse_control_characters(f"the name of event {self.name!r}", self.name, ArgumentError)
+        refuse_control_characters(f"the description of event {self.name!r}", self.description, ArgumentError)
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise ArgumentError(
                 f"event {self.name!r}: its expression must be a text such as 'lean - 1', which crosses zero at the event, "
@@ -205,6 +211,23 @@ class Equations:
     twists: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
     dependent_parameters: tuple[DependentQuantity, ...] = ()
+
+    def __post_init__(self) -> None:
+        named = (
+            self.coordinates,
+            self.velocities,
+            self.inputs,
+            self.parameters,
+            self.multipliers,
+            self.outputs,
+            self.constraints,
+        )
+        refuse_control_characters("the name of a system", self.name)
+        items: Iterable[Any] = itertools.chain(*named, self.extra_states, self.dependent_parameters)
+        for item in items:
+            refuse_control_characters("a name", item.name)
+            refuse_control_characters(f"the unit of {item.name!r}", item.unit)
+            refuse_control_characters(f"the description of {item.name!r}", getattr(item, "description", ""))
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""

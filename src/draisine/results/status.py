@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
+from draisine.results.control_characters import escaped
+
 
 class Ending(StrEnum):
     """Why a run stopped."""
@@ -49,7 +51,7 @@ class Status:
 
     def __str__(self) -> str:
         lines = [f"{self.kind}: {self.message}"]
-        return "\n".join(lines + [f"  warning: {text}" for text in self.warnings])
+        return escaped("\n".join(lines + [f"  warning: {text}" for text in self.warnings]))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, require
+from draisine.numerics.number_range import refuse_huge_integers
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
 from draisine.results.files import FILMS, save
@@ -245,6 +246,7 @@ class Trajectory(Result):
         times in one array. A run that was read from a file has its samples alone; see `interpolated`. The values at one time are
         a start: `start=run.at(1.5)`.
         """
+        refuse_huge_integers("at: t", t)
         times = np.asarray(t, dtype=float)
         listed = times.reshape(-1)
         before = self._sample_before(listed)
@@ -285,6 +287,7 @@ class Trajectory(Result):
 
         At a time that occurs twice, the values after the jump.
         """
+        refuse_huge_integers("interpolated: t", t)
         times = np.asarray(t, dtype=float)
         before = self._sample_before(times)
         after = np.minimum(before + 1, self.time.size - 1)

@@ -29,6 +29,7 @@ from draisine.dynamics.constraints.smoothness import check_jumps, uncounted
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
+from draisine.model.validate import check_system_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
 from draisine.symbolic.symbol_table import (
@@ -191,6 +192,7 @@ class _Symbols:
         import sympy
         from sympy.physics.vector import dynamicsymbols
 
+        check_system_name(name)
         self.name = name
         self.names = [plain(c) for c in coordinates]
         if len(set(self.names)) < len(self.names) or not coordinates:

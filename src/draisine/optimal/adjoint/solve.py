@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,7 +155,7 @@ class _SolutionBuilder:
         kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         return PhaseSolution(
             phase,
-            method,
+            replace(method, steps=f.steps),  # chosen at the guess; at the solution another number might be chosen
             0.0,
             self._duration,
             states[:, kept],

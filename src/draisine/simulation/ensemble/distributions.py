@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 
 __all__ = ["Distribution", "Normal", "Uniform"]
 
@@ -25,6 +26,7 @@ class Distribution(Protocol):
     def draw(self, random: np.random.Generator, count: int) -> Reals: ...
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Uniform:
     """Uniform distribution between `low` and `high`."""
@@ -40,6 +42,7 @@ class Uniform:
         return random.uniform(self.low, self.high, count)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Normal:
     """Normal distribution with mean `mean` and standard deviation `deviation`."""

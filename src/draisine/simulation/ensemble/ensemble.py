@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from draisine.errors import ArgumentError, DataError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.number_range import refuse_large_count
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
 from draisine.results.channel import HasState
@@ -46,6 +48,8 @@ def progress_of_runs(done: int, total: int, seconds: float, resumed: int = 0) ->
 
 
 CHUNK = 4096  # runs per chunk
+MOST_THREADS = 4096
+MOST_RUNS = 1_000_000_000  # of which one column takes 8 GB
 
 
 @checked
@@ -105,7 +109,12 @@ def ensemble(
         raise ArgumentError(f"chunk: at least one run, got {chunk}")
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
+    refuse_large_count("ensemble: runs", runs, MOST_RUNS)
+    refuse_large_count("ensemble: threads", threads, MOST_THREADS)
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ArgumentError(f"ensemble: threads is the number of cores to use, one or more, got {threads!r}")
     varied = _sample_values(over, cases, runs, seed)
+    refuse_large_count("ensemble: runs", math.prod(varied.shape), MOST_RUNS)
     problem = ensemble_problem(model, varied, start, parameters or {}, inputs or {}, tuple(events))
     task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None

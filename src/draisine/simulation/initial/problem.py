@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import number_in, unknown_name
 from draisine.program.equations import Equations
 from draisine.program.interpreter import dependence, periods
@@ -21,6 +22,7 @@ from draisine.simulation.initial.rest_groups import RestRows, RestTable
 from draisine.simulation.initial.scales import Scales
 
 
+@with_number_range
 @dataclass(frozen=True)
 class InitialGuess:
     """An initial guess for a coordinate or velocity: it changes as little as possible from this value instead of its default.

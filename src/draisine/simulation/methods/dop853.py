@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Array, Scheme, check_settings
 
 # fmt: off
@@ -134,6 +135,7 @@ def _scheme() -> Scheme:
 SCHEME = _scheme()
 
 
+@with_number_range
 @dataclass(frozen=True)
 class DOP853:
     """Dormand–Prince of order 8 with step size control: the error of each step is below `atol + rtol · |x|` for every state.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.program.equations import Equations, RunLimits
 from draisine.program.program import DaeResidual
 from draisine.simulation import methods
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from draisine.simulation.methods.radau import Radau
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Auto:
     """DOP853 for ẋ = f where it is not stiff, Radau where it is; Radau for 0 = F(t, x, ẋ). The run reports the choice.

@@ -15,6 +15,7 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.control_characters import one_line
 from draisine.symbolic.rendering.listing import listing
 from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as_data
 from draisine.symbolic.rendering.named_formulas import Listing
@@ -90,7 +91,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
         Table("Outputs", ("name", "unit", "meaning"), _rows(data["outputs"], "unit", "description")),
     )
     kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
-    description = system.description if system is not None else ""
+    description = one_line(system.description) if system is not None else ""
     brief = derived_in_brief(equations)
     return Document(equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
 
