@@ -9,10 +9,10 @@ zero slip too: the bound of Shen, Hedrick and Elkins multiplies a linear force F
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.contact.ground_contacts import ResidualContact
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench

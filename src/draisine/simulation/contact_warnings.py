@@ -8,12 +8,12 @@ is integrated once more with closer samples, for the time at which it is passed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, contact_names

@@ -10,7 +10,7 @@ import ctypes
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from draisine.codegen.background import start
 from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
+from draisine.dataclass import dataclass
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]

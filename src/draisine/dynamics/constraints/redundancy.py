@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.model.items import Ball, Float, System
 from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
