@@ -19,6 +19,7 @@ from draisine.errors import ModelError
 from draisine.model.items import Ball, Float, System
 from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.numerics.rank import ranks_of
+from draisine.numerics.uniform_numbers import UniformNumbers
 
 Array = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def _quaternions(heading: Array, lean: Array, pitch: Array) -> Array:
 
 def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Array:
     """Coordinates (count × nq): joints over their ranges, free bodies at any heading and up to 70° of lean."""
-    rng = np.random.default_rng(seed)
+    rng = UniformNumbers(seed)
     index = {c.name: i for i, c in enumerate(system.coordinates)}
     samples = np.empty((count, len(index)))
     samples[:] = [c.default for c in system.coordinates]
