@@ -81,7 +81,8 @@ def _with_fields(cls: Any, frozen: bool, eq: bool, repr: bool, kw_only: bool) ->
             raise TypeError(f"{cls.__qualname__}: a frozen data class has no __setattr__ and no __delattr__ of its own")
         cls.__setattr__, cls.__delattr__ = _refuse_to_assign, _refuse_to_delete
     if "__match_args__" not in own:
-        cls.__match_args__ = tuple(field.name for field in fields(cls) if field.init and not field.kw_only)
+        names = tuple(field.name for field in fields(cls) if field.init and not field.kw_only)
+        setattr(cls, "__match_args__", names)  # noqa: B010  # mypy refuses the assignment
     if "__replace__" in vars(alone):  # of Python 3.13
         cls.__replace__ = alone.__replace__
     return cls
@@ -131,7 +132,7 @@ class _Factory:
 
 def _init(cls: Any) -> Any:
     known: dict[str, Any] = {"_set": object.__setattr__, "_made": _Factory()}
-    positional, by_name, lines = ["self"], [], []
+    positional, by_name, lines = ["self"], list[str](), list[str]()
     for field in fields(cls):
         name = field.name
         value, argument = name, name

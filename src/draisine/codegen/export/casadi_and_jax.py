@@ -130,7 +130,7 @@ def _gathered(entries: list[Any]) -> Any:
     """The entries as an array. Each is stacked once: most of a matrix are zeros, and XLA compiles long stacks slowly."""
     jnp = _jax().numpy
     distinct: dict[Any, int] = {}
-    places, stacked = [], []
+    places, stacked = list[int](), list[Any]()
     for entry in entries:
         key = entry.hex() if isinstance(entry, float) else id(entry)  # −0.0 and 0.0 are different
         if key not in distinct:
