@@ -37,6 +37,8 @@ else:
 class _Method:
     """A method that is written, and takes its own place in the class, when it is first looked up."""
 
+    __slots__ = ("cls", "write")
+
     def __init__(self, cls: type, write: Callable[[type], Callable[..., Any]]) -> None:
         self.cls = cls
         self.write = write
