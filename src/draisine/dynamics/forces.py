@@ -9,10 +9,10 @@ zero slip too: the bound of Shen, Hedrick and Elkins multiplies a linear force F
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
 from draisine.dynamics.contact.ground_contacts import ResidualContact
 from draisine.dynamics.kinematics.measures import Measures

@@ -12,8 +12,9 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from draisine.dataclass import dataclass
 from draisine.expr.expression import Expr
 from draisine.model.quantities import Amount, amount_in
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program

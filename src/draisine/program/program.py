@@ -11,18 +11,18 @@ by x and ẋ.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode, evaluate
+from draisine.program.digest import digest_of
 from draisine.program.tape import Code, Tape
 
 if TYPE_CHECKING:
@@ -131,11 +131,11 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """A hash of the program; the key of the cache of compiled kernels."""
-        sha = hashlib.sha256()
+        digested = digest_of()
         for slot in (*self.inputs, *self.outputs):
-            sha.update(f"{slot.name}{slot.shape};".encode())
-        sha.update(self.code.fingerprint.encode())
-        return sha.hexdigest()
+            digested.update(f"{slot.name}{slot.shape};".encode())
+        digested.update(self.code.fingerprint.encode())
+        return digested.hexdigest()
 
     def input(self, name: str) -> Slot:
         return _named(self.inputs, name, f"program {self.name!r} has no input")

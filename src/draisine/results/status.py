@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
+from draisine.dataclass import dataclass
 from draisine.results.control_characters import escaped
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form

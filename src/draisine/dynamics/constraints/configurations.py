@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.model.items import Ball, Float, System
 from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
+from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Constraint
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ def _quaternions(heading: Array, lean: Array, pitch: Array) -> Array:
 
 def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Array:
     """Coordinates (count × nq): joints over their ranges, free bodies at any heading and up to 70° of lean."""
-    rng = np.random.default_rng(seed)
+    rng = UniformNumbers(seed)
     index = {c.name: i for i, c in enumerate(system.coordinates)}
     samples = np.empty((count, len(index)))
     samples[:] = [c.default for c in system.coordinates]

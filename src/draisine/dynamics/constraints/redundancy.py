@@ -8,11 +8,11 @@ same space. The kept rows are those whose volume, in the worst sample, is the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.numerics.rank import ranks_of
 
