@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.configurations import sample_coordinates
-from draisine.dynamics.constraints.redundancy import sample_coordinates
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
