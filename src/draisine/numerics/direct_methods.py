@@ -210,6 +210,20 @@ class Grid:
     def rows(self) -> int:
         return int(self.linear[0].max()) + 1
 
+    @cached_property
+    def edges(self) -> tuple[Indices, Indices, Indices]:
+        """Interval, point and control of the edges of intervals with a constant control that are not nodes with that control.
+
+        The control jumps there: what depends on it has two values, one of which no node has.
+        """
+        constant = np.flatnonzero((self.control_of == self.control_of[:, :1]).all(axis=1))
+        interval = np.repeat(constant, 2)
+        point = np.searchsorted(self.points, self.breaks)[interval + np.tile([0, 1], len(constant))]
+        control = self.control_of[interval, 0]
+        nodes = set(zip(self.node_point.tolist(), self.node_control.tolist(), strict=True))
+        new = np.array([edge not in nodes for edge in zip(point.tolist(), control.tolist(), strict=True)], dtype=bool)
+        return interval[new], point[new], control[new]
+
     def locate(self, tau: Reals) -> tuple[Indices, Reals]:
         """Index of the interval, and the position in it from 0 to 1."""
         k = np.clip(np.searchsorted(self.breaks, tau, side="right") - 1, 0, len(self.breaks) - 2)

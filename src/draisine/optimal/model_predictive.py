@@ -131,8 +131,8 @@ class PredictiveController:
         """The plan shifted by one period; its last period is repeated."""
         indices, grid = self._indices, self._scheme.grid
         per = len(grid.nodes) // (len(grid.breaks) - 1)
-        unknowns = [(indices.points, per), (indices.algebraic, per), (indices.controls, 1)]
-        rows = [(indices.defects - 1, per), (indices.path_rows - 1, per)]
+        unknowns = [(indices.points, per), (indices.algebraic, per), (indices.controls, 1), (indices.edge_algebraic, 1)]
+        rows = [(indices.defects - 1, per), (indices.path_rows - 1, per), (indices.edge_rows - 1, 1)]
         return replace(
             plan,
             w=_shifted(plan.w, unknowns),

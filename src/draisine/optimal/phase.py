@@ -112,6 +112,14 @@ class Phase:
         """(y, z, u, shared), (τ, rest) → path."""
         return self._formula("path", stacked([c.value for c in self.path]))
 
+    @cached_property
+    def path_of_controls(self) -> list[int]:
+        """Indices of the path conditions, without equations, that depend on controls or forces and jump with them."""
+        inner = ca.vertcat(self.symbols.z, self.symbols.plant.u)
+        if not inner.numel():
+            return []
+        return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
+
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
         rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
         between = [self.symbols.algebraic, *(c.value for c in self.path)] if with_path else []

@@ -1,5 +1,8 @@
 """Direct transcription: unknowns, rows and clusters of every phase form one sparse nonlinear program; errors of intervals.
 
+Path conditions hold at the nodes. Where controls are constant in an interval, conditions on forces and controls jump between
+intervals: they hold at both edges of the interval too (`_edges`).
+
 Between its points a solution is a polynomial, and its derivative should equal the rate. The difference, integrated over an
 interval and relative to the sizes of the states, is the interval's error (Betts 2010, section 4.7). For multiple shooting it is
 the change with twice as many steps."""
@@ -42,6 +45,8 @@ class PhaseIndices:
     controls: Indices  # (controls, u)
     defects: Indices  # (rows of the grid, states)
     path_rows: Indices  # (nodes, or points when shooting; path conditions)
+    edge_rows: Indices  # (edges of the grid, `Phase.path_of_controls`)
+    edge_algebraic: Indices  # (edges of the grid, z)
     cluster: CompiledCluster | None  # of nodes; none when shooting
 
 
@@ -108,8 +113,11 @@ def _phase(
         path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
         cluster, path_rows = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+    edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
-    return PhaseIndices(int(begin), int(length), points, algebraic, controls, defects, path_rows, cluster)
+    return PhaseIndices(
+        int(begin), int(length), points, algebraic, controls, defects, path_rows, edge_rows, edge_algebraic, cluster
+    )
 
 
 def _states(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> tuple[Indices, Reals]:
@@ -142,16 +150,42 @@ def _nodes(
     every = np.arange(count)[:, None]
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
-    path_rows = _path_rows(b, c, phase.path, count, nx + nz)
+    path_rows = _path_rows(b, c, phase.path, count, nx + nz + np.arange(nc))
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
     return cluster, path_rows
 
 
-def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Indices:
+def _edges(
+    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, points: Indices, u: Indices, shared: Indices
+) -> tuple[Indices, Indices]:
+    """Conditions at the edges of intervals with a constant control: their rows and algebraic unknowns."""
+    grid, which = scheme.grid, phase.path_of_controls
+    interval, point, control = grid.edges
+    shooting = isinstance(scheme, MultipleShooting)
+    if shooting:  # the last edge is among the path rows
+        interval, point, control = interval[:-1], point[:-1], control[:-1]
+    count, nx, nz = len(point), len(phase.kept), 0 if shooting else phase.algebraic_size
+    if not which or not count or phase.implicit:
+        return np.zeros((0, len(which)), dtype=np.int64), np.zeros((0, nz), dtype=np.int64)
+    first = grid.points[point] == grid.breaks[interval]
+    beside = grid.node_of[interval, np.where(first, 0, -1)]
+    guess = v.algebraic[beside] if nz else np.zeros((count, 0))
+    scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), 1.0) if nz else 1.0
+    z = b.unknowns([f"algebraic unknown {i}" for i in range(nz)], guess, -np.inf, np.inf, scale)
+    where = np.hstack([points[point], z, u[control], np.tile(shared, (count, 1))])
+    formula, offset = (phase.path_formula, 0) if shooting else (phase.node, nx + nz)
+    c = b.cluster(CompiledCluster(formula, where, phase.node_numbers(grid.points[point])))
+    every = np.arange(count)[:, None]
+    algebraic = b.rows([f"equation {i} at an edge" for i in range(nz)], count, 0.0, 0.0, 1.0)
+    b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
+    return _path_rows(b, c, [phase.path[i] for i in which], count, offset + np.array(which)), z
+
+
+def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, results: Indices) -> Indices:
     sizes = [max(1.0, *(abs(s) for s in (p.low, p.high) if np.isfinite(s))) for p in path]
     rows = b.rows([p.name for p in path], count, [p.low for p in path], [p.high for p in path], sizes)
-    b.share(c, rows, np.arange(count)[:, None], offset + np.arange(len(path)), 1.0)
+    b.share(c, rows, np.arange(count)[:, None], results, 1.0)
     return rows
 
 
@@ -168,7 +202,7 @@ def _shooting(
         control = np.append(np.arange(count), count - 1)
         place = np.hstack([points, u[control], np.tile(shared, (count + 1, 1))])
         path = b.cluster(CompiledCluster(phase.path_formula, place, phase.node_numbers(grid.breaks)))
-        return _path_rows(b, path, phase.path, count + 1, 0)
+        return _path_rows(b, path, phase.path, count + 1, np.arange(len(phase.path)))
     return np.zeros((count + 1, 0), dtype=np.int64)
 
 

@@ -34,7 +34,7 @@ ACCURACY = 1e-10
 SAMPLES = 300  # about, of a phase
 GROWTH = 1e3  # of deviations, above which a motion is simulated in windows: errors of 1e-10 stay below 1e-6
 MOST_EXPONENT = 300.0
-LEAST_INSIDE = 4  # samples of an interval, at least: bounds are checked between the nodes too
+LEAST_INSIDE, PER_NODE = 4, 3  # samples of an interval, at least: bounds are checked between the nodes too
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def simulate_phase(
     method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
     edges = begin + duration * grid.breaks
     shown = max(1, round(SAMPLES / (len(edges) - 1)))
-    inside = shown * -(-LEAST_INSIDE // shown)
+    inside = shown * -(-max(LEAST_INSIDE, PER_NODE * len(grid.node_local)) // shown)
     kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
     restarts = restarts or {}
     runs: list[Run] = []

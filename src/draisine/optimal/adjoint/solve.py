@@ -151,7 +151,9 @@ class _SolutionBuilder:
         durations = self._duration * np.diff(method.breaks)[:, None]
         no_path = np.zeros((len(times), 0))
         hamiltonian = (costates * rates[:, :-1]).sum(axis=1) + rates[:, -1]
-        pontryagin = PontryaginConditions(hamiltonian, jacobian.inputs / durations, no_path, no_path, method.breaks)
+        pontryagin = PontryaginConditions(
+            hamiltonian, jacobian.inputs / durations, no_path, no_path, method.breaks, *[no_path] * 2
+        )
         kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         return PhaseSolution(
             phase,
