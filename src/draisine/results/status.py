@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
+from draisine.control_characters import escaped
 from draisine.dataclass import dataclass
-from draisine.results.control_characters import escaped
 
 
 class Ending(StrEnum):
