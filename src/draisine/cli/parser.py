@@ -89,10 +89,13 @@ def similar_commands(word: str) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser, also of each command, that refuses an option given twice unless it may repeat."""
+    """A parser, also of each command, that refuses an option given twice unless it may repeat.
+
+    Options are written in full: `--th 2` is an initial condition of a model with a coordinate `th`, not `--threads 2`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, allow_abbrev=False, **kwargs)
         for name in (None, "store"):
             self.register("action", name, _Once)
 
