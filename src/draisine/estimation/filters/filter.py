@@ -252,10 +252,10 @@ def _run(
         covariances[k][np.ix_(indices, indices)] = found.covariance
         if progress is not None:
             progress(Progress.counted("sample", k + 1, len(times)))
-    given = problem.recording.inputs_at(times)
+    given, warnings = problem.recording.inputs_at(times), problem.recording.held_inputs
 
     def estimates(beliefs: Sequence[Belief], kind: str) -> Estimates:
-        return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind)
+        return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind, warnings)
 
     back = estimates(smoothed(predicted, corrected, propagator), "smoothed") if smooth else None
     return FilterResult(
@@ -266,4 +266,5 @@ def _run(
         problem.recording.values,
         innovations,
         covariances,
+        warnings,
     )
