@@ -115,7 +115,13 @@ class Recording:
         return drive.interpolation.values(t, self.experiment.time[known], column[known])
 
     @cached_property
-    def held_inputs(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about the data: samples that are no numbers, inputs that are needed beyond their record."""
+        used = dict.fromkeys([*(c.column for c in self.channels), *(drive.column for drive in self.recorded.values())])
+        return (*(text for column in used for text in self.experiment.not_numbers(column)), *self._held_inputs)
+
+    @property
+    def _held_inputs(self) -> tuple[str, ...]:
         """Warnings about inputs that the run needs for longer than an interval of their samples before or after their record."""
         found = []
         for name, drive in self.recorded.items():

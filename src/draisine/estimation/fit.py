@@ -245,7 +245,7 @@ class Fit(Result):
             reported = ", ".join(f"{c} ({w.evidence})" for c, w in colored.items())
             found.append(f"residuals are not white: {reported}; the model is incomplete, or the noise is not white")
         for recording in self.problem.recordings:
-            found += recording.held_inputs
+            found += recording.warnings
             left = [f"{n} of {c.column}" for n, c in zip(recording.dropped, recording.channels, strict=False) if n]
             if left:
                 found.append(

@@ -1,4 +1,5 @@
-"""Numbers that no computer holds, refused by name at once: integers beyond floating point, counts beyond memory."""
+"""What is no number for a computation, refused by name at once: integers beyond floating point, counts beyond memory, masked
+entries."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import functools
 import sys
 from collections.abc import Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from draisine.errors import ArgumentError
 
@@ -32,6 +35,29 @@ def refuse_huge_integers(where: str, given: Any) -> None:
     elif isinstance(given, Mapping):
         for key, item in given.items():
             refuse_huge_integers(f"{where} of {key!r}", item)
+
+
+def refuse_masked(where: str, given: Any) -> None:
+    """Refuse masked entries of NumPy's masked arrays, also in lists, tuples and mappings: conversions would ignore the mask.
+
+    >>> refuse_masked("modes: over", {"speed": np.ma.masked_array([1.0, 99.0], mask=[False, True])})
+    Traceback (most recent call last):
+        ...
+    draisine.errors.ArgumentError: modes: over of 'speed': 1 of 2 entries are masked; leave them out, or fill them, array.filled(…)
+    """
+    if isinstance(given, np.ma.MaskedArray):
+        count = int(np.ma.count_masked(given))
+        if count:
+            raise ArgumentError(
+                f"{where}: {count} of {given.size} entries are masked; leave them out, or fill them, array.filled(…)"
+            )
+    elif isinstance(given, list | tuple):
+        for item in given:
+            if not isinstance(item, float):
+                refuse_masked(where, item)
+    elif isinstance(given, Mapping):
+        for key, item in given.items():
+            refuse_masked(f"{where} of {key!r}", item)
 
 
 def refuse_large_count(where: str, given: Any, most: int) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
+from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.tape import Code, Tape
@@ -164,6 +165,8 @@ class Program:
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise ArgumentError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+        for slot, argument in zip(self.inputs, arguments, strict=True):
+            refuse_masked(f"program {self.name!r}: argument {slot.name!r}", argument)
         given = [np.asarray(argument, dtype=float) for argument in arguments]
         for slot, array in zip(self.inputs, given, strict=True):
             if array.size != slot.size:

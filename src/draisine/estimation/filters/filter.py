@@ -252,7 +252,7 @@ def _run(
         covariances[k][np.ix_(indices, indices)] = found.covariance
         if progress is not None:
             progress(Progress.counted("sample", k + 1, len(times)))
-    given, warnings = problem.recording.inputs_at(times), problem.recording.held_inputs
+    given, warnings = problem.recording.inputs_at(times), problem.recording.warnings
 
     def estimates(beliefs: Sequence[Belief], kind: str) -> Estimates:
         return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind, warnings)
