@@ -86,6 +86,13 @@ class Program:
         import casadi as ca
 
         units = units or {}
+        for kind, names in (("program", [name]), ("argument", inputs), ("result", outputs)):
+            for text in names:
+                if not ca.Function.check_name(text):
+                    raise ArgumentError(
+                        f"{kind}: {text!r} is not a valid name; use letters, digits and single underscores, beginning with a "
+                        "letter; null, jac and hess are taken"
+                    )
 
         def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
             found, expressions = [], []
