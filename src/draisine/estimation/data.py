@@ -1,8 +1,9 @@
 """Recorded experiments: named columns over time, from tables, files and trajectories.
 
-All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples: empty cells,
-NaN, masked entries. Other texts and infinite values count as missing too, with a warning where the column is used. Units are given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps count from the
-first.
+All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples, which are
+empty cells, NaN, or masked entries. Other texts and infinite values count as missing too, with a warning where the column is
+used. Units are given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps
+count from the first.
 """
 
 from __future__ import annotations

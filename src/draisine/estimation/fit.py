@@ -45,8 +45,8 @@ class Fit(Result):
     """Estimated parameters: `fit["trail"]`, `fit.interval("trail")`, `print(fit)`.
 
     - `parameters`: all parameters of the model, for `simulate(…, parameters=fit.parameters)`.
-    - `noise`: standard deviation of every measured column, given or estimated; NaN if there are not more data than unknowns, which
-      leaves nothing to estimate it from. Deviations and intervals of the unknowns are NaN then.
+    - `noise`: standard deviation of every measured column, given or estimated; NaN, as are deviations and intervals of the
+      unknowns, if there are not more data than unknowns, which leaves nothing to estimate it from.
     - `before`: identifiability at the guess; `identifiability`: the same at the estimate.
     """
 

@@ -40,10 +40,10 @@ def refuse_huge_integers(where: str, given: Any) -> None:
 def refuse_masked(where: str, given: Any) -> None:
     """Refuse masked entries of NumPy's masked arrays, also in lists, tuples and mappings: conversions would ignore the mask.
 
-    >>> refuse_masked("modes: over", {"speed": np.ma.masked_array([1.0, 99.0], mask=[False, True])})
+    >>> refuse_masked("over", {"speed": np.ma.masked_array([1.0, 99.0], mask=[False, True])})
     Traceback (most recent call last):
         ...
-    draisine.errors.ArgumentError: modes: over of 'speed': 1 of 2 entries are masked; leave them out, or fill them, array.filled(…)
+    draisine.errors.ArgumentError: over of 'speed': 1 of 2 entries are masked; leave them out, or fill them, array.filled(…)
     """
     if isinstance(given, np.ma.MaskedArray):
         count = int(np.ma.count_masked(given))
@@ -65,6 +65,31 @@ def refuse_large_count(where: str, given: Any, most: int) -> None:
     if isinstance(given, int | float) and given > most:
         shown = f"{given:,}" if given < 1e18 else "far more"
         raise ArgumentError(f"{where}: at most {most:,}, got {shown}")
+
+
+def counted_range(what: str, given: Any, least: int, most: int) -> Any:
+    """The numbers of (first, last, count); anything else but a tuple of three numbers is returned as it is.
+
+    A tuple of three is always a range: a list is not mistaken for one because its last number is whole.
+
+    >>> counted_range("speed", (0, 4, 3), 1, 1000).tolist(), counted_range("speed", [0, 4, 3], 1, 1000)
+    ([0.0, 2.0, 4.0], [0, 4, 3])
+    >>> counted_range("speed", (1.0, 4.0, 2.5), 1, 1000)
+    Traceback (most recent call last):
+        ...
+    draisine.errors.ArgumentError: speed: the count of (first, last, count) is a whole number from 1, got 2.5; a list is [1.0, 4.0, 2.5]
+    """
+    if not (isinstance(given, tuple) and len(given) == 3):
+        return given
+    if not all(isinstance(number, int | float | np.integer | np.floating) and np.isfinite(number) for number in given):
+        return given
+    first, last, count = given
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+        raise ArgumentError(
+            f"{what}: the count of (first, last, count) is a whole number from {least}, got {count}; a list is {list(given)}"
+        )
+    refuse_large_count(f"the number of values of {what}", int(count), most)
+    return np.linspace(float(first), float(last), int(count))
 
 
 def with_number_range(settings: C) -> C:

@@ -65,10 +65,14 @@ def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
 
 
 def regulated_part(linear: LinearModel, keep: Sequence[str], controls: Sequence[str]) -> LinearModel:
-    """The essential part; all states if the controls act only on states on which nothing depends, such as those of a free mass."""
+    """The essential part; all states if the controls act only on states on which nothing depends: those of a free mass."""
     part = essential_part(linear, keep)
     controls_of(part, controls)
-    if keep or part.controllability(tuple(controls)).rank or any(h.unstable for h in part.controllability(tuple(controls)).hidden):
+    if (
+        keep
+        or part.controllability(tuple(controls)).rank
+        or any(h.unstable for h in part.controllability(tuple(controls)).hidden)
+    ):
         return part
     refuse_unsteady(linear, linear.essential().left_out)
     return linear
