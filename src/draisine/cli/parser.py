@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
         for name in (None, "store"):
             self.register("action", name, _Once)
 

@@ -301,9 +301,9 @@ def _unmasked(values: Any) -> Any:
     """Masked entries as missing ones."""
     if not np.ma.is_masked(values) or not isinstance(values, np.ma.MaskedArray):
         return values
-    if values.dtype.kind in "fiub":
-        return values.astype(float).filled(np.nan)
-    return values.filled(np.datetime64("NaT")) if values.dtype.kind == "M" else values.astype(object).filled(None)
+    kind, known = values.dtype.kind, ~np.ma.getmaskarray(values)
+    plain = np.asarray(values).astype(float if kind in "fiub" else values.dtype if kind == "M" else object)
+    return np.where(known, plain, np.nan if kind in "fiub" else np.datetime64("NaT") if kind == "M" else None)
 
 
 def _numbers(values: Any, lines: Sequence[int] = ()) -> tuple[Reals, str]:

@@ -74,10 +74,10 @@ def counted_range(what: str, given: Any, least: int, most: int) -> Any:
 
     >>> counted_range("speed", (0, 4, 3), 1, 1000).tolist(), counted_range("speed", [0, 4, 3], 1, 1000)
     ([0.0, 2.0, 4.0], [0, 4, 3])
-    >>> counted_range("speed", (1.0, 4.0, 2.5), 1, 1000)
+    >>> counted_range("v", (1, 4, 2.5), 1, 1000)
     Traceback (most recent call last):
         ...
-    draisine.errors.ArgumentError: speed: the count of (first, last, count) is a whole number from 1, got 2.5; a list is [1.0, 4.0, 2.5]
+    draisine.errors.ArgumentError: v: the count of (first, last, count) is a whole number from 1, got 2.5; a list is [1, 4, 2.5]
     """
     if not (isinstance(given, tuple) and len(given) == 3):
         return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -289,7 +289,8 @@ class PhaseBuilder:
             if isinstance(wanted, str):
                 values.append(v.condition(name, wanted, f"finish({wanted!r})"))
             else:
-                low, high = self._range(name, wanted if isinstance(wanted, tuple | list) else (wanted, wanted), "finish")  # type: ignore[list-item]
+                pair: Any = wanted if isinstance(wanted, tuple | list) else (wanted, wanted)
+                low, high = self._range(name, pair, "finish")
                 values.append(Condition(name, v.named(name, where), low, high))
         rates = []
         for name, given in self.problem.end_rates:

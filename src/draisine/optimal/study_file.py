@@ -210,7 +210,8 @@ def _numbers(given: Entry) -> dict[str, float]:
 def _number(given: Entry, key: str, unit: str | None = None) -> float:
     """A number; one with a unit keeps it until its quantity is known, unless the `unit` is given."""
     where = f"{key} of {given.where}"
-    return checked_number(stated_number(given.amount(key), where), unit, where)
+    number = stated_number(given.amount(key), where)
+    return number if unit is None else checked_number(number, unit, where)
 
 
 def _pair(given: Entry, key: str) -> tuple[float, float]:
