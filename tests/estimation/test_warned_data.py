@@ -27,9 +27,7 @@ def fit_of(data, **options):
 
 
 def filter_of(data, **options):
-    return dr.filter(
-        INTEGRATOR, data, measured={"y": 0.1}, process={"y": 0.1}, start={"y": 0.0}, inputs={"u": "u"}, **options
-    )
+    return dr.filter(INTEGRATOR, data, measured={"y": 0.1}, process={"y": 0.1}, start={"y": 0.0}, inputs={"u": "u"}, **options)
 
 
 @pytest.mark.parametrize("verb", [fit_of, filter_of])
@@ -115,5 +113,5 @@ def test_decimal_commas_beside_a_text(tmp_path):
 
 @pytest.mark.parametrize("header", ["time,y,y", "time, y ,y", "time,y [m],y [mm]", "time,y,time", "# log\ntime,y,y"])
 def test_repeated_columns_are_refused(tmp_path, header):
-    with pytest.raises(DataError, match="two columns are called '(y|time)'"):
+    with pytest.raises(DataError, match=r"two columns are called '(y|time)'"):
         line_fit(csv(tmp_path, f"{header}\n0,0,9\n1,1,9\n2,2,9\n"))

@@ -55,7 +55,12 @@ def test_every_quantity_in_every_place(name, unit):
 def test_random_quantities_with_units():
     """Random numbers in random units of the right dimension are the same bounds as their numbers in SI units."""
     rng = np.random.default_rng(3)
-    units = {"cart": ("m", "mm", "km", "ft"), "pole": ("rad", "deg", "rev"), "push": ("N", "kN", "lbf"), "cart_rate": ("m/s", "mph")}
+    units = {
+        "cart": ("m", "mm", "km", "ft"),
+        "pole": ("rad", "deg", "rev"),
+        "push": ("N", "kN", "lbf"),
+        "cart_rate": ("m/s", "mph"),
+    }
     for _ in range(30):
         name = str(rng.choice(list(units)))
         low, high = np.sort(10.0 ** rng.uniform(-3, 3, 2)).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -86,6 +86,19 @@ def similar_commands(word: str) -> list[str]:
     import difflib
 
     return difflib.get_close_matches(word, COMMANDS, n=3, cutoff=0.6)
+
+
+def shortened_options(command: str, words: Sequence[str], problem: str) -> list[str]:
+    """Options of a command of which a word is a beginning that the problem names; they must be written in full.
+
+    >>> shortened_options("simulate", ["--unt", "2", "--speed", "3"], "nothing is called 'unt'")
+    ['--until']
+    """
+    commands = next(a for a in parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    known = commands.choices[command]._option_string_actions
+    begun = [word.partition("=")[0] for word in words if word.startswith("--") and len(word) > 2]
+    begun = [word for word in begun if f"{word} " in problem or repr(word[2:].replace("-", "_")) in problem]
+    return [option for option in known if any(option.startswith(word) for word in begun)]
 
 
 class _Parser(argparse.ArgumentParser):
