@@ -91,7 +91,7 @@ def similar_commands(word: str) -> list[str]:
 def shortened_options(command: str, words: Sequence[str], problem: str) -> list[str]:
     """Options of a command of which a word is a beginning that the problem names; they must be written in full.
 
-    >>> shortened_options("simulate", ["--unt", "2", "--speed", "3"], "nothing is called 'unt'")
+    >>> shortened_options("simulate", ["--unt", "2", "--speed", "3"], "unknown name 'unt'")
     ['--until']
     """
     commands = next(a for a in parser(command)._actions if isinstance(a, argparse._SubParsersAction))

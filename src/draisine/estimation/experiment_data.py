@@ -118,10 +118,10 @@ class Recording:
     def warnings(self) -> tuple[str, ...]:
         """Warnings about the data: samples that are no numbers, inputs that are needed beyond their record."""
         used = dict.fromkeys([*(c.column for c in self.channels), *(drive.column for drive in self.recorded.values())])
-        return (*(text for column in used for text in self.experiment.not_numbers(column)), *self._held_inputs)
+        return (*(text for column in used for text in self.experiment.not_numbers(column)), *self._beyond_record)
 
     @property
-    def _held_inputs(self) -> tuple[str, ...]:
+    def _beyond_record(self) -> tuple[str, ...]:
         """Warnings about inputs that the run needs for longer than an interval of their samples before or after their record."""
         found = []
         for name, drive in self.recorded.items():
