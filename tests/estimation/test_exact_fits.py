@@ -55,6 +55,11 @@ def test_no_noise_from_as_many_data_as_unknowns():
             refused()
 
 
+def test_one_measurement_gives_one_unknown():
+    fit = dr.estimate(LINE, {"time": [0.0, 2.0], "y": [np.nan, 5.0]}, ["a"], {"y": ("y", 0.3)}, start={"y": 1.0})
+    assert fit.converged and fit["a"] == pytest.approx(2.0) and fit.deviations["a"] == pytest.approx(0.15)
+
+
 def test_given_noise_gives_intervals_of_the_closed_form():
     """y = b + a t at t = 1, 2 with noise σ: deviations σ √2 of a, σ √5 of b."""
     fit = dr.estimate(LINE, {"time": [1.0, 2.0], "y": [2.0, 5.0]}, ["a", "start.y"], {"y": ("y", 0.3)}, start={"y": 0.0})

@@ -303,7 +303,8 @@ def _unmasked(values: Any) -> Any:
         return values
     kind, known = values.dtype.kind, ~np.ma.getmaskarray(values)
     plain = np.asarray(values).astype(float if kind in "fiub" else values.dtype if kind == "M" else object)
-    return np.where(known, plain, np.nan if kind in "fiub" else np.datetime64("NaT") if kind == "M" else None)
+    missing: Any = np.nan if kind in "fiub" else np.datetime64("NaT") if kind == "M" else None
+    return np.where(known, plain, missing)
 
 
 def _numbers(values: Any, lines: Sequence[int] = ()) -> tuple[Reals, str]:

@@ -45,6 +45,8 @@ def refuse_masked(where: str, given: Any) -> None:
         ...
     draisine.errors.ArgumentError: over of 'speed': 1 of 2 entries are masked; leave them out, or fill them, array.filled(…)
     """
+    if "numpy.ma" not in sys.modules:  # NumPy loads it when it is used: there is no masked array
+        return
     if isinstance(given, np.ma.MaskedArray):
         count = int(np.ma.count_masked(given))
         if count:
