@@ -115,3 +115,17 @@ def test_decimal_commas_beside_a_text(tmp_path):
 def test_repeated_columns_are_refused(tmp_path, header):
     with pytest.raises(DataError, match=r"two columns are called '(y|time)'"):
         line_fit(csv(tmp_path, f"{header}\n0,0,9\n1,1,9\n2,2,9\n"))
+
+
+def test_tables_with_objects_and_texts():
+    """Numbers as objects or texts are numbers, also in the column of time, where '2000' is no year."""
+    pd = pytest.importorskip("pandas")
+    for kind in (object, str):
+        table = pd.DataFrame({"time": [2000.0, 2001.0, 2002.0], "y": [0.0, 3.0, 6.0]}).astype(kind)
+        fit = dr.estimate(LINE, table, ["a"], {"y": ("y", 0.3)}, start={"y": 0.0}, start_time=2000.0)
+        assert fit["a"] == pytest.approx(3.0) and fit.warnings == ()
+    stamps = pd.DataFrame({"time": ["2024-01-01T00:00:00", "2024-01-01T00:00:01", "2024-01-01T00:00:02"], "y": [0.0, 3.0, 6.0]})
+    assert line_fit(stamps)["a"] == pytest.approx(3.0)
+    for names in (["time", "y", "y"], ["time", "y", "time"]):
+        with pytest.raises(DataError, match="two columns are called"):
+            line_fit(pd.DataFrame([[0, 0, 1], [1, 2, 1], [2, 4, 1]], columns=names))

@@ -265,13 +265,15 @@ def _sorted_out(
     found: dict[str, Reals] = {}
     written: dict[str, str] = {}
     texts: dict[str, str] = {}
+    seen: set[str] = set()
     time: Reals | None = None
     for header, values in zip(headers, columns, strict=True):
         title, unit = _split(header)
         title, unit = (title, unit) if title else (header, "")
         unit = unit or units.get(header, "")
-        if title in found:
+        if title in seen:
             raise DataError(f"{name}: two columns are called {title!r}; rename one")
+        seen.add(title)
         if title.lower() in TIMES and time is None:
             time = _seconds(values, unit, title, name)
             continue
@@ -329,6 +331,9 @@ def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
     array = np.asarray(_unmasked(values))
     if not array.size:
         raise DataError(f"{name}: there are no samples; an experiment needs two or more")
+    if array.dtype.kind in "OU" and all(isinstance(cell, str | int | float) for cell in array.ravel()):
+        numbers, texts = _numbers(array)
+        array = array if texts else numbers  # texts of numbers are numbers, not years
     if array.dtype.kind in "fiu":
         made = _unit(unit or "s", column, name)
         if made.dimension != parse_unit("s").dimension:
