@@ -108,6 +108,16 @@ def test_texts_that_are_no_numbers_are_refused_by_name(call):
         call(stated())
 
 
+def test_weights_that_are_no_numbers():
+    found = stated().finish(pole=0).solve(MESH)
+    for call in (
+        lambda: dr.optimal.tracking(found, weights={"pole": "much"}, input_weights={"push": 1.0}),
+        lambda: dr.optimal.predictive(found, rate=20, horizon=0.5, weights={"pole": "much"}),
+    ):
+        with pytest.raises(ArgumentError, match="weight of 'pole'"):
+            call()
+
+
 @pytest.mark.parametrize(
     ("table", "error"),
     [
