@@ -11,6 +11,7 @@ import time
 import pytest
 
 from draisine.cli.main import main
+from draisine.cli.parser import COMMANDS, parser
 
 TWICE = [
     ("simulate rolling_disk --until 1 --until 2", "--until is given twice"),
@@ -57,8 +58,17 @@ SWEEPS = [
     ),
 ]
 
+SHORTENED = [
+    ("ensemble rolling_disk --over speed=1:2:2 --th 2", "is called 'th'"),
+    ("ensemble rolling_disk --over speed=1:2:2 --th 2", "if --threads is meant, write it in full"),
+    ("simulate rolling_disk --unt 2", "if --until is meant, write it in full"),
+    ("simulate rolling_disk --unt=2", "if --until is meant, write it in full"),
+    ("modes bicycle --ove speed=1:2:3", "if --over is meant, write it in full"),
+    ("show bicycle --jso", "unrecognized arguments: --jso"),
+]
 
-@pytest.mark.parametrize(("line", "answer"), TWICE + SWEEPS)
+
+@pytest.mark.parametrize(("line", "answer"), TWICE + SWEEPS + SHORTENED)
 def test_each_gets_an_answer(line, answer, capsys):
     try:
         code = main(line.split())
@@ -67,6 +77,42 @@ def test_each_gets_an_answer(line, answer, capsys):
     assert code == 2
     assert answer in capsys.readouterr().err
 
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_has_short_forms(command):
+    """A shortened option may be the name of a coordinate: only whole options are options."""
+    (commands,) = (a for a in parser(command)._actions if a.dest == "command")
+    assert not commands.choices[command].allow_abbrev and not parser(command).allow_abbrev
+
+
+def test_an_initial_condition_that_begins_like_an_option(tmp_path, capsys):
+    """`--th 2` starts a pendulum with angle th at 2 rad; it is no number of threads."""
+    path = tmp_path / "pendulum.toml"
+    path.write_text(PENDULUM, encoding="utf-8")
+    assert main(["ensemble", str(path), "--over", "m=1,2", "--until", "0.1", "--outputs", "th", "--th", "2", "--json"]) == 0
+    held = json.loads(capsys.readouterr().out)["statistics"]["th.end"]
+    assert 1.9 < held["mean"] < 2.1
+
+
+PENDULUM = """
+draisine = 1
+name = "pendulum"
+gravity = 9.81
+
+[parameters]
+m = { value = 1, unit = "kg" }
+
+[bodies.bob]
+mass = "m"
+center_of_mass = [0, 0, -1]
+inertia = { xx = 0.01, yy = 0.02, zz = 0.03 }
+
+[joints.th]
+kind = "revolute"
+parent = "ground"
+child = "bob"
+axis = "y"
+"""
 
 HUGE = "1" + "0" * 400
 COUNTS = [

@@ -18,6 +18,7 @@ from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
 from draisine.numerics.number_range import with_number_range
 from draisine.optimal.phase import Phase, PhaseValues, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.stated_numbers import checked_number, stated_number, stated_seconds, units_of
 from draisine.results.trajectory import Trajectory
 
 __all__ = ["ConstantGuess", "LinearGuess", "PerturbedGuess"]
@@ -98,7 +99,8 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseVal
         duration = float(np.clip(given.time[-1] - given.time[0], *phase.times))
         states, controls = _sampled(given, phase, grid.points), _inputs(given, phase, grid.control_times)
     else:
-        duration = float(np.clip(phase.duration if given.duration is None else given.duration, *phase.times))
+        length = phase.duration if given.duration is None else stated_seconds(given.duration, "guess: duration")
+        duration = float(np.clip(length, *phase.times))
         end = phase.end if isinstance(given, LinearGuess) else phase.start
         states = phase.start + grid.points[:, None] * (end - phase.start)
         states = with_consistent_velocities(
@@ -218,7 +220,9 @@ def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
         if name not in phase.controls:
             raise ArgumentError(f"guess: {name!r} is not among the controls{did_you_mean(name, phase.controls)}")
     sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
-    return np.array([np.clip(given.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
+    units = units_of(phase.equations)
+    known = {n: checked_number(stated_number(v, f"guess: {n!r}"), units[n], f"guess: {n!r}") for n, v in given.items()}
+    return np.array([np.clip(known.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
 
 
 def _algebraic(phase: Phase, t: Reals, y: Reals, controls: Reals) -> Reals:

@@ -9,7 +9,8 @@
     >>> round(found.duration, 4)
     2.0
 
-An `OptimalControlProblem` is immutable; each method returns a new one.
+An `OptimalControlProblem` is immutable; each method returns a new one. Numbers may have units, `finish(lean="17 deg")`; these are
+checked when the maneuver is solved.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
+from draisine.optimal.stated_numbers import stated_number, stated_range, stated_seconds
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback
@@ -114,19 +116,16 @@ class OptimalControlProblem:
         With `rates`, the time derivatives of the quantities named in the same call have that value too.
         """
         refuse_huge_integers("finish", {**values, "rates": rates})
-        named = tuple(values.items())
-        for name, value in named:
-            _check_value(f"finish({name}=…)", value)
+        named = tuple((name, _value_or_range(f"finish({name}=…)", value)) for name, value in values.items())
         texts = tuple((text, text) for text in conditions)
-        new_rates = () if rates is None else tuple((name, float(rates)) for name in values)
+        new_rates = () if rates is None else tuple((name, stated_number(rates, "finish(rates=…)")) for name in values)
         return replace(self, ends=(*self.ends, *named, *texts), end_rates=(*self.end_rates, *new_rates))
 
     def bounds(self, **ranges: Range) -> OptimalControlProblem:
         """Bounds of inputs, states and outputs (including forces) along the whole motion; None means unbounded."""
         refuse_huge_integers("bounds", ranges)
-        for name, pair in ranges.items():
-            _check_range(f"bounds({name}=…)", pair)
-        return replace(self, limits=(*self.limits, *ranges.items()))
+        added = tuple((name, stated_range(pair, f"bounds({name}=…)")) for name, pair in ranges.items())
+        return replace(self, limits=(*self.limits, *added))
 
     def along(self, *conditions: str, **named: str) -> OptimalControlProblem:
         """Path conditions: texts "left <= right" or "left = right" with any names of the model."""
@@ -139,7 +138,7 @@ class OptimalControlProblem:
         if what is not None and what != "time":
             raise ArgumentError(f"minimize({what!r}): use minimize('time'), or minimize(integral=…, final=…, time=weight)")
         refuse_huge_integers("minimize: time", time)
-        weight = float(time) + (1.0 if what == "time" else 0.0)
+        weight = float(stated_number(time, "minimize(time=…)")) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
             raise ArgumentError(
                 "minimize(): a cost is missing; use minimize('time'), or minimize(integral=…, final=…, time=weight)"
@@ -149,7 +148,7 @@ class OptimalControlProblem:
     def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
         """Duration in seconds: one number, or the shortest and the longest."""
         refuse_huge_integers("duration", (least, most))
-        low, high = float(least), float(least if most is None else most)
+        low, high = (stated_seconds(side, "duration") for side in (least, least if most is None else most))
         if not (0.0 < low <= high < math.inf):
             raise ArgumentError(
                 f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
@@ -159,11 +158,10 @@ class OptimalControlProblem:
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""
         refuse_huge_integers("optimize", ranges)
-        for name, pair in ranges.items():
-            low, high = _check_range(f"optimize({name}=…)", pair)
-            if not (math.isfinite(low) and math.isfinite(high)):
+        added = tuple((name, stated_range(pair, f"optimize({name}=…)")) for name, pair in ranges.items())
+        for name, pair in added:
+            if not all(map(math.isfinite, pair)):
                 raise ArgumentError(f"optimize({name}={pair!r}): both bounds must be finite")
-        added = tuple((name, (float(a), float(b))) for name, (a, b) in ranges.items())
         return replace(self, unknown_parameters=(*self.unknown_parameters, *added))
 
     def parameters(self, **values: float) -> OptimalControlProblem:
@@ -246,18 +244,10 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _check_range(where: str, pair: object) -> tuple[float, float]:
-    """Both bounds as numbers, infinite for None."""
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ArgumentError(f"{where}: give a pair (low, high), with None for no bound, got {pair!r}")
-    low, high = (side if b is None else float(b) for b, side in zip(pair, (-math.inf, math.inf), strict=True))
-    if not low <= high:
-        raise ArgumentError(f"{where}: {pair!r} has its lower bound above its upper bound")
-    return low, high
-
-
-def _check_value(where: str, value: object) -> None:
-    if isinstance(value, tuple | list):
-        _check_range(where, value)
-    elif not isinstance(value, int | float) or not math.isfinite(value):
-        raise ArgumentError(f"{where}: give a number or a pair (low, high), got {value!r}")
+def _value_or_range(where: str, given: object) -> float | tuple[float, float]:
+    if isinstance(given, tuple | list):
+        return stated_range(given, where)
+    value = stated_number(given, where)
+    if not math.isfinite(value):
+        raise ArgumentError(f"{where}: give a finite number or a pair (low, high), got {given!r}")
+    return value

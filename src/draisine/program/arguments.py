@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, UnitError, UnknownNameError
 from draisine.expr.tree import short
 from draisine.expr.units import Measured, quantity_in
-from draisine.numerics.number_range import refuse_huge_integers
+from draisine.numerics.number_range import refuse_huge_integers, refuse_masked
 from draisine.program.equations import DependentQuantity, Event, Quantity
 
 P = ParamSpec("P")
@@ -65,6 +65,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)  # a missing or unknown argument, reported by Python
         for name, given in bound.arguments.items():
             refuse_huge_integers(f"{function.__name__}: {name}", given)
+            if name != "data":  # there, masked samples are missing ones
+                refuse_masked(f"{function.__name__}: {name}", given)
         for name, check in relevant.items():
             if name in bound.arguments:
                 bound.arguments[name] = check(function.__name__, name, bound.arguments[name])

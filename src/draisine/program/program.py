@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError
+from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.digest import digest_of
@@ -85,6 +86,13 @@ class Program:
         import casadi as ca
 
         units = units or {}
+        for kind, names in (("program", [name]), ("argument", inputs), ("result", outputs)):
+            for text in names:
+                if not ca.Function.check_name(text):
+                    raise ArgumentError(
+                        f"{kind}: {text!r} is not a valid name; use letters, digits and single underscores, beginning with a "
+                        "letter; null, jac and hess are taken"
+                    )
 
         def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
             found, expressions = [], []
@@ -164,6 +172,8 @@ class Program:
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise ArgumentError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+        for slot, argument in zip(self.inputs, arguments, strict=True):
+            refuse_masked(f"program {self.name!r}: argument {slot.name!r}", argument)
         given = [np.asarray(argument, dtype=float) for argument in arguments]
         for slot, array in zip(self.inputs, given, strict=True):
             if array.size != slot.size:

@@ -21,7 +21,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
-from draisine.numerics.number_range import refuse_large_count
+from draisine.numerics.number_range import counted_range
 from draisine.numerics.rank import independent_columns
 from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
@@ -383,15 +383,11 @@ class Family(Uncached):
 
 def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Array:
     """Values of a sweep: an array of finite numbers, or (first, last, number of values)."""
-    counted = isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and given[2] >= 2
-    if isinstance(given, tuple) and counted:
-        refuse_large_count(f"the number of values of {name!r}", given[2], MOST_VALUES)
     try:
-        if isinstance(given, tuple) and counted:
-            values = np.linspace(float(given[0]), float(given[1]), given[2])
-        else:
-            plain = np.atleast_1d(np.asarray(given))
-            values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+        plain = np.atleast_1d(np.asarray(counted_range(repr(name), given, 2, MOST_VALUES)))
+        values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+    except ArgumentError:
+        raise
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import refuse_masked
 from draisine.program.program import Slot
 
 Array = NDArray[np.float64]
@@ -27,7 +28,8 @@ def check_count(kernel: str, slots: Sequence[Slot], arguments: Sequence[Any]) ->
 
 
 def _numbers(kernel: str, slot: Slot, argument: ArrayLike) -> Array:
-    """As doubles. NumPy would take None for NaN, text for the number in it, and drop imaginary parts."""
+    """As doubles. NumPy would take None for NaN, text for the number in it, drop imaginary parts, and ignore masks."""
+    refuse_masked(f"kernel {kernel!r}: argument {slot.name!r}", argument)
     try:
         array = np.asarray(argument)
         if array.dtype.kind in "fiub" or not array.size:

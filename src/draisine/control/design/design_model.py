@@ -64,6 +64,20 @@ def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
     return part
 
 
+def regulated_part(linear: LinearModel, keep: Sequence[str], controls: Sequence[str]) -> LinearModel:
+    """The essential part; all states if the controls act only on states on which nothing depends: those of a free mass."""
+    part = essential_part(linear, keep)
+    controls_of(part, controls)
+    if (
+        keep
+        or part.controllability(tuple(controls)).rank
+        or any(h.unstable for h in part.controllability(tuple(controls)).hidden)
+    ):
+        return part
+    refuse_unsteady(linear, linear.essential().left_out)
+    return linear
+
+
 def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
     """Refuse a motion whose states drift, unless nothing depends on them: the linear model must be constant in time."""
     moving = part.changing

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilizable
+from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, regulated_part, stabilizable
 from draisine.control.design.discretization import check_period, sampled_cost, zero_order_hold
 from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.errors import ArgumentError, SolverError
@@ -105,10 +105,11 @@ def pole_placement(
 
     - `model`, `at`, `states`, `parameters`, `inputs`, `reference`, `limits`: as in `lqr`.
     - `poles`: eigenvalues of the closed loop in 1/s; `controls`: names of the inputs that the law sets.
-    - `keep`: states or outputs to regulate although nothing else depends on them, such as the heading.
+    - `keep`: states or outputs to regulate although nothing else depends on them, such as the heading; all states if the controls
+      act on such states only.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(keep))
-    part = essential_part(linear, tuple(keep))
+    part = regulated_part(linear, tuple(keep), controls)
     _, b = controls_of(part, controls)
     structure = stabilizable(part, controls)
     wanted = _poles(part, poles, structure)

@@ -22,6 +22,7 @@ from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
 from draisine.results.channel import HasState
 from draisine.results.status import Progress, ProgressCallback
+from draisine.simulation.contact_margins import LEAST_FORCE, LEAST_TENSION, MOST_FRICTION
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
@@ -92,7 +93,8 @@ def ensemble(
     - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
     - `progress`: called with a `Progress` after every chunk (`values`: runs done, in total, seconds, rate).
 
-    A failed run is a row with its status. Results do not depend on the number of threads or workers.
+    A failed run is a row with its status; the statistics of results are those of the runs that reached their end. Results do not
+    depend on the number of threads or workers.
 
     >>> import draisine as dr
     >>> from sympy.abc import k, v, x
@@ -183,7 +185,9 @@ class _EnsembleRun:
 
     def _stored(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}
-        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns), columns["warnings"].tolist())
+        about_run = {*self._task.problem.varied.names, "run", "ended", "steps", LEAST_FORCE, MOST_FRICTION, LEAST_TENSION}
+        texts, results = columns["warnings"].tolist(), numbers.keys() - about_run
+        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns), texts, results)
         kept = columns if self._task.rows else {name: column[:0] for name, column in columns.items()}
         if self._folder is not None:
             self._folder.write(chunk, kept, tally)
