@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.dataclass import dataclass
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
