@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
-ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as zero
+ROUNDING = 1e-6  # of the cost per second: ∂H/∂u times the range between bounds that counts as zero
 PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
 CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
 

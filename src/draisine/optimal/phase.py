@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
+from draisine.optimal.scaling import COMPUTED, MOST_BOUND, ROUNDED, Samples, Sizes, balanced, ordinary, row_sizes
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -167,6 +168,81 @@ class Phase:
     def numbers(self) -> Reals:
         return self._rest[1]
 
+    # ---------------------------------------------------------------- sizes
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sizes of all quantities by the statement and the equations."""
+        v, samples, own = self.symbols, self._statement_samples, self.kept_indices
+        rates, ny = stacked([v.rates[i] for i in range(v.y.numel())]), v.y.numel()
+        nz = self.algebraic_size
+        algebraic = samples.jacobian(v.algebraic)
+        given, caps = self._stated_sizes
+        found = balanced(samples.jacobian(rates), samples.largest(rates), algebraic, given, caps, self.duration)
+        rights = [samples.largest(c.right)[0] if c.right is not None else 0.0 for c in self.path]
+        return Sizes(
+            found[own],
+            found[ny : ny + nz],
+            found[ny + nz :],
+            row_sizes(algebraic, found, [0.0] * len(algebraic), [1.0] * len(algebraic)),
+            self._row_sizes(self.path, found, np.array(rights)),
+            self._row_sizes(self.start_rows, found),
+            self._row_sizes(self.ends, found),
+            self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
+            self._cost_size(found),
+        )
+
+    @cached_property
+    def _statement_samples(self) -> Samples:
+        """Points between the start and a state that meets the conditions at the end."""
+        v, e, plant = self.symbols, self.equations, self.symbols.plant
+        constant = [i for i, q in enumerate(e.inputs) if q.name not in self.controls]
+        chosen = [i for i, q in enumerate(e.inputs) if q.name in self.controls]
+        shares = np.array([0.0, 0.5, 1.0])
+        y = self.start + shares[:, None] * (self.end - self.start)
+        x = np.zeros((len(y), len(e.states)))
+        x[:, v.state_indices] = y
+        inputs = np.tile(self.inputs, (len(y), 1))
+        z = algebraic_guess(v, shares * self.duration, x, inputs, self.p)
+        rest = [plant.t, plant.p, stacked([plant.inputs[i] for i in constant])]
+        numbers = [np.array([0.5 * self.duration]), self.p, self.inputs[constant]]
+        return Samples(ca.vertcat(v.y, v.z, plant.u), rest, np.hstack([y, z, inputs[:, chosen]]), numbers)
+
+    @cached_property
+    def _stated_sizes(self) -> tuple[Reals, Reals]:
+        """Of (y, z, u): magnitudes at the start and at the end, and bounds of controls, NaN where they are zero; and bounds of
+        states, infinite where there are none."""
+        v = self.symbols
+        found = np.maximum(np.abs(self.start), np.abs(self.end))
+        computed = v.plant.residuals.numel() > 0
+        found[found <= (COMPUTED if computed else ROUNDED * found.max(initial=0.0))] = 0.0
+        caps = np.full(len(found) + self.algebraic_size + len(self.controls), np.inf)
+        for i, name in enumerate(v.state_names):
+            caps[i] = min(_magnitude(self.limits.get(name, ())), MOST_BOUND) or np.inf
+            for c in self.ends:
+                if ca.is_equal(c.value, v.y[i]):
+                    found[i] = max(found[i], _magnitude((c.low, c.high)))
+        controls = [_magnitude(self.limits.get(name, ())) for name in self.controls]
+        every = np.concatenate([found, np.zeros(self.algebraic_size), controls])
+        return np.where(every > 0.0, every, np.nan), caps
+
+    def _row_sizes(self, rows: Sequence[Condition], sizes: Reals, rights: Reals | None = None) -> Reals:
+        if not rows:
+            return np.zeros(0)
+        stated = [_magnitude((c.low, c.high)) for c in rows]
+        both = stated if rights is None else [max(a, b) for a, b in zip(stated, rights.tolist(), strict=True)]
+        jacobian = self._statement_samples.jacobian(stacked([c.value for c in rows]))
+        return row_sizes(jacobian, sizes, both, [max(1.0, s) for s in stated])
+
+    def _cost_size(self, sizes: Reals) -> float:
+        """The change of the cost when quantities change by their sizes."""
+        parts, samples = [abs(self.time_weight) * self.duration], self._statement_samples
+        if self.integrand is not None:
+            parts.append(self.duration * samples.change(self.integrand, sizes))
+        if self.final is not None:
+            parts.append(samples.change(self.final, sizes))
+        return ordinary(max(parts))
+
     def evaluator(self, expressions: Mapping[str, ca.SX]) -> ca.Function:
         """(t, x, z, u, p) → each expression, in CasADi's interpreter."""
         plant = self.symbols.plant
@@ -208,6 +284,10 @@ def _columns(value: ca.SX, y: ca.SX) -> set[int]:
     if not value.numel() or not y.numel():
         return set()
     return {int(c) for c in ca.jacobian_sparsity(value, y).get_triplet()[1]}
+
+
+def _magnitude(sides: Sequence[float]) -> float:
+    return max((abs(s) for s in sides if math.isfinite(s)), default=0.0)
 
 
 def middle(low: float, high: float) -> float:

@@ -22,6 +22,7 @@ from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
@@ -234,7 +235,8 @@ class Solution(Result):
         for phase, simulated in zip(self.phases, self.simulated, strict=True):
             indices = [phase.phase.symbols.state_indices[i] for i in phase.phase.kept_indices]
             found = phase.states[np.searchsorted(phase.grid.points, phase.grid.breaks)]
-            gap = np.abs(simulated.breaks[:, indices] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
+            size = np.maximum(np.abs(found).max(axis=0), LEAST_SIZE * phase.phase.sizes.states)
+            gap = np.abs(simulated.breaks[:, indices] - found) / size
             gap = np.where(np.isfinite(gap), gap, np.inf)
             k, i = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.size else (0, 0)
             if gap.size and gap[k, i] > worst[0]:

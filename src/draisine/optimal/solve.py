@@ -536,4 +536,5 @@ def _relaxed(nlp: SparseNLP, soft: NDArray[np.int64]) -> SparseNLP:
         high=np.concatenate([nlp.high, np.full(2 * count, np.inf)]),
         unknown_names=(*nlp.unknown_names, *["slack"] * (2 * count)),
         scale=np.concatenate([nlp.scale, np.ones(2 * count)]),
+        objective_scale=1.0,
     )
