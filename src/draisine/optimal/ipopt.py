@@ -37,6 +37,7 @@ class Outcome(StrEnum):
     ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
     INFEASIBLE = "INFEASIBLE"  # locally infeasible
     UNBOUNDED = "UNBOUNDED"  # the cost falls without bound, or with ever longer durations
+    SADDLE = "SADDLE"  # stationary, but a maximum in some direction: the cost falls along it, and no search found a minimum
     ZERO_DURATION = "ZERO_DURATION"  # the shorter, the better: nothing that is asked needs time
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"
     INTERRUPTED = "INTERRUPTED"  # the best iterate is returned
@@ -83,6 +84,7 @@ class NlpSolution:
     violation: float  # the largest, scaled
     stationarity: float  # the largest entry of the scaled gradient of the Lagrangian
     seconds: Mapping[str, float]
+    regularized: bool = True  # whether the last steps changed the Hessian: if not, the point is a minimum to second order
 
 
 @contextmanager
@@ -176,6 +178,7 @@ class Search:
             violation,
             stationarity,
             seconds,
+            _regularized(stats),
         )
 
 
@@ -364,6 +367,12 @@ class _Callback(ca.Callback):
             if target is not None:
                 np.frombuffer(target, dtype=np.float64)[:] = value
         return 0
+
+
+def _regularized(stats: Mapping[str, Any]) -> bool:
+    """IPOPT adds to the Hessian where its inertia shows that a point is no minimum along the linearized conditions."""
+    last = [float(s) for s in stats.get("iterations", {}).get("regularization_size", ())][-2:]
+    return len(last) < 2 or any(s != 0.0 for s in last)
 
 
 def _starts(columns: NDArray[np.int64], n: int) -> list[int]:

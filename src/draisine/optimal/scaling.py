@@ -1,4 +1,4 @@
-"""Sizes of the quantities of a phase, from its statement: by them unknowns, rows and the cost of the nonlinear program are scaled.
+"""Sizes of the quantities of a phase, from its statement, by which unknowns, rows and cost of the nonlinear program are scaled.
 
 Start, end and bounds give the sizes of some states and controls. Those of the others follow from the equations, ẏ = f and 0 = g:
 in each row the largest terms balance. A velocity whose displacement d is known has the size d/T, or √(d a) if the acceleration a
@@ -84,7 +84,7 @@ class Samples:
 
 
 def balanced(rates: Reals, drift: Reals, algebraic: Reals, given: Reals, caps: Reals, duration: float) -> Reals:
-    """Sizes of (y, z, u), from those that are given; the others are NaN. `caps` are bounds, which say how large a quantity may be:
+    """Sizes of (y, z, u), from those that are given; the others are NaN. `caps` are bounds of states, the largest sizes possible:
     they count where nothing else is known.
 
     `rates` (y, unknowns) and `algebraic` (rows, unknowns) are magnitudes of the Jacobians of f and g, `drift` those of f.

@@ -262,6 +262,11 @@ class Solution(Result):
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += "; solve() or refine=Refinement(…) refines the mesh"
+        elif self.outcome is Outcome.SADDLE:
+            text = (
+                f"{self.outcome}: {solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "
+                "PerturbedGuess(seed=…), or bounds(…)"
+            )
         elif self.conflicts:
             text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:

@@ -23,6 +23,7 @@ from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.refinement import Refinement, next_meshes
+from draisine.optimal.second_order import curvature
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
@@ -48,6 +49,7 @@ CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
@@ -82,6 +84,8 @@ def solve(
     if found.answer.outcome in REPAIRED:
         found, more = task.repaired(found, guess, solver, progress, seconds)
         notes += more
+    found, more = task.minimum(found, solver, progress, seconds)
+    notes += more
     try:
         verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified
@@ -252,6 +256,36 @@ class _Task:
             if feasible.answer.outcome is Outcome.INTERRUPTED:
                 return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
         return failed, []
+
+    def minimum(
+        self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A minimum on the same mesh, where the search ended at a maximum or a saddle, with notes."""
+        for _ in range(ESCAPES):
+            if found.answer.outcome not in CONVERGED or not found.answer.regularized:
+                return found, []
+            nlp = found.transcribed.nlp
+            preferred = np.zeros(nlp.unknowns)
+            for indices in found.transcribed.indices:
+                preferred[indices.controls.ravel()] = 1.0
+            curved = curvature(nlp, found.answer, preferred)
+            if curved is None:
+                return found, ["the second-order condition of a minimum was not tested: there are too many unknowns"]
+            if curved.direction is None:
+                return found, []
+            for sign in (1.0, -1.0):
+                began = time.perf_counter()
+                answer = solve_sparse_nlp(
+                    nlp, np.clip(found.answer.w + sign * curved.direction, nlp.low, nlp.high), solver, progress
+                )
+                seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
+                lower = answer.objective < found.answer.objective - NOT_BETTER * nlp.objective_scale
+                if answer.outcome is Outcome.UNBOUNDED or (answer.outcome in (*CONVERGED, Outcome.INTERRUPTED) and lower):
+                    break
+            else:
+                return replace(found, answer=replace(found.answer, outcome=Outcome.SADDLE)), []
+            found = self.evaluated(found.schemes, found.transcribed, answer)
+        return found, []
 
     def with_needles(
         self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
