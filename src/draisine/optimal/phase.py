@@ -17,7 +17,7 @@ from draisine.optimal.scaling import COMPUTED, MOST_BOUND, ROUNDED, Samples, Siz
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import DaeResidual
+from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
 
@@ -173,24 +173,33 @@ class Phase:
     @cached_property
     def sizes(self) -> Sizes:
         """Sizes of all quantities by the statement and the equations."""
-        v, samples, own = self.symbols, self._statement_samples, self.kept_indices
-        rates, ny = stacked([v.rates[i] for i in range(v.y.numel())]), v.y.numel()
-        nz = self.algebraic_size
-        algebraic = samples.jacobian(v.algebraic)
-        given, caps = self._stated_sizes
-        found = balanced(samples.jacobian(rates), samples.largest(rates), algebraic, given, caps, self.duration)
-        rights = [samples.largest(c.right)[0] if c.right is not None else 0.0 for c in self.path]
+        v, nz, given = self.symbols, self.algebraic_size, self._stated_sizes[0]
+        ny = v.y.numel()
+        found = self._balanced if self._plain else np.where(np.isfinite(given), given, 1.0)
+        rights = [self._statement_samples.largest(c.right)[0] if c.right is not None else 0.0 for c in self.path]
         return Sizes(
-            found[own],
+            found[self.kept_indices],
             found[ny : ny + nz],
             found[ny + nz :],
-            row_sizes(algebraic, found, [0.0] * len(algebraic), [1.0] * len(algebraic)),
             self._row_sizes(self.path, found, np.array(rights)),
             self._row_sizes(self.start_rows, found),
             self._row_sizes(self.ends, found),
             self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
             self._cost_size(found),
         )
+
+    @property
+    def _plain(self) -> bool:
+        """Whether the equations are ẏ = f(y, u) without constraints."""
+        e, v = self.equations, self.symbols
+        return isinstance(e.dynamics, Program) and not e.quaternions and not v.plant.residuals.numel()
+
+    @property
+    def _balanced(self) -> Reals:
+        """Sizes of (y, u) by the equations."""
+        samples = self._statement_samples
+        rates = stacked(ca.vertsplit(self.symbols.rates))
+        return balanced(samples.jacobian(rates), samples.largest(rates), *self._stated_sizes, self.duration)
 
     @cached_property
     def _statement_samples(self) -> Samples:
@@ -214,8 +223,7 @@ class Phase:
         states, infinite where there are none."""
         v = self.symbols
         found = np.maximum(np.abs(self.start), np.abs(self.end))
-        computed = v.plant.residuals.numel() > 0
-        found[found <= (COMPUTED if computed else ROUNDED * found.max(initial=0.0))] = 0.0
+        found[found <= (ROUNDED * found.max(initial=0.0) if self._plain else COMPUTED)] = 0.0
         caps = np.full(len(found) + self.algebraic_size + len(self.controls), np.inf)
         for i, name in enumerate(v.state_names):
             caps[i] = min(_magnitude(self.limits.get(name, ())), MOST_BOUND) or np.inf
@@ -230,6 +238,8 @@ class Phase:
         if not rows:
             return np.zeros(0)
         stated = [_magnitude((c.low, c.high)) for c in rows]
+        if not self._plain:
+            return np.array([max(1.0, s) for s in stated])
         both = stated if rights is None else [max(a, b) for a, b in zip(stated, rights.tolist(), strict=True)]
         jacobian = self._statement_samples.jacobian(stacked([c.value for c in rows]))
         return row_sizes(jacobian, sizes, both, [max(1.0, s) for s in stated])

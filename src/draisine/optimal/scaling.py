@@ -1,11 +1,12 @@
 """Sizes of the quantities of a phase, from its statement, by which unknowns, rows and cost of the nonlinear program are scaled.
 
-Start, end and bounds give the sizes of some states and controls. Those of the others follow from the equations, ẏ = f and 0 = g:
-in each row the largest terms balance. A velocity whose displacement d is known has the size d/T, or √(d a) if the acceleration a
+Start, end and bounds give the sizes of some states and controls. Those of the others follow from the equations ẏ = f, in each of
+which the largest terms balance. A velocity whose displacement d is known has the size d/T, or √(d a) if the acceleration a
 that drives it is known too. Without this, a tolerance would be an amount in meters, newtons and seconds, and the unit of a
 quantity would decide whether a condition holds.
 
-Sizes that nothing states are rounded to 1 within `ORDINARY`: solvers do not feel the difference.
+Mechanisms with constraints or algebraic unknowns are in SI units, and Jacobians at one configuration say little about them: what
+nothing states has the size 1. Sizes that nothing states are rounded to 1 within `ORDINARY`: solvers do not feel the difference.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Reals = NDArray[np.float64]
 
 ORDINARY = 1e2  # factor within which a size counts as 1
 ROUNDED = 1e-13  # of the largest size: below, a state is zero but for rounding
+NEGLIGIBLE = 1e-10  # of the largest entry of a row of a Jacobian: below, an entry may be rounding
 COMPUTED = 1e-6  # the same, in states that a solver made consistent with constraints
 LEAST_SIZE = 1e-3  # of a size: the scale of a quantity that stays at zero, in errors and misses
 MOST_BOUND = 1e3  # bounds of states that are wider say little about their sizes
@@ -34,7 +36,6 @@ class Sizes:
     states: Reals  # kept
     algebraic: Reals
     controls: Reals
-    equations: Reals  # of the rows 0 = g
     path: Reals
     starts: Reals
     ends: Reals
@@ -83,24 +84,25 @@ class Samples:
         return float(np.max(moved)) if moved else 0.0
 
 
-def balanced(rates: Reals, drift: Reals, algebraic: Reals, given: Reals, caps: Reals, duration: float) -> Reals:
-    """Sizes of (y, z, u), from those that are given; the others are NaN. `caps` are bounds of states, the largest sizes possible:
-    they count where nothing else is known.
+def balanced(rates: Reals, drift: Reals, given: Reals, caps: Reals, duration: float) -> Reals:
+    """Sizes of (y, u), from those that are given; the others are NaN. `caps` are bounds of states, the largest sizes possible: they
+    count where nothing else is known.
 
-    `rates` (y, unknowns) and `algebraic` (rows, unknowns) are magnitudes of the Jacobians of f and g, `drift` those of f.
+    `rates` (y, unknowns) are magnitudes of the Jacobian of f, `drift` those of f.
     """
     sizes, count = given.copy(), len(rates)
+    rates = np.where(rates > NEGLIGIBLE * rates.max(axis=1, initial=0.0, keepdims=True), rates, 0.0)
     for _ in range(2 * len(sizes)):
         known = np.isfinite(sizes)
         if known.all():
             break
         amounts = np.where(known, sizes, 0.0)
-        reached = duration * np.maximum((rates * amounts).max(axis=1, initial=0.0), drift)  # by what drives a state
-        terms = algebraic * amounts
+        pushes = (rates * amounts).max(axis=1, initial=0.0)
+        noise = NEGLIGIBLE * max(float(pushes.max(initial=0.0)), float(drift.max(initial=0.0)))
+        reached = duration * np.maximum(pushes, np.where(drift > noise, drift, 0.0))  # by what drives a state
         more = sizes.copy()
         for j in np.flatnonzero(~known):
             needed = [sizes[i] / (duration * rates[i, j]) for i in range(count) if known[i] and i != j and rates[i, j] > 0.0]
-            needed += [terms[k].max() / algebraic[k, j] for k in range(len(terms)) if algebraic[k, j] > 0 and terms[k].max() > 0]
             found = [max(needed)] if needed else []
             found += [reached[j]] if j < count and reached[j] > 0.0 else []
             if found:

@@ -156,7 +156,7 @@ def _nodes(
     row, node, coefficient = grid.rates
     b.share(c, defects[row], node[:, None], np.arange(nx), coefficient[:, None])
     every = np.arange(count)[:, None]
-    algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, phase.sizes.equations)
+    algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
     path_rows = _path_rows(b, c, phase, range(nc), count, nx + nz + np.arange(nc))
     if phase.integrand is not None:
@@ -185,7 +185,7 @@ def _edges(
     formula, offset = (phase.path_formula, 0) if shooting else (phase.node, nx + nz)
     c = b.cluster(CompiledCluster(formula, where, phase.node_numbers(grid.points[point])))
     every = np.arange(count)[:, None]
-    algebraic = b.rows([f"equation {i} at an edge" for i in range(nz)], count, 0.0, 0.0, phase.sizes.equations[:nz])
+    algebraic = b.rows([f"equation {i} at an edge" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
     return _path_rows(b, c, phase, which, count, offset + np.array(which)), z
 
