@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
-from draisine.optimal.scaling import COMPUTED, MOST_BOUND, ROUNDED, Samples, Sizes, balanced, ordinary, row_sizes
+from draisine.optimal.scaling import (
+    COMPUTED,
+    MOST_BOUND,
+    ROUNDED,
+    Samples,
+    Sizes,
+    balanced,
+    ordinary,
+    row_sizes,
+    shortest_duration,
+)
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -200,6 +210,17 @@ class Phase:
         samples = self._statement_samples
         rates = stacked(ca.vertsplit(self.symbols.rates))
         return balanced(samples.jacobian(rates), samples.largest(rates), *self._stated_sizes, self.duration)
+
+    @property
+    def needed_duration(self) -> float | None:
+        """About the shortest duration in which bounded controls lead from the start to the end; None if that is not known."""
+        controls = np.array([_magnitude(self.limits.get(name, (np.inf,))) for name in self.controls])
+        if not self._plain or not self.start_fixed or (controls == 0.0).any():
+            return None
+        wanted = np.abs(self.end - self.start)
+        wanted[wanted <= ROUNDED * np.maximum(np.abs(self.end), np.abs(self.start)).max(initial=0.0)] = 0.0
+        samples, rates = self._statement_samples, stacked(ca.vertsplit(self.symbols.rates))
+        return shortest_duration(samples.jacobian(rates), samples.largest(rates), controls, wanted)
 
     @cached_property
     def _statement_samples(self) -> Samples:

@@ -85,8 +85,8 @@ class Samples:
 
 
 def balanced(rates: Reals, drift: Reals, given: Reals, caps: Reals, duration: float) -> Reals:
-    """Sizes of (y, u), from those that are given; the others are NaN. `caps` are bounds of states, the largest sizes possible: they
-    count where nothing else is known.
+    """Sizes of (y, u), from those that are given; the others are NaN. `caps` are bounds of states, their largest sizes possible,
+    which count where nothing else is known.
 
     `rates` (y, unknowns) are magnitudes of the Jacobian of f, `drift` those of f.
     """

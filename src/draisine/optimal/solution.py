@@ -154,9 +154,11 @@ class Solution(Result):
     def _limit_reached(self) -> tuple[float, bool] | None:
         """A duration that ends at a limit which the statement does not give, and whether it is the shortest."""
         for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
-            low, high = stated.times
-            if not stated.times_given and not low * AT_LIMIT < phase.duration < high / AT_LIMIT:
-                return phase.duration, phase.duration <= low * AT_LIMIT
+            (low, high), (shortest, longest) = phase.phase.times, stated.times_given
+            if not shortest and phase.duration <= low * AT_LIMIT:
+                return phase.duration, True
+            if not longest and phase.duration >= high / AT_LIMIT:
+                return phase.duration, False
         return None
 
     @cached_property
@@ -271,6 +273,8 @@ class Solution(Result):
             text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
+        if self.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
+            text += self._default_limits()
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
         if self.growth > GROWTH:
             count = sum(len(s.windows) for s in self.simulated)
@@ -280,6 +284,14 @@ class Solution(Result):
             )
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
+
+    def _default_limits(self) -> str:
+        """The limits of durations that the statement does not give, among which a motion was sought."""
+        for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
+            if not all(stated.times_given):
+                low, high = phase.phase.times
+                return f"; durations from {low:.3g} to {high:.3g} s were allowed, duration(least, most) gives other limits"
+        return ""
 
     def _no_minimum(self) -> str:
         if self._limit_reached is None or not self.converged:
