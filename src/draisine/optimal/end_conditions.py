@@ -53,7 +53,7 @@ def resolve_end_conditions(
     solved, residual, jacobian = search.anywhere(point, np.arange(rows.numel()))
     first = rows.numel() - len(equations)
     _, basis = independent_rows(jacobian[:first], np.zeros((0, jacobian.shape[1])))
-    kept, _ = independent_rows(jacobian[first:], basis)
+    kept, _ = independent_rows(jacobian[first:] * np.array(sizes)[:, None], basis)
     doubtful = [i for i in range(len(equations)) if i not in kept]
     if not np.abs(residual).max() < MET:
         off = ", ".join(c.name for i, c in enumerate(equations) if abs(residual[first + i]) > MET)

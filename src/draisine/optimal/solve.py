@@ -34,7 +34,7 @@ from draisine.results.status import Ending, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
-    from draisine.optimal.phase import Phase
+    from draisine.optimal.phase import Phase, PhaseValues
 
 Reals = NDArray[np.float64]
 
@@ -49,6 +49,7 @@ CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
 ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
@@ -83,6 +84,9 @@ def solve(
             notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
     if found.answer.outcome in REPAIRED:
         found, more = task.repaired(found, guess, solver, progress, seconds)
+        notes += more
+    if found.answer.outcome in REPAIRED and guess is None:
+        found, more = task.with_other_parameters(found, solver, progress, seconds)
         notes += more
     found, more = task.minimum(found, solver, progress, seconds)
     notes += more
@@ -211,7 +215,9 @@ class _Task:
         return self.evaluated(schemes, transcribed, answer)
 
     def transcribed(self, schemes: list[DirectMethod], guess: Guess | None) -> TranscribedProblem:
-        values = guesses(guess, self.phases, [s.grid for s in schemes])
+        return self._transcribed(schemes, guesses(guess, self.phases, [s.grid for s in schemes]))
+
+    def _transcribed(self, schemes: list[DirectMethod], values: list[PhaseValues]) -> TranscribedProblem:
         link_expressions = [
             builder.link_expressions(phase.kept) for builder, phase in zip(self.builders[1:], self.phases[1:], strict=True)
         ]
@@ -256,6 +262,41 @@ class _Task:
             if feasible.answer.outcome is Outcome.INTERRUPTED:
                 return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
         return failed, []
+
+    def with_other_parameters(
+        self, failed: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """The best solution from simulated motions with other values of the optimized parameters, where the search failed.
+
+        A motion that obeys its equations violates conditions at the end only, and their dependence on parameters is seen.
+        """
+        ranges = parameter_ranges(self.maneuver)
+        if len(self.phases) > 1 or not ranges or not self.phases[0].start_fixed:
+            return failed, []
+        (phase,), (scheme,), found, notes = self.phases, failed.schemes, failed, list[str]()
+        (first,) = guesses(None, self.phases, [scheme.grid])
+        for share in SHARES:
+            chosen = {name: low + share * (high - low) for name, (low, high) in ranges.items()}
+            p = np.array([chosen.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
+            run = simulate_phase(phase, scheme.grid, 0.0, first.duration, self.builders[0].start, first.controls, p)
+            if run.status.kind is not Ending.FINISHED:
+                continue
+            kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
+            at = first.duration * scheme.grid.points
+            states = np.column_stack([np.interp(at, run.samples.times, run.samples.states[:, i]) for i in kept])
+            transcribed = self._transcribed(failed.schemes, [replace(first, states=states)])
+            w = transcribed.guess.copy()
+            w[transcribed.parameters] = [chosen[name] for name in phase.unknown_parameters]
+            answer = solve_sparse_nlp(transcribed.nlp, w, solver, progress)
+            seconds["solve"] = seconds.get("solve", 0.0) + answer.seconds["solve"]
+            better = found is failed or answer.objective < found.answer.objective
+            if answer.outcome is Outcome.INTERRUPTED or (answer.outcome in CONVERGED and better):
+                found = self.evaluated(failed.schemes, transcribed, answer)
+                values = ", ".join(f"{name} = {value:.4g}" for name, value in chosen.items())
+                notes = [f"the search from the guess failed; it began anew from the motion with {values}"]
+            if answer.outcome is Outcome.INTERRUPTED:
+                break
+        return found, notes
 
     def minimum(
         self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
