@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 
@@ -126,6 +127,7 @@ class Solution(Result):
     rounds: int = 1  # number of meshes
     kkt: Kkt | None = None
     tolerance: float = TOLERANCE  # of the mesh, and of conditions and bounds relative to the scales of their quantities
+    refined: bool = False  # whether the mesh was refined, or was to be
     growth: float = 1.0  # of deviations, if the motion is so unstable that it was simulated in windows
 
     @property
@@ -263,7 +265,7 @@ class Solution(Result):
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
             if self.outcome is Outcome.SOLVED_ON_MESH:
-                text += "; solve() or refine=Refinement(…) refines the mesh"
+                text += f"; {self._advice()}"
         elif self.outcome is Outcome.SADDLE:
             text = (
                 f"{self.outcome}: {solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "
@@ -284,6 +286,13 @@ class Solution(Result):
             )
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
+
+    def _advice(self) -> str:
+        """What to do about a mesh that is too coarse."""
+        if not (self.refined or self.rounds > 1):
+            return "solve() or refine=Refinement(…) refines the mesh"
+        why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
+        return f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
 
     def _default_limits(self) -> str:
         """The limits of durations that the statement does not give, among which a motion was sought."""

@@ -99,7 +99,7 @@ def solve(
         found, verified, rounds, more = task.refined(found, verified, refine, solver, progress, seconds, began)
         notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    return task.solution(found, verified, tolerance, names, notes, seconds, rounds, began)
+    return replace(task.solution(found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
 
 
 def restored_by_transcription(
@@ -438,7 +438,7 @@ class _Task:
             rounds,
             conditions,
             tolerance,
-            verified.growth,
+            growth=verified.growth,
         )
 
     def _phase(
