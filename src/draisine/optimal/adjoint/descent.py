@@ -24,6 +24,7 @@ from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
 from draisine.optimal.ipopt import UNBOUNDED_COST, Outcome, effective_progress, interruptible, iteration_progress
 from draisine.optimal.second_order import AWAY, SMOOTH
+from draisine.program.switching import jumps_of
 from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
@@ -37,6 +38,7 @@ ESCAPES = 4  # from saddles
 MOST_DENSE = 40  # unknowns, up to which the Hessian is formed to find negative curvature
 DIFFERENCE, NEAR_BOUND = 1e-4, 1e-3  # of the sizes of unknowns: half step of differences, and distance from bounds
 CURVED = 1e-3  # of the largest curvature: below, a negative one may be an error of differences
+CHECKED = 0.03  # of the step away from a saddle: values must curve down too
 LOWER = 1e-7  # of the size of the cost: gain that counts
 LEAST_STEEP = 1e-6  # smallest relative norm of a condition's gradient that is scaled to one
 
@@ -259,8 +261,13 @@ class Search:
 
     def _away(self, w: Reals) -> tuple[Reals, Outcome, str] | None:
         """The end of a search that leaves a maximum or a saddle along a direction of negative curvature; None at a minimum."""
+        if jumps_of(self._functional.phase.equations):
+            return None  # where rates jump, gradients do too: their differences are no curvature
         direction, motion = self._negative_curvature(w), self._motion(w)
         if direction is None or motion is None:
+            return None
+        here, *beside = (self.lagrangian(w + step * direction)[0] for step in (0.0, CHECKED, -CHECKED))
+        if not sum(beside) < 2 * here:
             return None
         for sign in (1.0, -1.0):
             moved = np.clip(w + sign * direction, self.unknowns.low, self.unknowns.high)
