@@ -19,6 +19,7 @@ from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
+from draisine.optimal.mesh_cost import mesh_cost
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
+CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 
@@ -138,7 +140,7 @@ class Solution(Result):
             return Outcome.INTERRUPTED
         if self.converged and self._limit_reached is not None:
             return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
-        if self.converged and not (self.verdict.holds and self.error <= self.tolerance):
+        if self.converged and not (self.verdict.holds and self.error <= self.tolerance and not self._coarse):
             return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
 
@@ -168,6 +170,20 @@ class Solution(Result):
         """By how much the simulated motion misses conditions and bounds, in the units of their quantities."""
         values = [self._parameters_of(p.phase) for p in self.phases]
         return verdict(self.phases, self.simulated, values, self.tolerance)
+
+    @cached_property
+    def mesh_cost(self) -> float | None:
+        """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
+        None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns."""
+        return mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether the cost of a given mesh is considerable; refinement places its points where controls need them."""
+        if self.refined or self.rounds > 1 or self.mesh_cost is None:
+            return False
+        size = max(abs(self.objective), *(LEAST_SIZE * p.phase.sizes.cost for p in self.phases))
+        return self.mesh_cost > CONSIDERABLE * size
 
     def _parameters_of(self, phase: Phase) -> Reals:
         values = [self.parameters.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)]
@@ -264,6 +280,8 @@ class Solution(Result):
             text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
+            if self._coarse:
+                text += f"; this is the minimum for controls of its mesh, others may lower the cost by up to {self.mesh_cost:.2g}"
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += f"; {self._advice()}"
         elif self.outcome is Outcome.SADDLE:
