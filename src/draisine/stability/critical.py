@@ -264,9 +264,9 @@ class _Solver:
         digits."""
         near = max(_NEAR * change.width, slack)
         found = Spectrum.of(self.matrix(value)[None])
-        meeting = int((found.zero[0] | _defective_near_zero(found)).sum())
-        if meeting > max(self.zeros, 1):
-            refined = self._meet_at_zero(change, meeting)
+        count_at_zero = int((found.zero[0] | _defective_near_zero(found)).sum())
+        if count_at_zero > max(self.zeros, 1):
+            refined = self._meet_at_zero(change, count_at_zero)
             if refined is not None and abs(refined - value) <= near:
                 return refined
         if bool(real) == bool(pairs):

@@ -4,7 +4,7 @@ What it shows: path constraints on forces. Each wheel stays within its friction 
 and keeps a normal force of at least 20 N, since a larger drive torque would lift the front wheel. Torques are bounded too, but
 loosely (steer ±10 N·m, rear wheel −100 to 150 N·m), so that friction is the active limit. Controls are constant in each of 50
 intervals. Forces jump with them: path constraints hold at both edges of an interval too, and refinement adds nodes until the
-simulated motion exceeds them nowhere by more than 1e-5 of their scales.
+simulated motion exceeds them nowhere by more than 1e-6 of their scales.
 
 What you should see: the turn, entered at 8 m/s, begins with countersteering, at the friction limit of the rear wheel while it
 brakes and at that of the front wheel while it straightens up. The lane change, 3 m aside within 18 m of road from 6 m/s, is
@@ -63,7 +63,7 @@ def next_lane(intervals: int = INTERVALS) -> dr.optimal.Solution:
 
 def _solved(stated: dr.optimal.OptimalControlProblem, intervals: int, guess: dr.guess.LinearGuess) -> dr.optimal.Solution:
     pieces = dr.optimal.Collocation("radau", 3, intervals, constant_controls=True)
-    return stated.solve(pieces, guess=guess, refine=dr.optimal.Refinement(1e-5, seconds=300))
+    return stated.solve(pieces, guess=guess, refine=dr.optimal.Refinement(seconds=300))
 
 
 def active_shares(found: dr.optimal.Solution) -> dict[str, float]:
