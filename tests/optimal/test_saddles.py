@@ -70,3 +70,49 @@ def test_minima_stay():
     assert all(found.converged for found in fuller), [found.status for found in fuller]
     assert fuller[1].objective == pytest.approx(fuller[0].objective, rel=2e-3)
     assert fuller[2].objective == pytest.approx(fuller[0].objective, rel=2e-3)
+
+
+def test_minimum_fuel(one):
+    """∫|u| dt from rest to rest over 1 in 3 s with |u| ≤ 1: full thrust during t₁ at both ends, t₁ (3 − t₁) = 1. Where a
+    search fails at a kink of the cost, the status names the remedy, which works."""
+    ahead, back = sp.symbols("ahead back")
+    rocket = dr.first_order("rocket", {X: V, V: ahead - back}, inputs=[ahead, back])
+    stated = dr.maneuver(rocket).start(x=0, v=0).finish(x=1, v=0).bounds(ahead=(0, 1), back=(0, 1)).duration(3)
+    found = stated.minimize(integral="ahead + back").solve()
+    assert found.outcome is Outcome.SOLVED, found.status
+    assert found.objective == pytest.approx(3 - math.sqrt(5), rel=1e-6)
+    mass = dr.first_order("mass", {X: V, V: U}, inputs=[U])
+    kinked = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(u=(-1, 1)).duration(3).minimize(integral="abs(u)").solve()
+    assert not kinked.solved
+    assert "the cost is not smooth (abs)" in kinked.status.message
+
+
+@pytest.mark.parametrize(
+    "method", [Collocation("hermite-simpson", intervals=9), Collocation(intervals=9, constant_controls=True), MultipleShooting(5)]
+)
+def test_the_cost_of_a_mesh_is_estimated(method):
+    """Least time over a unit distance (2 s) and least effort (12): what a given mesh adds is known."""
+    mass = dr.first_order("mass", {X: V, V: U}, inputs=[U])
+    there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0)
+    for stated, least in (
+        (there.bounds(u=(-1, 1)).minimize("time"), 2.0),
+        (there.controls("u").duration(1).minimize(integral="u**2"), 12.0),
+    ):
+        found = stated.solve(method)
+        assert found.mesh_cost == pytest.approx(found.objective - least, rel=0.1, abs=1e-9)
+        coarse = found.objective - least > 1e-3 * least
+        assert found.outcome is (Outcome.SOLVED_ON_MESH if coarse else Outcome.SOLVED), found.status
+        assert ("may lower the cost by up to" in found.status.message) == coarse
+        refined = stated.solve()
+        assert refined.outcome is Outcome.SOLVED and refined.objective == pytest.approx(least, rel=1e-6)
+
+
+def test_advice_after_refinement_is_not_to_refine():
+    """A refinement that ends at its limit names the limit."""
+    mass = dr.first_order("mass", {X: V, V: U}, inputs=[U])
+    stated = dr.maneuver(mass).start(x=0.1, v=0.7).finish(x=1.3, v=-0.2).bounds(u=(-1, 2)).minimize("time")
+    found = stated.solve(Collocation(intervals=7), refine=dr.optimal.Refinement(rounds=1))
+    assert found.outcome is Outcome.SOLVED_ON_MESH
+    assert "refinement stopped at its limit of 1 rounds" in found.status.message
+    assert "solve() or refine" not in found.status.message
+    assert "solve() or refine" in stated.solve(Collocation(intervals=7)).status.message

@@ -31,6 +31,8 @@ from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
 
+KINKS = {"abs": ca.OP_FABS, "min": ca.OP_FMIN, "max": ca.OP_FMAX, "sign": ca.OP_SIGN}
+
 
 @dataclass(frozen=True, eq=False)
 class Phase:
@@ -278,6 +280,16 @@ class Phase:
         """(t, x, z, u, p) → each expression, in CasADi's interpreter."""
         plant = self.symbols.plant
         return evaluator(self.symbols, stacked(list(expressions.values())), plant.t)
+
+    @cached_property
+    def kinks(self) -> tuple[str, ...]:
+        """Functions in the cost whose derivatives jump."""
+        value = stacked([e for e in (self.integrand, self.final) if e is not None])
+        if not value.numel():
+            return ()
+        function = ca.Function("cost", ca.symvar(value), [value])
+        used = {function.instruction_id(i) for i in range(function.n_instructions())}
+        return tuple(name for name, operation in KINKS.items() if operation in used)
 
     @property
     def implicit(self) -> bool:
