@@ -140,7 +140,8 @@ class Solution(Result):
             return Outcome.INTERRUPTED
         if self.converged and self._limit_reached is not None:
             return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
-        if self.converged and not (self.verdict.holds and self.error <= self.tolerance and not self._coarse):
+        coarse = self._coarse and not any(isinstance(p.scheme, Adjoint) for p in self.phases)  # whose pieces are stated
+        if self.converged and (coarse or not (self.verdict.holds and self.error <= self.tolerance)):
             return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
 
@@ -281,7 +282,9 @@ class Solution(Result):
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
             if self._coarse:
-                text += f"; this is the minimum for controls of its mesh, others may lower the cost by up to {self.mesh_cost:.2g}"
+                text += (
+                    f"; this is the minimum for controls of this mesh, others may lower the cost by up to {self.mesh_cost:.2g}"
+                )
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += f"; {self._advice()}"
         elif self.outcome is Outcome.SADDLE:
