@@ -53,10 +53,10 @@ def curvature(nlp: SparseNLP, answer: NlpSolution, preferred: Reals) -> Curvatur
     if largest == 0.0:
         return Curvature(0.0, None)
     rows = nlp.values(w)[1]
-    held = np.flatnonzero(np.minimum(rows - nlp.row_low, nlp.row_high - rows) <= ACTIVE * nlp.row_scale)
+    active = np.flatnonzero(np.minimum(rows - nlp.row_low, nlp.row_high - rows) <= ACTIVE * nlp.row_scale)
     basis = np.eye(len(free))
-    if len(held):
-        jacobian = _dense_jacobian(nlp, w, place, len(free), held)
+    if len(active):
+        jacobian = _dense_jacobian(nlp, w, place, len(free), active)
         q, r, _ = qr(jacobian.T, pivoting=True)
         sizes = np.abs(np.diag(r))
         basis = q[:, int((sizes > RANK * sizes.max(initial=0.0)).sum()) :]
@@ -87,12 +87,12 @@ def _dense_hessian(nlp: SparseNLP, answer: NlpSolution, place: NDArray[np.int64]
     return made
 
 
-def _dense_jacobian(nlp: SparseNLP, w: Reals, place: NDArray[np.int64], count: int, held: NDArray[np.int64]) -> Reals:
+def _dense_jacobian(nlp: SparseNLP, w: Reals, place: NDArray[np.int64], count: int, active: NDArray[np.int64]) -> Reals:
     row, column = nlp.jacobian_indices
     entries = nlp.jacobian(w)[1] * nlp.scale[column] / nlp.row_scale[row]
     of = np.full(nlp.rows, -1)
-    of[held] = np.arange(len(held))
+    of[active] = np.arange(len(active))
     used = (of[row] >= 0) & (place[column] >= 0)
-    made = np.zeros((len(held), count))
+    made = np.zeros((len(active), count))
     np.add.at(made, (of[row][used], place[column][used]), entries[used])
     return made
