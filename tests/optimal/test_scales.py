@@ -41,7 +41,7 @@ def test_a_factor_of_the_cost_does_not_change_the_solution(mass, factor):
     assert easiest.solved
     assert easiest.objective == pytest.approx(12.0 * factor, rel=1e-6)
     assert np.abs(easiest["u"] - (6 - 12 * easiest.time)).max() < 1e-5
-    assert easiest.optimality.kkt.stationarity < 1e-6
+    assert easiest.optimality.kkt.stationarity < 1e-6 * max(1.0, factor)
     assert easiest.costate("x") == pytest.approx(np.full(len(easiest.costate("x")), -24.0 * factor), rel=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_random_units_of_a_pendulum(seed, method):
     assert least(*random_scales(seed).tolist()) == pytest.approx(least(1.0, 1.0, 1.0, 1.0, 1.0), rel=1e-5)
 
 
-@pytest.mark.parametrize("distance", [1e-12, 1e-6, 1e-3, 1e4, 1e9])
+@pytest.mark.parametrize("distance", [1e-12, 1e-6, 1e-3, 3e3, 1e4, 1e9])
 def test_default_limits_of_the_duration_suit_the_distance(mass, distance):
     stated = dr.maneuver(mass).start(x=0, v=0).bounds(u=(-1, 1)).minimize("time")
     found = stated.finish(x=distance, v=0).solve()

@@ -25,7 +25,7 @@ Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters
 
 MET = 1e-7  # residual below which a condition counts as satisfied
 NEWTON = Newton(tolerance=1e-12, max_iterations=60)
-LONGEST = 10.0  # largest change of an unknown in a step, for conditions of ordinary sizes
+LONGEST = 10.0  # largest change of an unknown in a step, relative to the largest value that is asked for, or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def resolve_end_conditions(
     sizes = [ordinary(abs(c.low)) for c in equations]
     scaled = [(c.value - c.low) / size for c, size in zip(equations, sizes, strict=True)]
     rows = stacked([*(c.value for c in constraints), v.algebraic, *scaled])
-    search = _Search(v, rows, LONGEST * max(1.0, *sizes))
+    search = _Search(v, rows, LONGEST * max(1.0, *(abs(c.low) for c in equations)))
     solved, residual, jacobian = search.anywhere(point, np.arange(rows.numel()))
     first = rows.numel() - len(equations)
     _, basis = independent_rows(jacobian[:first], np.zeros((0, jacobian.shape[1])))

@@ -268,13 +268,14 @@ class Phase:
         return row_sizes(jacobian, sizes, both, [max(1.0, s) for s in stated])
 
     def _cost_size(self, sizes: Reals) -> float:
-        """The change of the cost when quantities change by their sizes."""
+        """The change of the cost when quantities change by their sizes, at most 1: wide bounds make it too large, and
+        a large cost only sharpens tolerances."""
         parts, samples = [abs(self.time_weight) * self.duration], self._statement_samples
         if self.integrand is not None:
             parts.append(self.duration * samples.change(self.integrand, sizes))
         if self.final is not None:
             parts.append(samples.change(self.final, sizes))
-        return ordinary(max(parts))
+        return min(ordinary(max(parts)), 1.0)
 
     def evaluator(self, expressions: Mapping[str, ca.SX]) -> ca.Function:
         """(t, x, z, u, p) → each expression, in CasADi's interpreter."""

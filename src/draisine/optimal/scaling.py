@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 
-ORDINARY = 1e2  # factor within which a size counts as 1
+ORDINARY = (1e-2, 1e4)  # sizes that count as 1: smaller ones come near tolerances, larger ones only sharpen them
 ROUNDED = 1e-13  # of the largest size: below, a state is zero but for rounding
 NEGLIGIBLE = 1e-10  # of the largest entry of a row of a Jacobian: below, an entry may be rounding
 COMPUTED = 1e-6  # the same, in states that a solver made consistent with constraints
@@ -50,7 +50,7 @@ class Sizes:
 
 def ordinary(size: float, otherwise: float = 1.0) -> float:
     """A size, or `otherwise` if the size is ordinary or unknown."""
-    return otherwise if not (np.isfinite(size) and size > 0.0) or 1 / ORDINARY <= size <= ORDINARY else float(size)
+    return otherwise if not (np.isfinite(size) and size > 0.0) or ORDINARY[0] <= size <= ORDINARY[1] else float(size)
 
 
 class Samples:
