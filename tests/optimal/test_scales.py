@@ -127,3 +127,25 @@ def test_a_parameter_far_from_its_optimum(guess):
     found = stated.solve()
     assert found.solved, found.status
     assert found.parameters["k"] == pytest.approx(math.pi**2, rel=1e-6)
+
+
+def test_factors_of_the_cost_of_a_mechanism():
+    cart = dr.maneuver(dr.gallery.cart_pole()).start(pole=math.pi).finish(pole=0, cart=0, rates=0).duration(2)
+    costs = {}
+    for factor in (1.0, 1e-9, 1e6):
+        stated = cart.bounds(push=(-20, 20), cart=(-2, 2)).minimize(integral=f"{factor!r}*push**2")
+        found = stated.solve(Collocation(intervals=30))
+        assert found.converged, found.status
+        costs[factor] = found.objective / factor
+    assert list(costs.values()) == pytest.approx([costs[1.0]] * 3, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(20, 24))
+def test_random_units_of_time_against_effort(seed):
+    """c ∫ 1 + u² dt over a unit distance from rest to rest takes T = 36^¼, and costs T + 12/T³."""
+    x, v, u, t, cost = random_scales(seed, 4.0).tolist()
+    stated = dr.maneuver(scaled_mass(x, v, u, t)).start(x=0, v=0).finish(x=x, v=0).controls("u").duration(0.05 * t, 50 * t)
+    found = stated.minimize(integral=f"{cost / u**2!r}*u**2", time=cost).solve()
+    assert found.outcome is Outcome.SOLVED, found.status
+    assert found.duration / t == pytest.approx(36**0.25, rel=1e-5)
+    assert found.objective / (cost * t) == pytest.approx(36**0.25 + 12 / 36**0.75, rel=1e-7)
