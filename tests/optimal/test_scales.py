@@ -56,6 +56,10 @@ def test_random_units_of_the_quickest_displacement(seed):
     assert found.objective == pytest.approx(2.0 * t * cost, rel=1e-5)
     assert found["x"][-1] == pytest.approx(x, rel=1e-5)
     assert found["v"].max() == pytest.approx(v, rel=1e-3)
+    switching = found.optimality["u"]
+    assert switching.agreement > 0.95
+    assert switching.crossings == pytest.approx([t], rel=1e-2)
+    assert found.optimality.hamiltonian[0].mean == pytest.approx(-cost, rel=1e-2)
 
 
 @pytest.mark.parametrize("method", [None, Collocation("hermite-simpson", intervals=20), MultipleShooting(40)])
