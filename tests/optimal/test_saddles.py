@@ -116,3 +116,15 @@ def test_advice_after_refinement_is_not_to_refine():
     assert "refinement stopped at its limit of 1 rounds" in found.status.message
     assert "solve() or refine" not in found.status.message
     assert "solve() or refine" in stated.solve(Collocation(intervals=7)).status.message
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_controls_are_compared_with_all_values_on_the_first_mesh(one, seed):
+    """∫ a u² + b u⁴ + c cos 3u dt: the least of all constant controls, also where u = 0 is a local minimum."""
+    a, b, c = np.random.default_rng(seed).normal(size=3).tolist()
+    u = np.linspace(-1, 1, 20001)
+    least = (a * u**2 + b * u**4 + c * np.cos(3 * u)).min()
+    stated = dr.maneuver(one).start(x=0).bounds(u=(-1, 1)).duration(1)
+    found = stated.minimize(integral=f"{a!r}*u**2 + {b!r}*u**4 + {c!r}*cos(3*u)").solve()
+    assert found.solved, found.status
+    assert found.objective == pytest.approx(least, abs=1e-5)

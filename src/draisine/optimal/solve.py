@@ -369,7 +369,14 @@ class _Task:
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
-                return found, verified, rounds, []
+                better, needles = (
+                    self.with_needles(found, solver, progress, seconds) if needles and rounds == 1 else (found, False)
+                )
+                if better is found:
+                    return found, verified, rounds, []
+                found, needles = better, False
+                verified = self.timed_verification(found, refine.tolerance, seconds)
+                continue
             left = refine.seconds - (time.perf_counter() - began)
             if rounds > refine.rounds or left <= 0.0:
                 limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
