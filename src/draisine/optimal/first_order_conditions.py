@@ -54,9 +54,9 @@ def kkt(nlp: SparseNLP, answer: NlpSolution) -> Kkt:
     beyond = np.maximum(np.maximum(nlp.low - w, w - nlp.high), 0.0) / nlp.scale
     slope = lagrangian_gradient(nlp, answer)
     fixed = nlp.low == nlp.high
-    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * nlp.scale)
-    bound = _slack(w, nlp.low, nlp.high, answer.bound_multipliers)
-    row = _slack(rows, nlp.row_low, nlp.row_high, answer.row_multipliers)
+    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * nlp.scale / nlp.objective_scale)
+    bound = _slack(w, nlp.low, nlp.high, answer.bound_multipliers) / nlp.objective_scale
+    row = _slack(rows, nlp.row_low, nlp.row_high, answer.row_multipliers) / nlp.objective_scale
     return Kkt(
         *_worst((over, nlp.row_names), (beyond, nlp.unknown_names)),
         *_worst((still, nlp.unknown_names)),

@@ -116,14 +116,14 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseVal
 def _perturbed(given: PerturbedGuess, v: PhaseValues, phase: Phase, grid: Grid) -> PhaseValues:
     rng = np.random.default_rng(given.seed)
 
-    def waves(values: Reals, names: Sequence[str], tau: Reals) -> Reals:
+    def waves(values: Reals, names: Sequence[str], tau: Reals, least: Reals) -> Reals:
         sizes = [max(abs(s) if np.isfinite(s) else 0.0 for s in phase.limits.get(name, (0.0, 0.0))) for name in names]
         size = np.maximum(np.abs(values).max(axis=0, initial=0.0), np.minimum(sizes, 1e3))
         shape = np.sin(np.pi * np.arange(1, WAVES + 1) * tau[:, None]) @ rng.normal(size=(WAVES, len(names)))
-        return values + given.amplitude * np.where(size > 1e-6, size, 1.0) * shape / np.sqrt(WAVES)
+        return values + given.amplitude * np.where(size > 1e-6 * least, size, least) * shape / np.sqrt(WAVES)
 
-    states = waves(v.states, phase.kept, grid.points)
-    controls = waves(v.controls, phase.controls, grid.control_times)
+    states = waves(v.states, phase.kept, grid.points, phase.sizes.states)
+    controls = waves(v.controls, phase.controls, grid.control_times, phase.sizes.controls)
     duration = float(np.clip(v.duration * np.exp(given.amplitude * rng.normal()), *phase.times))
     return PhaseValues(v.begin, duration, states, v.algebraic, controls)
 

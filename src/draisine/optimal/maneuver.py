@@ -19,6 +19,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from draisine.errors import ArgumentError
@@ -87,7 +88,7 @@ class OptimalControlProblem:
     path: tuple[tuple[str, Amount], ...] = ()
     cost: Cost | None = None
     times: tuple[float, float] = (SHORTEST, LONGEST)
-    times_given: bool = False
+    times_given: tuple[bool, bool] = (False, False)  # the shortest and the longest; a default limit suits sizes of the statement
     unknown_parameters: tuple[tuple[str, tuple[float, float]], ...] = ()
     known_parameters: Mapping[str, float] = field(default_factory=dict)
     constant_inputs: Mapping[str, float] = field(default_factory=dict)
@@ -145,15 +146,23 @@ class OptimalControlProblem:
             )
         return replace(self, cost=Cost(integral, final, weight))
 
-    def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
-        """Duration in seconds: one number, or the shortest and the longest."""
-        refuse_huge_integers("duration", (least, most))
-        low, high = (stated_seconds(side, "duration") for side in (least, least if most is None else most))
-        if not (0.0 < low <= high < math.inf):
+    def duration(self, least: float | None, most: float | EllipsisType | None = ...) -> OptimalControlProblem:
+        """Duration in seconds: one number, or the shortest and the longest, None for no limit.
+
+        - `least`: the duration, or the shortest if `most` is given.
+        - `most`: the longest.
+        """
+        refuse_huge_integers("duration", (least, None if isinstance(most, EllipsisType) else most))
+        fixed = isinstance(most, EllipsisType)
+        ends = (least, least) if fixed else (least, most)
+        low, high = (default if t is None else stated_seconds(t, "duration") for t, default in zip(ends, (SHORTEST, LONGEST), strict=True))  # type: ignore[arg-type]
+        given = (ends[0] is not None, ends[1] is not None)
+        if (fixed and least is None) or not 0.0 < low < math.inf or not 0.0 < high < math.inf or (all(given) and low > high):
+            shown = f"{least!r}" if fixed else f"{least!r}, {most!r}"
             raise ArgumentError(
-                f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
+                f"duration({shown}): give a positive number of seconds, or the shortest and the longest, None for no limit"
             )
-        return replace(self, times=(low, high), times_given=True)
+        return replace(self, times=(low, high), times_given=given)
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""

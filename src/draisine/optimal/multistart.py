@@ -30,6 +30,7 @@ from draisine.numerics.parallel import Job
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Outcome
+from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.restore import StoredSolution, restored
 from draisine.results.base import Result
 from draisine.results.status import Progress, ProgressCallback
@@ -275,8 +276,7 @@ def _guesses(maneuver: OptimalControlProblem, starts: int | RandomGuesses | Sequ
         if starts.count < 1:
             raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
         own = starts.first.duration if isinstance(starts.first, LinearGuess | ConstantGuess) else None
-        low, high = maneuver.times
-        return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
+        return starts.guesses(own if own is not None else build_phases(maneuver, [None] * len(maneuver.phases))[1][0].duration)
     if not starts:
         raise ArgumentError("multistart: give at least one guess")
     return list(starts)

@@ -25,6 +25,7 @@ from draisine.control.plant import stacked
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.phase import Phase
+from draisine.optimal.scaling import ordinary
 from draisine.results.base import Result
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
-ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as zero
+ROUNDING = 1e-6  # of the size of the cost per second: ∂H/∂u times the range between bounds that counts as zero
 PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
 CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
 
@@ -58,6 +59,7 @@ class Switching:
     switches: Reals
     resolution: float
     hold_times: Reals
+    rounding: float = ROUNDING  # ∂H/∂u times the range between bounds that counts as zero
 
     @property
     def bounded(self) -> float:
@@ -68,7 +70,7 @@ class Switching:
     @property
     def agreement(self) -> float:
         """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound required by that sign."""
-        clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), ROUNDING / (self.high - self.low))
+        clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), self.rounding / (self.high - self.low))
         near = AT_BOUND * (self.high - self.low)
         right = np.where(self.values > 0, self.control < self.low + near, self.control > self.high - near)
         return float(np.mean(right[clear])) if clear.any() else 1.0
@@ -246,16 +248,18 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
     positions = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if constant else grid.control_times
     times = found.begin + found.duration * positions
     hold_times = found.begin + found.duration * grid.breaks if constant else np.zeros(0)
+    rounding = ROUNDING * found.phase.sizes.cost / ordinary(found.duration)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-math.inf, math.inf))
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             continue
         control, values = found.controls[:, j], found.pontryagin.switching[:, j]
         edges = np.concatenate([times, [found.begin + found.duration]])
-        crossings = _zeros(times, np.where(np.abs(values) > ROUNDING / (high - low), values, 0.0))
+        crossings = _zeros(times, np.where(np.abs(values) > rounding / (high - low), values, 0.0))
         switches = _zeros(times, control - 0.5 * (low + high))
         longest = float(np.diff(edges).max())
-        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest, hold_times))
+        own = times, values, control, low, high, crossings, switches, longest, hold_times, rounding
+        made.append(Switching(number, name, *own))
     return made
 
 

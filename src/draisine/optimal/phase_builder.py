@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from draisine.optimal.maneuver import OptimalControlProblem
 
 Reals = NDArray[np.float64]
+
+USUAL = (0.1, 10.0)  # s, durations that the default limits suit
+WIDE = 1e4  # factor between a given limit of the duration and a default one
 
 
 def build_phases(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> tuple[list[PhaseBuilder], tuple[Phase, ...]]:
@@ -347,7 +350,7 @@ class PhaseBuilder:
                         f"{self.equations.name}: the start has {name} = {self._y[index[name]]:.6g}, outside its bounds "
                         f"({low:g}, {high:g})"
                     )
-        return Phase(
+        phase = Phase(
             symbols=v,
             kept=kept,
             unknown_parameters=self.unknown,
@@ -369,12 +372,26 @@ class PhaseBuilder:
             dropped=self._end.dropped,
             notes=(*self._end.notes, *self._notes(kept)),
         )
+        times = _default_limits(m.times, m.times_given, phase)
+        return phase if times == m.times else replace(phase, times=times, duration=middle(*times))
 
     def _notes(self, kept: Sequence[str]) -> list[str]:
         left = [name for name in self.symbols.state_names if name not in kept]
         constant = [f"{q.name} = {self.inputs[i]:g}" for i, q in enumerate(self.equations.inputs) if q.name not in self._controls]
         notes = [f"states left out because cost and conditions do not depend on them: {', '.join(left)}"] if left else []
         return notes + ([f"constant inputs: {', '.join(constant)}"] if constant else [])
+
+
+def _default_limits(times: tuple[float, float], given: tuple[bool, bool], phase: Phase) -> tuple[float, float]:
+    """Limits of a duration; those that are not given lie about the time that the motion needs by its sizes, if it is unusual."""
+    if all(given):
+        return times
+    needed = phase.needed_duration
+    factor = 1.0 if needed is None or USUAL[0] <= needed <= USUAL[1] else needed
+    low, high = (t if stated else t * factor for t, stated in zip(times, given, strict=True))
+    if any(given):
+        low, high = (low, max(high, low * WIDE)) if given[0] else (min(low, high / WIDE), high)
+    return low, high
 
 
 @lru_cache(maxsize=16)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.numerics.runge_kutta import lagrange
 from draisine.optimal.phase import Phase, algebraic_guess
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.symbolic_model import Condition
 from draisine.optimal.verification import Samples, Simulated
 from draisine.results.status import Ending
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # of the scale of each quantity
-SMALLEST = 1e-3  # scale, of a quantity that stays at zero
 LISTED = 3
 STENCIL = 8  # samples through which states and inputs are interpolated at a peak: exact for polynomial controls
 
@@ -143,11 +143,12 @@ class _Checked:
         phase, run, t = self._phase, self._run.samples, float(self._run.samples.times[-1])
         found = [
             Miss(f"finish: {c.name}", _beyond(values[-1:], c)[0], self._unit(c.name), scale, t, self._number)
-            for c, values, scale in self._conditions(phase.ends, run)
+            for c, values, scale in self._conditions(phase.ends, run, phase.sizes.ends)
         ]
-        for (name, _), values in zip(phase.returns, self._values([v for _, v in phase.returns], run).T, strict=True):
+        values_of = self._values([v for _, v in phase.returns], run).T
+        for (name, _), values, size in zip(phase.returns, values_of, phase.sizes.returns, strict=True):
             gap = abs(float(values[-1] - values[0]))
-            found.append(Miss(f"periodic: {name}", gap, self._unit(name), _scale(values), t, self._number))
+            found.append(Miss(f"periodic: {name}", gap, self._unit(name), _scale(values, size), t, self._number))
         return found
 
     def along(self, tolerance: float) -> tuple[list[Miss], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -174,13 +175,14 @@ class _Checked:
     def _path(self, run: Samples) -> list[tuple[Condition, float, Reals]]:
         """Conditions along the path, with scales and (2, samples) amounts beyond the lower and the upper bound."""
         phase = self._phase
-        made = [(c, scale, _outside(values, c)) for c, values, scale in self._conditions(phase.path, run)]
+        made = [(c, scale, _outside(values, c)) for c, values, scale in self._conditions(phase.path, run, phase.sizes.path)]
         names, inputs = [q.name for q in phase.equations.states], [q.name for q in phase.equations.inputs]
+        sizes = dict(zip((*phase.kept, *phase.controls), (*phase.sizes.states, *phase.sizes.controls), strict=True))
         for name, (low, high) in phase.limits.items():
             values = run.states[:, names.index(name)] if name in names else run.inputs[:, inputs.index(name)]
             bounds = [abs(b) for b in (low, high) if np.isfinite(b)]
             condition = Condition(name, ca.SX(0), low, high)
-            made.append((condition, max(_scale(values), *bounds, 0.0), _outside(values, condition)))
+            made.append((condition, max(_scale(values, sizes[name]), *bounds, 0.0), _outside(values, condition)))
         return made
 
     def _peaks(self, path: Sequence[tuple[Condition, float, Reals]], tolerance: float) -> Samples:
@@ -202,14 +204,14 @@ class _Checked:
         rows = [_interpolated(run, k, s) for k, s in sorted(set(chosen))]
         return Samples(*(np.array(column) for column in zip(*rows, strict=True)))
 
-    def _conditions(self, given: Sequence[Condition], run: Samples) -> list[tuple[Condition, Reals, float]]:
+    def _conditions(self, given: Sequence[Condition], run: Samples, sizes: Reals) -> list[tuple[Condition, Reals, float]]:
         """Each condition with its values along the motion and its scale."""
         values = self._values([c.value for c in given], run).T
         rights = self._values([ca.SX(0) if c.right is None else c.right for c in given], run).T
         made = []
-        for c, value, right in zip(given, values, rights, strict=True):
+        for c, value, right, size in zip(given, values, rights, sizes, strict=True):
             bounds = [abs(b) for b in (c.low, c.high) if np.isfinite(b)]
-            made.append((c, value, max(_scale(value + right), _scale(right), *bounds, 0.0)))
+            made.append((c, value, max(_scale(value + right, size), _scale(right, size), *bounds, 0.0)))
         return made
 
     def gaps(self, ends_too: bool) -> list[Miss]:
@@ -221,7 +223,7 @@ class _Checked:
         nodes = solution.states[np.searchsorted(solution.grid.points, solution.grid.breaks[starts])]
         indices = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         gap = np.abs(run.breaks[starts][:, indices] - nodes)
-        size = np.maximum(np.abs(solution.states).max(axis=0), SMALLEST)
+        size = np.maximum(np.abs(solution.states).max(axis=0), LEAST_SIZE * phase.sizes.states)
         found = []
         for i, name in enumerate(phase.kept):
             k = int(np.argmax(gap[:, i]))
@@ -230,9 +232,10 @@ class _Checked:
         return found
 
 
-def _scale(values: Reals) -> float:
+def _scale(values: Reals, size: float) -> float:
+    """The largest magnitude, or that of a quantity of this size that stays at zero."""
     finite = np.abs(values[np.isfinite(values)])
-    return max(float(finite.max(initial=0.0)), SMALLEST)
+    return max(float(finite.max(initial=0.0)), LEAST_SIZE * size)
 
 
 def _outside(values: Reals, c: Condition) -> Reals:

@@ -17,6 +17,7 @@ from draisine.numerics.direct_methods import Grid
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.program import DaeResidual
@@ -76,7 +77,11 @@ def simulate_phase(
     # coefficients in the position within an interval, from values at its control points
     powers = monomial_coefficients(grid.control_local)
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
-    method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
+    method = (
+        None
+        if isinstance(phase.equations.dynamics, DaeResidual)
+        else DOP853(rtol=ACCURACY, atol=ACCURACY * phase.sizes.smallest_state)
+    )
     edges = begin + duration * grid.breaks
     shown = max(1, round(SAMPLES / (len(edges) - 1)))
     inside = shown * -(-max(LEAST_INSIDE, PER_NODE * len(grid.node_local)) // shown)
@@ -172,7 +177,7 @@ def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
     if nz:  # ẏ = f(y, z) with 0 = g(y, z)
         inner = np.linalg.pinv(dense[:, nx : nx + nz, nx : nx + nz])
         matrix = matrix - dense[:, :nx, nx : nx + nz] @ inner @ dense[:, nx : nx + nz, :nx]
-    size = np.maximum(np.abs(local[:, :nx]).max(axis=0, initial=0.0), 1e-3)
+    size = np.maximum(np.abs(local[:, :nx]).max(axis=0, initial=0.0), LEAST_SIZE * phase.sizes.states)
     matrix = matrix * size / size[:, None]
     lengths = np.diff(grid.breaks)[:, None, None]
     means = matrix[grid.node_of].mean(axis=1) * lengths
