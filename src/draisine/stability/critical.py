@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bisect, bracketed_root
+from draisine.numerics.scaling import balancing
 from draisine.stability.crossings import Change, changes
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
-from draisine.stability.spectrum import Spectrum, balancing, clusters
+from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]

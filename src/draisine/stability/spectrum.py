@@ -14,6 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.scaling import balancing
+
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Flags = NDArray[np.bool_]
@@ -24,7 +26,6 @@ EPS = float(np.finfo(float).eps)
 ROUNDING = 16.0 * EPS  # of all entries, relative to the scaled matrix: of the eigenvalue solver, and of entries that cancel
 COINCIDE = 1e-7  # distance of eigenvalues, relative to the largest, below which their vectors are made dual
 INDEPENDENT = 1e6  # condition of the products of left and right vectors up to which an eigenvalue is not defective
-SWEEPS = 4  # of the scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +111,6 @@ def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
             if len(group) > 1 and np.linalg.cond(products) < INDEPENDENT:  # otherwise the eigenvalue is defective
                 left[i][:, group] = left[i][:, group] @ np.linalg.inv(products).T
     return left
-
-
-def balancing(matrices: Array) -> Array:
-    """Scales d of the states with which rows and columns of A_ij d_j / d_i have equal size (Osborne 1960)."""
-    count, k, _ = matrices.shape
-    scale = np.ones((count, k))
-    for _ in range(SWEEPS):
-        for i in range(k):
-            column = (matrices[:, :, i] / scale).sum(axis=1) - matrices[:, i, i] / scale[:, i]
-            row = (matrices[:, i, :] * scale).sum(axis=1) - matrices[:, i, i] * scale[:, i]
-            both = (column > 0.0) & (row > 0.0)
-            scale[:, i] = np.where(both, np.sqrt(row / np.where(both, column, 1.0)), scale[:, i])
-    return scale
 
 
 def nearest_first(distance: Array) -> NDArray[np.int64]:
