@@ -1,7 +1,7 @@
 """Algebraic Riccati equations, in scaled states, inputs and time.
 
 The stabilizing solution of AᵀP + P A − (P B + N) R⁻¹ (P B + N)ᵀ + Q = 0, or of its discrete form, by the ordered generalized
-Schur form (SciPy). Its tests and its accuracy depend on the sizes of the matrices. States z = D z′ and inputs u = E u′ are therefore
+Schur form (SciPy). Its tests and its accuracy depend on the sizes of the matrices. So states z = D z′ and inputs u = E u′ are
 scaled first: E so that R is the unit matrix, D so that rows and columns of the Hamiltonian matrix have equal size (P. Benner,
 Symplectic balancing of Hamiltonian matrices, SIAM J. Sci. Comput. 22 (2001) 1885–1904), and time by the size of that matrix.
 Other units and a factor on the cost then change nothing.

@@ -8,8 +8,9 @@ they become ill-conditioned, switches methods on stiffness, and determines the s
 from __future__ import annotations
 
 import ctypes
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -65,6 +66,12 @@ PASSED_SINGULAR = "the motion passes a singular position, where it could also br
 NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
 
 
+SMALL_STATES = "all states are so small that the absolute tolerance decides on the accuracy"
+LEAST_ATOL = 1e-290
+UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
+SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
+
+
 def fast_event(name: str) -> str:
     return f"event {name!r} varies too fast for the steps, and some of its occurrences may be missing"
 
@@ -105,21 +112,73 @@ def integrate(
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_atol(chosen.method, root)
     check_step(chosen.method, float(start), float(until))
-    driver = _Driver(
-        choices,
-        x,
-        (float(start), float(until)),
-        numbers("parameter", root.parameters, parameters, root.dependent_parameters),
-        numbers("input", root.inputs, inputs),
-        chosen,
-        isinstance(method, Auto),
-        _check_samples(samples, start, until),
-        control,
-        progress,
-        only_samples,
-        steps_too and samples is not None and not isinstance(control, EveryStage),
+    p = numbers("parameter", root.parameters, parameters, root.dependent_parameters)
+    u = numbers("input", root.inputs, inputs)
+    times = _check_samples(samples, start, until)
+
+    def run(chosen: MethodChoice) -> Run:
+        driver = _Driver(
+            choices,
+            x,
+            (float(start), float(until)),
+            p,
+            u,
+            chosen,
+            isinstance(method, Auto),
+            times,
+            control,
+            progress,
+            only_samples,
+            steps_too and samples is not None and not isinstance(control, EveryStage),
+        )
+        return driver.run()
+
+    found = run(chosen)
+    return _at_small_scale(found, x, chosen.method, method, control, lambda auto: run(select_method(auto, root)))
+
+
+def _at_small_scale(
+    found: Run,
+    x: Reals,
+    used: SteppingMethod,
+    given: Method | None,
+    control: Control | None,
+    again: Callable[[Auto], Run],
+) -> Run:
+    """A run whose states all stay so small that the absolute tolerance decides: repeated with one relative to their size, if no
+    method was given; else, or if that does not succeed, with a warning."""
+    largest = largest_state(found, x)
+    atol = small_scale_atol(used, largest)
+    if atol is None or found.failure is not None or found.status.kind == Ending.INTERRUPTED:
+        return found
+    if given is None and (control is None or isinstance(control, Recorded)):
+        steps = found.accepted + found.rejected
+        scaled = Auto(atol=atol, max_steps=LEAST_SMALL_STEPS + SMALL_STEPS * steps)
+        better = again(scaled)
+        if better.status.kind == found.status.kind:
+            return replace(better, evaluations=found.evaluations + better.evaluations, scaled=scaled)
+    elif given is not None and largest > UNRESOLVED * float(np.max(getattr(used, "atol", 0.0))):
+        return found  # as requested
+    note = (
+        f"no state exceeds {largest:.2g}, where the absolute tolerance {float(np.max(getattr(used, 'atol', 0.0))):g} decides on the "
+        f"accuracy; give method=DOP853(atol={atol:.0e}) or another method with an absolute tolerance far below the states"
     )
-    return driver.run()
+    return replace(found, status=found.status.with_warning(note), cautions=(*found.cautions, SMALL_STATES))
+
+
+def largest_state(run: Run, x: Reals) -> float:
+    """The largest magnitude of a state at the start, the samples and the end of a run."""
+    parts = [x, run.final_state, *(segment.states for segment in run.segments)]
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
+
+def small_scale_atol(method: SteppingMethod, largest: float) -> float | None:
+    """The absolute tolerance relative to the largest state of a run, where that of the method exceeds the relative tolerance of
+    every state; None where it does not."""
+    rtol, atol = float(getattr(method, "rtol", 0.0)), np.asarray(getattr(method, "atol", 0.0), dtype=float)
+    if not method.adaptive or not 0.0 < largest < np.inf or not float(atol.min()) > rtol * largest:
+        return None
+    return max(float(atol.min()) * 10.0 ** math.ceil(math.log10(largest)), LEAST_ATOL)
 
 
 def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Reals | None:
