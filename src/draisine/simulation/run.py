@@ -159,9 +159,10 @@ def _at_small_scale(
             return replace(better, evaluations=found.evaluations + better.evaluations, scaled=scaled)
     elif given is not None and largest > UNRESOLVED * float(np.max(getattr(used, "atol", 0.0))):
         return found  # as requested
+    decisive = float(np.max(getattr(used, "atol", 0.0)))
     note = (
-        f"no state exceeds {largest:.2g}, where the absolute tolerance {float(np.max(getattr(used, 'atol', 0.0))):g} decides on the "
-        f"accuracy; give method=DOP853(atol={atol:.0e}) or another method with an absolute tolerance far below the states"
+        f"no state exceeds {largest:.2g}, where the absolute tolerance {decisive:g} decides on the accuracy; "
+        f"give method=DOP853(atol={atol:.0e}) or another method with an absolute tolerance far below the states"
     )
     return replace(found, status=found.status.with_warning(note), cautions=(*found.cautions, SMALL_STATES))
 

@@ -282,8 +282,8 @@ def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str
     name, most = flow.names[int(np.argmax(share))], float(share.max())
     if most > REPEATS:
         raise ArgumentError(
-            f"{e.name}: the equations are not the same after period={period:.10g}: at equal states the rate of {name!r} differs by "
-            f"{most:.2g} of its size, so that a motion would not repeat; give the period of the excitation, or a multiple of it"
+            f"{e.name}: the equations are not the same after period={period:.10g}: at equal states the rate of {name!r} differs "
+            f"by {most:.2g} of its size, so that a motion would not repeat; give the period of the excitation or a multiple"
         )
     return (f"after this period the equations are the same only to {most:.1g} of the rate of {name!r}: give it with all digits",)
 
