@@ -267,7 +267,7 @@ class Naming:
         return np.asarray((derivatives.names[:, self.chosen, :] @ derivatives.w[..., None])[..., 0])
 
 
-def entry_rounding(deviations: Deviations, naming: Naming, x: Array, u: Array, p: Array) -> Array:
+def entry_rounding(deviations: Deviations, naming: Naming, x: Array, u: Array, p: Array, t: float = 0.0) -> Array:
     """Bounds of the entries of A at a state that are rounding error: those that change by their own size with the last digits of
     states, inputs and parameters, whatever their units. A coupling that does not cancel is larger, however small it is.
 
@@ -281,7 +281,7 @@ def entry_rounding(deviations: Deviations, naming: Naming, x: Array, u: Array, p
         steps = LAST_DIGITS * rng.uniform(-1.0, 1.0, (VARIATIONS, len(values)))
         return np.asarray(values + np.vstack([np.zeros(len(values)), steps * np.maximum(np.abs(values), floor)]))
 
-    derivatives = deviations.derivatives(0.0, varied(x, least), varied(u, 0.0), varied(p, 0.0))
+    derivatives = deviations.derivatives(t, varied(x, least), varied(u, 0.0), varied(p, 0.0))
     a, terms = naming.matrices(derivatives)[0], naming.term_sizes(derivatives)
     change = np.nan_to_num(np.abs(a[1:] - a[0]), nan=0.0).max(axis=0, initial=0.0)
     several = terms[0] > 2.0 * np.abs(a[0])  # terms that cancel
