@@ -142,3 +142,30 @@ def test_a_heavy_mechanism_on_a_soft_spring():
     np.testing.assert_allclose(found["x"], 5.0, rtol=1e-9)
     free = dr.modes(heavy_mechanism(0.0), over={"pull": np.array([0.0, 1000.0, 2000.0])})
     np.testing.assert_allclose(np.sort(free.eigenvalues.imag, axis=1), np.tile([-1e-5, 1e-5], (3, 1)), rtol=1e-9)
+
+
+def test_a_slow_instability_beside_a_fast_decay():
+    """Eigenvalues −1e6 and about 1e-8, whose sign is that of the determinant, exactly known."""
+    mixed = dr.first_order("mixed", {x: -1e6 * x + a * y, y: 1e-8 * y - 1e-9 * x}, parameters={a: 1.0})
+    found = dr.modes(mixed, over={"a": np.array([1.0, 2.0])})
+    assert not found.stable.any()
+    np.testing.assert_allclose(found.eigenvalues.real.max(axis=1), [1e-8 - 1e-15, 1e-8 - 2e-15], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_slow_modes_beside_fast_ones_against_many_digits(seed):
+    """Random graded matrices: signs of all eigenvalues as with 60 digits."""
+    import mpmath
+
+    from draisine.stability.spectrum import Spectrum
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    matrix = 10.0 ** rng.uniform(-8, 8, n)[:, None] * rng.normal(size=(n, n))
+    found = Spectrum.of(matrix[None])
+    with mpmath.workdps(60):
+        exact = np.array([complex(z) for z in mpmath.eig(mpmath.matrix(matrix.tolist()), left=False, right=False)])
+    assert int(found.growing.sum()) <= int((exact.real > 0).sum())
+    assert int(found.decaying.sum()) <= int((exact.real < 0).sum())
+    order = np.argsort(np.abs(exact[:, None] - found.values), axis=0)[0]
+    assert (np.abs(exact[order] - found.values[0]) <= found.errors[0] + 1e-12 * np.abs(exact[order])).all()

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.rank import condition_share, equilibrate
 from draisine.numerics.scaling import balancing
 
 Array = NDArray[np.float64]
@@ -22,6 +23,8 @@ Flags = NDArray[np.bool_]
 
 ENTRY_ERROR = 2e-13  # of an entry of A, relative: rounding along the program and errors of the steady motion
 SAFETY = 4.0  # factor on the bound of an eigenvalue
+REGULAR = 1e6  # condition, with scaled rows and columns, of a matrix without a zero eigenvalue
+EQUILIBRATIONS = 20
 EPS = float(np.finfo(float).eps)
 ROUNDING = 16.0 * EPS  # of all entries, relative to the scaled matrix: of the eigenvalue solver, and of entries that cancel
 COINCIDE = 1e-7  # distance of eigenvalues, relative to the largest, below which their vectors are made dual
@@ -43,7 +46,7 @@ class Spectrum:
         values = np.full(matrices.shape[:2], np.nan + 0j)
         errors = np.full(matrices.shape[:2], np.nan)
         if matrices.shape[1]:
-            values[good], errors[good] = _bounded_eigenvalues(matrices[good])
+            values[good], errors[good] = _resolved(matrices[good], *_bounded_eigenvalues(matrices[good]))
         return Spectrum(matrices, values, errors)
 
     @cached_property
@@ -98,6 +101,24 @@ def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
     return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+
+
+def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex, Array]:
+    """Eigenvalues that are zero up to rounding of the largest ones, though the matrix is regular, from those of its inverse: there
+    they are the largest. Regular is a matrix that is well-conditioned with scaled rows and columns, whatever its time scales."""
+    for i in np.flatnonzero((np.abs(values) <= errors).any(axis=1)):
+        scaled, rows, columns = equilibrate(matrices[i], EQUILIBRATIONS)
+        condition = 1.0 / max(condition_share(scaled), 1e-300)
+        if not condition < REGULAR:
+            continue
+        inverse = columns[:, None] * np.linalg.inv(scaled) * rows
+        found, moved = _bounded_eigenvalues(inverse[None])
+        zero = np.flatnonzero(np.abs(values[i]) <= errors[i])
+        largest = np.argsort(-np.abs(found[0]), kind="stable")[: len(zero)]
+        better, bound = 1.0 / found[0][largest], condition * moved[0][largest] / np.abs(found[0][largest]) ** 2
+        if (bound < np.abs(better)).all():
+            values[i, zero], errors[i, zero] = better, bound
+    return values, errors
 
 
 def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
