@@ -68,6 +68,7 @@ NEARLY_SINGULAR = "the motion came close to a singular position, where errors gr
 
 SMALL_STATES = "all states are so small that the absolute tolerance decides on the accuracy"
 LEAST_ATOL = 1e-290
+MOST_GROWTH = 1e-6  # size of a start, relative to the run, below which it does not matter
 UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
 
@@ -148,7 +149,7 @@ def _at_small_scale(
     """A run whose states all stay so small that the absolute tolerance decides: repeated with one relative to their size, if no
     method was given; else, or if that does not succeed, with a warning."""
     largest = largest_state(found, x)
-    atol = small_scale_atol(used, largest)
+    atol = small_scale_atol(used, largest, x)
     if atol is None or found.failure is not None or found.status.kind == Ending.INTERRUPTED:
         return found
     if given is None and (control is None or isinstance(control, Recorded)):
@@ -173,13 +174,15 @@ def largest_state(run: Run, x: Reals) -> float:
     return max(float(np.abs(part).max(initial=0.0)) for part in parts)
 
 
-def small_scale_atol(method: SteppingMethod, largest: float) -> float | None:
-    """The absolute tolerance relative to the largest state of a run, where that of the method exceeds the relative tolerance of
-    every state; None where it does not."""
+def small_scale_atol(method: SteppingMethod, largest: float, x: Reals) -> float | None:
+    """An absolute tolerance relative to the states of a run, where that of the method exceeds the relative tolerance of every
+    state; None where it does not. It is relative to the start x, because motions may grow, unless that is nearly zero."""
     rtol, atol = float(getattr(method, "rtol", 0.0)), np.asarray(getattr(method, "atol", 0.0), dtype=float)
     if not method.adaptive or not 0.0 < largest < np.inf or not float(atol.min()) > rtol * largest:
         return None
-    return max(float(atol.min()) * 10.0 ** math.ceil(math.log10(largest)), LEAST_ATOL)
+    first = float(np.abs(x).max(initial=0.0))
+    size = first if first > MOST_GROWTH * largest else largest
+    return max(float(atol.min()) * 10.0 ** math.ceil(math.log10(size)), LEAST_ATOL)
 
 
 def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Reals | None:

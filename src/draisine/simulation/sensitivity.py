@@ -263,7 +263,7 @@ def integrate_varied(
     found = run(method)
     if method is None:  # small states: as in `integrate`
         used = select_method(None, equations).method
-        atol = small_scale_atol(used, largest_state(found.plain(), x))
+        atol = small_scale_atol(used, largest_state(found.plain(), x), x)
         if atol is not None and (better := run(Auto(atol=atol))).run.status.kind == found.run.status.kind:
             return better
     return found

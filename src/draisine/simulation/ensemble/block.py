@@ -208,7 +208,8 @@ class Worker:
             np.max(getattr(s.method, "atol", 0.0))
         ):
             return np.zeros(len(x), dtype=bool)
-        return np.array([small_scale_atol(s.chosen.method, float(size)) is not None for size in largest], dtype=bool)
+        pairs = zip(largest.tolist(), x, strict=True)
+        return np.array([small_scale_atol(s.chosen.method, size, begin) is not None for size, begin in pairs], dtype=bool)
 
     # ------------------------------------------------------------------------------------------------- residuals
 
