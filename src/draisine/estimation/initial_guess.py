@@ -27,7 +27,6 @@ Indices = NDArray[np.intp]
 CORRECTIONS = 3  # of the start of a window, at most
 CERTAIN = 1e-3  # of the spread: deviations of a start that is known
 SHARES = (1.0, 0.5, 0.25, 0.125)
-SMALL_SCALE = 1e-2  # states this small need smaller absolute tolerances
 SMALL = 0.1  # of the spread: after a smaller correction the iteration stops
 
 
@@ -82,7 +81,7 @@ def chains_of(problem: EstimationProblem, settings: WindowSettings, theta: Reals
 def _at_scale(settings: WindowSettings, largest: float) -> Method | CollocationScheme:
     """A default method with an absolute tolerance relative to the largest state where all of them are small."""
     stepping, size = settings.stepping, usual_size(largest)
-    if settings.chosen and isinstance(stepping, DOP853 | Radau) and size < SMALL_SCALE:
+    if settings.chosen and isinstance(stepping, DOP853 | Radau) and size < 1.0:
         return replace(stepping, atol=float(np.min(stepping.atol)) * size)
     return stepping
 

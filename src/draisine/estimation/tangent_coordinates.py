@@ -34,6 +34,7 @@ Indices = NDArray[np.int64]
 SETTLED = 1e-11
 LOOKS = 5  # random states near the start at which dependence is tested
 NEARBY = 0.05
+SMALL_SCALE = 1e-2  # of the largest state
 
 
 @lru_cache(maxsize=32)
@@ -207,13 +208,13 @@ def _nonzero(matrices: Reals) -> NDArray[np.bool_]:
 
 
 def usual_size(largest: float) -> float:
-    """The size of states that are zero at present: one, or the largest of all states where these are smaller."""
-    return min(1.0, largest) or 1.0
+    """The size of states that are zero at present: one, or less where all states are small, in proportion."""
+    return min(1.0, largest / SMALL_SCALE) or 1.0
 
 
 def default_spread(names: tuple[str, ...], values: Reals, given: Mapping[str, float]) -> Reals:
-    """How far starts of windows may lie from their initial guesses: the given value, else half of the value, and at least 0.2 or
-    the same share of the largest value, if that is smaller than 1."""
+    """How far starts of windows may lie from their initial guesses: the given value, else half of the value, and at least 0.2, or
+    less where all values are small."""
     least = 0.2 * usual_size(float(np.abs(values).max(initial=0.0)))
     for name in given:
         if name not in names:

@@ -68,6 +68,7 @@ NEARLY_SINGULAR = "the motion came close to a singular position, where errors gr
 
 SMALL_STATES = "all states are so small that the absolute tolerance decides on the accuracy"
 LEAST_ATOL = 1e-290
+REST = 1e-13  # states that begin at zero and stay below this are at rest, up to rounding of forces
 MOST_GROWTH = 1e-6  # size of a start, relative to the run, below which it does not matter
 UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
@@ -160,6 +161,8 @@ def _at_small_scale(
             return replace(better, evaluations=found.evaluations + better.evaluations, scaled=scaled)
     elif given is not None and largest > UNRESOLVED * float(np.max(getattr(used, "atol", 0.0))):
         return found  # as requested
+    if largest < REST and not x.any():
+        return found
     decisive = float(np.max(getattr(used, "atol", 0.0)))
     note = (
         f"no state exceeds {largest:.2g}, where the absolute tolerance {decisive:g} decides on the accuracy; "
