@@ -105,7 +105,7 @@ def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
 
 def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex, Array]:
     """Eigenvalues that are zero up to rounding of the largest ones, though the matrix is regular, from those of its inverse,
-    where they are the largest. Regular is a matrix that is well-conditioned with scaled rows and columns, whatever its time scales."""
+    where they are the largest. Regular is a matrix that is well-conditioned with scaled rows and columns, at any time scales."""
     for i in np.flatnonzero((np.abs(values) <= errors).any(axis=1)):
         scaled, rows, columns = equilibrate(matrices[i], EQUILIBRATIONS)
         condition = 1.0 / max(condition_share(scaled), 1e-300)

@@ -263,8 +263,8 @@ def limit_cycle(
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)
-    found = cycle_of(close_orbit(first, accuracy, rounds), ignorable)
-    return replace(found, notes=(*notes, *found.notes))
+    cycle = cycle_of(close_orbit(first, accuracy, rounds), ignorable)
+    return replace(cycle, notes=(*notes, *cycle.notes))
 
 
 def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str, ...]:
@@ -331,7 +331,7 @@ def _flow(
     usual = min(1.0, float(sizes.max(initial=0.0))) or 1.0
     scales = np.where(sizes > NOTHING * usual, sizes, usual)
     if method is FINE and usual < SMALL:  # an absolute tolerance relative to the motion
-        method = replace(FINE, atol=FINE.atol * usual)
+        method = replace(FINE, atol=float(np.min(FINE.atol)) * usual)
     return Flow(e, naming, names, preferred, u, method, scales), tuple(n for n in naming.names if n in ignorable)
 
 
