@@ -277,7 +277,8 @@ class Quadratic:
         side = left @ p @ across + reached.T @ self.Q @ rest - gain.T @ (rest.T @ self.N).T
         matrix = np.eye(side.size) - np.kron(left, onward.T)  # of P_12 read row by row
         beyond = np.linalg.solve(matrix, side.ravel()).reshape(side.shape)
-        return gain, np.linalg.solve(self.R + b.T @ p @ b, b.T @ (p @ across + beyond @ onward) + (rest.T @ self.N).T)
+        outer = np.linalg.solve(self.R + b.T @ p @ b, b.T @ (p @ across + beyond @ onward) + (rest.T @ self.N).T)
+        return gain, np.asarray(outer, dtype=float)
 
     def _inner(self, reached: Array) -> tuple[Array, Array, Array, Array]:
         """A_c, B_c, Q_11 and N_c."""

@@ -263,8 +263,7 @@ def limit_cycle(
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)
-    cycle = cycle_of(close_orbit(first, accuracy, rounds), ignorable)
-    return replace(cycle, notes=(*notes, *cycle.notes))
+    return cycle_of(close_orbit(first, accuracy, rounds), ignorable, notes)
 
 
 def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str, ...]:
@@ -288,18 +287,17 @@ def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str
     return (f"after this period the equations are the same only to {most:.1g} of the rate of {name!r}: give it with all digits",)
 
 
-def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
-    """The cycle of a converged shooting solution."""
+def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = ()) -> Cycle:
+    """The cycle of a converged shooting solution, with notes on its start."""
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
     if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
         raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
     on_surface, regular = surface_of(found), found
-    notes: tuple[str, ...] = ()
     if on_surface:  # the multipliers are those of any phase
         regular = off_surfaces(found)
         rate = None if rate is None else regular.nodes[0].rates
-        notes = (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
+        notes += (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
     multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
     if unresolved(multipliers, regular.monodromy, flow.scales):
