@@ -26,6 +26,7 @@ from draisine.simulation.stepper.memory import Memory
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
+    from draisine.simulation.methods.selection import Auto
     from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
@@ -89,6 +90,7 @@ class Run:
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     final_sliding: SlidingSamples | None = None  # the same at the end
     tolerance: float | None = None  # relative, of the method; None with fixed steps
+    scaled: Auto | None = None  # the method of a run at small scale, with an absolute tolerance relative to its states
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property

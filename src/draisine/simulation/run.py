@@ -8,8 +8,9 @@ they become ill-conditioned, switches methods on stiffness, and determines the s
 from __future__ import annotations
 
 import ctypes
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import cast
@@ -57,6 +58,13 @@ FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
 SINGULAR_FACTOR = 1e4
 
+SMALL_STATES = "all states are so small that the absolute tolerance decides on the accuracy"
+LEAST_ATOL = 1e-290
+REST = 1e-13  # states that begin at zero and stay below this are at rest, up to rounding of forces
+MOST_GROWTH = 1e-6  # size of a start, relative to the run, below which it does not matter
+UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
+SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
+
 
 def integrate(
     equations: Equations | VelocityChoices,
@@ -94,21 +102,78 @@ def integrate(
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_atol(chosen.method, root)
     check_step(chosen.method, float(start), float(until))
-    driver = _Driver(
-        choices,
-        x,
-        (float(start), float(until)),
-        numbers("parameter", root.parameters, parameters, root.dependent_parameters),
-        numbers("input", root.inputs, inputs),
-        chosen,
-        isinstance(method, Auto),
-        check_samples(samples, start, until),
-        control,
-        progress,
-        only_samples,
-        steps_too and samples is not None and not isinstance(control, EveryStage),
+    p = numbers("parameter", root.parameters, parameters, root.dependent_parameters)
+    u = numbers("input", root.inputs, inputs)
+    times = check_samples(samples, start, until)
+
+    def run(chosen: MethodChoice) -> Run:
+        driver = _Driver(
+            choices,
+            x,
+            (float(start), float(until)),
+            p,
+            u,
+            chosen,
+            isinstance(method, Auto),
+            times,
+            control,
+            progress,
+            only_samples,
+            steps_too and samples is not None and not isinstance(control, EveryStage),
+        )
+        return driver.run()
+
+    found = run(chosen)
+    return _at_small_scale(found, x, chosen.method, method, control, lambda auto: run(select_method(auto, root)))
+
+
+def _at_small_scale(
+    found: Run,
+    x: Reals,
+    used: SteppingMethod,
+    given: Method | None,
+    control: Control | None,
+    again: Callable[[Auto], Run],
+) -> Run:
+    """A run whose states all stay so small that the absolute tolerance decides: repeated with one relative to their size, if no
+    method was given; else, or if that does not succeed, with a warning."""
+    largest = largest_state(found, x)
+    atol = small_scale_atol(used, largest, x)
+    if atol is None or found.failure is not None or found.status.kind == Ending.INTERRUPTED:
+        return found
+    if given is None and (control is None or isinstance(control, Recorded)):
+        steps = found.accepted + found.rejected
+        scaled = Auto(atol=atol, max_steps=LEAST_SMALL_STEPS + SMALL_STEPS * steps)
+        better = again(scaled)
+        if better.status.kind == found.status.kind:
+            return replace(better, evaluations=found.evaluations + better.evaluations, scaled=scaled)
+    elif given is not None and largest > UNRESOLVED * float(np.max(getattr(used, "atol", 0.0))):
+        return found  # as requested
+    if largest < REST and not x.any():
+        return found
+    decisive = float(np.max(getattr(used, "atol", 0.0)))
+    note = (
+        f"no state exceeds {largest:.2g}, where the absolute tolerance {decisive:g} decides on the accuracy; "
+        f"give method=DOP853(atol={atol:.0e}) or another method with an absolute tolerance far below the states"
     )
-    return driver.run()
+    return replace(found, status=found.status.with_warning(note), cautions=(*found.cautions, SMALL_STATES))
+
+
+def largest_state(run: Run, x: Reals) -> float:
+    """The largest magnitude of a state at the start, the samples and the end of a run."""
+    parts = [x, run.final_state, *(segment.states for segment in run.segments)]
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
+
+def small_scale_atol(method: SteppingMethod, largest: float, x: Reals) -> float | None:
+    """An absolute tolerance relative to the states of a run, where that of the method exceeds the relative tolerance of every
+    state; None where it does not. It is relative to the start x, because motions may grow, unless that is nearly zero."""
+    rtol, atol = float(getattr(method, "rtol", 0.0)), np.asarray(getattr(method, "atol", 0.0), dtype=float)
+    if not method.adaptive or not 0.0 < largest < np.inf or not float(atol.min()) > rtol * largest:
+        return None
+    first = float(np.abs(x).max(initial=0.0))
+    size = first if first > MOST_GROWTH * largest else largest
+    return max(float(atol.min()) * 10.0 ** math.ceil(math.log10(size)), LEAST_ATOL)
 
 
 class _Driver:

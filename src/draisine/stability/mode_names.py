@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.spectrum import Spectrum, balancing, clusters
+from draisine.numerics.scaling import balancing
+from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
