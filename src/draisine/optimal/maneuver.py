@@ -157,7 +157,7 @@ class OptimalControlProblem:
         ends = (least, least) if fixed else (least, most)
         low, high = (
             default if t is None else stated_seconds(t, "duration") for t, default in zip(ends, (SHORTEST, LONGEST), strict=True)
-        )  # type: ignore[arg-type]
+        )
         given = (ends[0] is not None, ends[1] is not None)
         if (fixed and least is None) or not 0.0 < low < math.inf or not 0.0 < high < math.inf or (all(given) and low > high):
             shown = f"{least!r}" if fixed else f"{least!r}, {most!r}"

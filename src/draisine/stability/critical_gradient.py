@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.scaling import balancing
 from draisine.stability.routh import characteristic
-from draisine.stability.spectrum import balancing
 
 Array = NDArray[np.float64]
 
