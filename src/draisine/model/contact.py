@@ -12,9 +12,8 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from draisine.dataclass import dataclass
 from draisine.expr.expression import Expr
 from draisine.model.quantities import Amount, amount_in
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
@@ -42,8 +41,7 @@ class Occurrence:
     segment: int  # whose velocities the state has
 
 
-@dataclass(frozen=True)
-class SwitchOccurrence:
+class SwitchOccurrence(NamedTuple):
     """A switch of a run: the switching functions by name, and whether the run begins or ends to slide on the surface."""
 
     name: str

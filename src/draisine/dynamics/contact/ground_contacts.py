@@ -13,11 +13,11 @@ constraint whose multipliers are the longitudinal and the lateral force. A tange
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
