@@ -292,6 +292,14 @@ def _cause(s: FinalState) -> str:
 
 def _broken(s: FinalState) -> Status:
     """The constraint with the largest residual, of positions first; redundant ones, which are monitored only, are among them."""
+    stepper = s.memory.stepper
+    if stepper.gross_residual:
+        return Status(
+            Ending.CONSTRAINTS_BROKEN,
+            f"the constraints are off by {stepper.unprojected:.3g} at {s.at_time}, which error control of the last step did not "
+            "see: their slope or value jumps there, so that velocities would have to jump, an impact that is not modeled; smooth "
+            "the constraints, or stop before by an event; with a fixed step, shorten it",
+        )
     slot = [output.name for output in s.equations.report.outputs].index("residuals")
     values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])
     limit, constraints = float(s.memory.stepper.broken), s.equations.constraints
