@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 LIMIT = 200_000  # operations of an expanded matrix; a page of formulas has some hundreds
 PRINTED = 1_500  # operations of the longest matrix printed in a notebook
-HOPELESS = 20 * PRINTED  # operations of a program, with more than which its matrix is not converted to see how long it is in SymPy
+HOPELESS = (
+    20 * PRINTED
+)  # operations of a program, with more than which its matrix is not converted to see how long it is in SymPy
 
 ABOUT = {
     "kinetic": "kinetic energy",
