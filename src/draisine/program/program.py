@@ -100,7 +100,7 @@ class Program:
             found, expressions = [], []
             for slot, value in table.items():
                 expression, labels = value if isinstance(value, tuple) else (value, ())
-                dense = ca.densify(ca.SX(expression))
+                dense = expression if type(expression) is ca.SX and expression.is_dense() else ca.densify(ca.SX(expression))
                 labels = tuple(labels)
                 if labels and len(labels) != dense.numel():
                     raise ArgumentError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
