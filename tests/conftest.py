@@ -33,8 +33,8 @@ for library in (
 ):  # read by workers, which begin after this; this process has loaded NumPy already
     os.environ.setdefault(f"{library}_{'MAXIMUM' if library == 'VECLIB' else 'NUM'}_THREADS", "1")
 
-# Users look at few models, which the caches of derived equations hold; the tests of a process come back to hundreds.
-for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.equation_cache")):
+# Users look at few models, which the caches of derived equations and kernels hold; the tests of a process come back to hundreds.
+for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.equation_cache", "draisine.codegen.jit.engine")):
     for name, found in list(vars(module).items()):
         if hasattr(found, "cache_parameters") and found.cache_parameters()["maxsize"]:
             setattr(module, name, lru_cache(maxsize=500)(found.__wrapped__))

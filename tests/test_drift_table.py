@@ -64,7 +64,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare-drift", "simple_pendulum", "--until", "1", "--step", "0.01"]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[0].startswith("pendulum_of_1, 1 s, RK4")
-    assert main(["compare-drift", "bicycle", "--until", "0.2", "--tolerance", "1e-6", "--json", "--speed", "5"]) == 0
+    assert main(["compare-drift", "rolling_disk", "--until", "0.2", "--tolerance", "1e-6", "--json", "--speed", "5"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     assert rows["none"]["position"] < 1e-6
     assert "holonomic" in rows["RATTLE"]["refused"]

@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from draisine.codegen.jit import engine
 from draisine.codegen.jit.engine import (
     KERNEL_LEVEL,
     MATHEMATICS,
@@ -15,6 +16,7 @@ from draisine.codegen.jit.engine import (
     compile_kernel,
     kernel_key,
     kernel_level,
+    load_kernel,
     load_object,
 )
 from draisine.errors import ArgumentError, CompilationError
@@ -74,3 +76,19 @@ def test_complaints():
         compile_ir("define double @f(double %x) {\n%y = fadd double %x, %z\nret double %y\n}")
     with pytest.raises(CompilationError, match="'g' cannot be linked"):
         load_object(compile_ir(text("2.0")), "g")
+
+
+def test_equal_kernels_are_linked_once():
+    """While their code is among the last; other addresses make other code, and long code goes with its kernel."""
+    calling = (
+        "declare double @other(double)\ndefine double @f(double %x) {\n%y = call double @other(double %x)\nret double %y\n}\n"
+    )
+    pair = [load_object(compile_ir(text(number)), "f") for number in ("2.0", "3.0")]
+    code = compile_ir(calling)
+    one, again, other = (load_kernel(code, "f", using={"other": pair[k].address}) for k in (0, 0, 1))
+    assert one is again and one is not other
+    assert [CALL(made.address)(7.0) for made in (one, other)] == [14.0, 21.0]
+    long = code + bytes(engine._KEPT_BYTES)
+    assert load_kernel(long, "f", using={"other": pair[0].address}) is not load_kernel(
+        long, "f", using={"other": pair[0].address}
+    )

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+import driven_pendulum
 from draisine.errors import ArgumentError, DataError
 from draisine.gallery.entries.minimum_time_turn import both_methods
 from draisine.optimal.ipopt import Outcome
@@ -68,25 +68,8 @@ def test_ranges_at_the_end_and_parameters(mass):
 
 def test_multipliers_solved_for_on_the_way():
     """The pendulum in Cartesian coordinates: the same least effort as in its angle."""
-    a, b, angle, side = *dynamicsymbols("x y angle"), sp.Symbol("side")
-    rod = dr.lagrangian(
-        "rod",
-        [a, b],
-        kinetic=(a.diff() ** 2 + b.diff() ** 2) / 2,
-        potential=9.81 * b,
-        holonomic={"length": a**2 + b**2 - 1},
-        start={b: -1},
-        forces={a: side},
-        inputs=[side],
-    )
-    one = dr.lagrangian(
-        "one",
-        [angle],
-        kinetic=angle.diff() ** 2 / 2,
-        potential=-9.81 * sp.cos(angle),
-        forces={angle: side * sp.cos(angle)},
-        inputs=[side],
-    )
+    rod = driven_pendulum.in_cartesian_coordinates()
+    one = driven_pendulum.in_its_angle()
     effort = "side**2"
     by_place = dr.maneuver(rod).start(x=0, y=-1).finish(x=0.6, x_rate=0).duration(1.2).minimize(integral=effort)
     by_angle = dr.maneuver(one).start(angle=0).finish(angle=math.asin(0.6), rates=0).duration(1.2).minimize(integral=effort)

@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+import driven_pendulum
 from draisine.errors import ArgumentError, SolverError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
@@ -223,17 +224,7 @@ def test_source_cs_own_bicycle():
 
 def test_costs_of_multipliers():
     """The integrand may name reactions, which are solved for."""
-    a, b, side = *dynamicsymbols("x y"), sp.Symbol("side")
-    rod = dr.lagrangian(
-        "rod",
-        [a, b],
-        kinetic=(a.diff() ** 2 + b.diff() ** 2) / 2,
-        potential=9.81 * b,
-        holonomic={"length": a**2 + b**2 - 1},
-        start={b: -1},
-        forces={a: side},
-        inputs=[side],
-    )
+    rod = driven_pendulum.in_cartesian_coordinates()
     cost = dr.maneuver(rod).start(x=0, y=-1).minimize(final="x + 0.2*y_rate", integral="side**2 + 1e-4*length_multiplier**2")
     method = dr.optimal.Adjoint(steps=2)
     found = dr.optimal.gradient(cost, {"side": [1.0, -2.0]}, duration=0.7, method=method)

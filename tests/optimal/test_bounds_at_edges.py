@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.optimize import linprog
-from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+import driven_pendulum
 from draisine.optimal.ipopt import Outcome
 
 X, V, U = sp.symbols("x v u")
@@ -73,26 +73,14 @@ def least_effort(pendulum, **limits):
 
 @pytest.fixture(scope="module")
 def in_its_angle():
-    angle, side = dynamicsymbols("angle"), sp.Symbol("side")
-    energies = {"kinetic": angle.diff() ** 2 / 2, "potential": -9.81 * sp.cos(angle)}
-    one = dr.lagrangian("one", [angle], forces={angle: side * sp.cos(angle)}, inputs=[side], **energies)
+    one = driven_pendulum.in_its_angle()
     tension = f"angle_rate**2 + 9.81*cos(angle) + side*sin(angle) <= {TENSION}"
     return least_effort(one, tension=tension).start(angle=0).finish(angle=math.pi / 2, rates=0).solve(PIECES)
 
 
 def test_forces_that_are_unknowns(in_its_angle):
     """The rod's tension as a multiplier at nodes and edges, −2 λ with x² + y² = 1, gives the motion of the angle."""
-    a, b, side = *dynamicsymbols("x y"), sp.Symbol("side")
-    rod = dr.lagrangian(
-        "rod",
-        [a, b],
-        kinetic=(a.diff() ** 2 + b.diff() ** 2) / 2,
-        potential=9.81 * b,
-        holonomic={"length": a**2 + b**2 - 1},
-        start={b: -1},
-        forces={a: side},
-        inputs=[side],
-    )
+    rod = driven_pendulum.in_cartesian_coordinates()
     found = least_effort(rod, tension=f"-2*length_multiplier <= {TENSION}").start(x=0, y=-1).finish(y=0, rates=0).solve(PIECES)
     assert found.converged, found.status
     assert found.objective == pytest.approx(in_its_angle.objective, rel=1e-5)

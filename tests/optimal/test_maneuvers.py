@@ -7,9 +7,9 @@ import signal
 import numpy as np
 import pytest
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+import driven_pendulum
 from draisine.errors import ArgumentError, ModelError
 from draisine.optimal.ipopt import Outcome
 
@@ -32,26 +32,13 @@ def ball():
 @pytest.fixture(scope="module")
 def rod():
     """A pendulum in Cartesian coordinates, with a multiplier; a horizontal force pushes its end."""
-    a, b, side = *dynamicsymbols("x y"), sp.Symbol("side")
-    kinetic = (a.diff() ** 2 + b.diff() ** 2) / 2
-    held = {"length": a**2 + b**2 - 1}
-    return dr.lagrangian(
-        "rod", [a, b], kinetic=kinetic, potential=9.81 * b, holonomic=held, start={b: -1}, forces={a: side}, inputs=[side]
-    )
+    return driven_pendulum.in_cartesian_coordinates()
 
 
 @pytest.fixture(scope="module")
 def least_effort():
     """The same in its angle: effort of a swing from the bottom to the horizontal, there at rest, in 1.5 s."""
-    angle, side = dynamicsymbols("angle"), sp.Symbol("side")
-    one = dr.lagrangian(
-        "one",
-        [angle],
-        kinetic=angle.diff() ** 2 / 2,
-        potential=-9.81 * sp.cos(angle),
-        forces={angle: side * sp.cos(angle)},
-        inputs=[side],
-    )
+    one = driven_pendulum.in_its_angle()
     stated = dr.maneuver(one).start(angle=0).finish(angle=math.pi / 2, rates=0).duration(1.5).minimize(integral="side**2")
     return stated.solve(dr.optimal.Collocation(degree=4, intervals=30)).objective
 

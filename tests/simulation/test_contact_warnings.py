@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import draisine as dr
+from planar_mass import planar_mass
 
 
 def since(run: dr.Trajectory, what: str) -> float:
@@ -29,13 +30,7 @@ def least(run: dr.Trajectory, what: str) -> float:
 
 def pendulum() -> dr.Model:
     """A mass on a cable of 1 m in a vertical plane."""
-    m = dr.Model("cable_pendulum")
-    m.body("a", mass=0.0)
-    m.body("b", mass=1.0, inertia=(0.01, 0.01, 0.01))
-    m.prismatic("x", "ground", "a", axis="x")
-    m.prismatic("z", "a", "b", axis="z")
-    m.point("o", "ground")
-    m.point("p", "b")
+    m = planar_mass("cable_pendulum")
     m.cable("line", ["o", "p"], 1.0)
     m.output("s", "x*z_rate-z*x_rate", "m/s")
     return m

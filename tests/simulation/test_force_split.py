@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import draisine as dr
 from draisine.results.status import Ending
+from planar_mass import planar_mass
 
 FORMULATIONS = (None, dr.formulations.Recursive(), dr.formulations.Augmented())
 
@@ -191,13 +192,7 @@ def test_cart_on_a_slope_with_four_brakes() -> None:
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_bead_released_where_its_friction_is_zero(side: float) -> None:
-    m = dr.Model("bead")
-    m.body("a", mass=0.0)
-    m.body("b", mass=1.0, inertia=(0.01, 0.01, 0.01))
-    m.prismatic("x", "ground", "a", axis="x")
-    m.prismatic("z", "a", "b", axis="z")
-    m.point("o", "ground")
-    m.point("p", "b")
+    m = planar_mass("bead")
     m.rod("rod", "o", "p", 1.0)
     m.parameter("mu", 0.3)
     law = "-mu*abs(rod_multiplier)*sign(x*z_rate - z*x_rate)"

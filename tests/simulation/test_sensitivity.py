@@ -128,18 +128,35 @@ def test_accelerations_solved_for_at_run_time():
     agree(run, names[0], differences(simulate, value, 1e-3 * value), 1e-7)
 
 
-def test_forces_that_depend_on_forces():
-    """The wheelset: Newton's method inside, and creep."""
+def creeping_wheel():
+    """A steel wheel of 500 kg, upright at first."""
+    m = dr.Model("creeping_wheel")
+    m.body("wheel", mass=m.parameter("mass", 500.0, "kg"), inertia=(10.0, 20.0, 10.0))
+    m.free("wheel")
+    steel = dr.contact.ShenHedrickElkins(0.3, "2.8134 mm", "1.6745 mm", 5073.0, 8.27e10, 4.8530, 4.5548, 2.2666)
+    m.wheel("rim", "wheel", radius=0.4, contact=steel)
+    return m, {"wheel_vx": 20.0, "wheel_wy": 50.02, "wheel_vy": 0.03}, "mass", 500.0, 1.0
+
+
+def rolling_wheelset():
     from draisine.gallery.entries.wheelset import centerd, wheelset
 
-    model, start = wheelset(), {**centerd(20.0, 0.05), "lateral": 0.002}
+    return wheelset(), {**centerd(20.0, 0.05), "lateral": 0.002}, "conicity", 0.05, 1e-4
 
-    def simulate(conicity, **more):
+
+@pytest.mark.parametrize("made", [creeping_wheel, pytest.param(rolling_wheelset, marks=pytest.mark.long)])
+def test_forces_that_depend_on_forces(made):
+    """Newton's method inside, and creep."""
+    model, start, name, value, step = made()
+    assert dr.derive(model).explicit.iterates
+
+    def simulate(value, **more):
         method = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
-        return dr.simulate(model, 0.005, start=start, parameters={"conicity": conicity}, method=method, samples=5, **more)
+        return dr.simulate(model, 0.005, start=start, parameters={name: value}, method=method, samples=5, **more)
 
-    run = simulate(0.05, sensitivity=["conicity"])
-    agree(run, "conicity", differences(simulate, 0.05, 1e-4), 1e-6)
+    run = simulate(value, sensitivity=[name])
+    assert np.abs(run.sensitivity.data).max() > 1e-3 * np.abs(run.data).max() / value
+    agree(run, name, differences(simulate, value, step), 1e-6)
 
 
 def test_differential_algebraic_systems():

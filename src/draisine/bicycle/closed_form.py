@@ -23,6 +23,7 @@ from draisine.symbolic.sympy_bridge import Listing, to_sympy
 if TYPE_CHECKING:
     import sympy
 
+_SEED = 2  # of SymPy's random numbers
 _LINEAR = ("kg", "kg*m^2")  # units of the parameters in which the matrices are linear
 
 
@@ -160,7 +161,7 @@ class _Angles:
         """The square root of a perfect square."""
         import sympy as sp
 
-        root = sp.sqrt(sp.factor(fraction.as_expr())).replace(sp.Abs, lambda inside: inside)
+        root = sp.sqrt(_factored(fraction.as_expr())).replace(sp.Abs, lambda inside: inside)
         if any(not power.exp.is_Integer for power in root.atoms(sp.Pow)):
             raise ModelError(f"{self.name} has no short closed form: it needs the square root of {fraction.as_expr()}")
         return self._positive(self.field.field(self.field.field.from_expr(root)))
@@ -192,10 +193,24 @@ class _Angles:
             above, below = sp.fraction(sp.cancel(coefficient))
             ways.append(sp.expand(above).subs(k**2, 1 - s**2) / below)
             ways.append(_homogeneous(sp.Poly(above, s, k)) / below)
-        shortest = min((sp.factor(way) for way in ways), key=sp.count_ops)
+        shortest = min((_factored(way) for way in ways), key=sp.count_ops)
         return shortest.replace(
-            lambda e: e.is_Add and e.has(*self._meaning), lambda e: sp.collect(e, list(self._meaning), sp.factor)
+            lambda e: e.is_Add and e.has(*self._meaning), lambda e: sp.collect(e, list(self._meaning), _factored)
         )
+
+
+def _factored(expression: Any) -> Any:
+    """`sympy.factor`, which draws evaluation points at random, with the same ones each time: unlucky ones take twenty times as
+    long, and the next call would take another time."""
+    import sympy as sp
+    from sympy.core.random import rng
+
+    state = rng.getstate()
+    rng.seed(_SEED)
+    try:
+        return sp.factor(expression)
+    finally:
+        rng.setstate(state)
 
 
 def _homogeneous(polynomial: Any) -> Any:

@@ -24,7 +24,7 @@ from draisine.errors import CacheWarning
 from draisine.program.digest import SIZE, digest_of
 
 LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files are removed first
-PRUNE_EVERY = 16  # one write in so many, by the file's name, prunes: scanning the directory takes longer than writing a file
+PRUNE_EVERY = 64  # one write in so many, by the file's name, prunes: scanning the directory takes longer than writing a file
 
 _MAGIC = b"draisine object 2\n"
 _SUFFIX = ".object"

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import Emitter, ScalarType
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import hoisted_parts, run_passes
@@ -46,7 +46,7 @@ def compile_vector(program: Program, passes: Passes = ALL, hoisted: bool = True)
     """
     how, lanes = "" if hoisted else "plain ", lane_count()
     key = f"{how}wide kernel of {lanes}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
-    loaded = load_object(cached_object(key, lambda: compile_kernel(vector_text(program, passes, hoisted, lanes))), SYMBOL)
+    loaded = load_kernel(cached_object(key, lambda: compile_kernel(vector_text(program, passes, hoisted, lanes))), SYMBOL)
     return VectorKernel(loaded.address, loaded, lanes)
 
 

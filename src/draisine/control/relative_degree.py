@@ -22,6 +22,7 @@ from draisine.control.plant import Plant, stacked
 from draisine.errors import ArgumentError, SolverError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import independent_columns, null_space, unit_rows
+from draisine.program.casadi_functions import evaluate
 
 Reals = NDArray[np.float64]
 
@@ -211,7 +212,7 @@ class Differentiation:
 
     def _values(self, expression: ca.SX) -> list[Reals]:
         function = ca.Function("values", self.plant.arguments, [ca.densify(expression)])
-        return [np.array(function(*s.arguments).full()) for s in self._samples]
+        return [evaluate(function, s.arguments)[0] for s in self._samples]
 
     def _move(self, conditions: Sequence[Row]) -> None:
         """Project the points onto the conditions and the system's own constraints."""
@@ -239,11 +240,11 @@ def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]
     found = []
     for sample in near:
 
-        def evaluate(x: Reals, sample: Sample = sample) -> tuple[Reals, Reals]:
-            value, jacobian = (np.array(m.full()) for m in function(sample.t, x, sample.inputs, sample.p))
+        def at(x: Reals, sample: Sample = sample) -> tuple[Reals, Reals]:
+            value, jacobian = evaluate(function, (sample.t, x, sample.inputs, sample.p))
             return value[:, 0], jacobian
 
-        solved = ONTO.solve(evaluate, sample.x, LeastNorm())
+        solved = ONTO.solve(at, sample.x, LeastNorm())
         if solved.converged:
             found.append(replace(sample, x=solved.point.x))
     if not found:

@@ -248,7 +248,7 @@ def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Ma
 def _of_lowered(e: Equations, motion: Motion, names: tuple[str, ...]) -> Diagnosis:
     """ẋ = f with invariants that a start must satisfy."""
     notes, count = _Notes(), len(e.coordinates)
-    jacobian = e.motion.jacobian("residuals", "q")([0.0], motion.x[:count], [], motion.u, motion.p)[0]
+    jacobian = e.motion.jacobian("residuals", "q", shared=True)([0.0], motion.x[:count], [], motion.u, motion.p)[0]
     rank = row_rank(np.reshape(jacobian, (len(names), count)))
     notes.lines.append("its index was reduced: ẋ = f preserves the constraints, and a start must satisfy them")
     return Diagnosis(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +150,7 @@ def fitted(
         best = solve(problem, method, sigmas, loss, seen, progress)
     else:
         best, trials = best_of_starts(problem, method, sigmas, loss, starts, progress, on)
-    best, sigmas = _most_likely(problem, method, sigmas, loss, best, progress)
+    best, sigmas = _NoiseFit(problem, method, loss, progress).most_likely(sigmas, best)
     return Fit(problem, method, best, sigmas, loss, before, trials)
 
 
@@ -169,67 +169,63 @@ def _check_noise(problem: EstimationProblem) -> None:
         )
 
 
-def _most_likely(
-    problem: EstimationProblem,
-    method: FitMethod,
-    sigmas: Reals,
-    loss: Loss | None,
-    best: Outcome,
-    progress: ProgressCallback | None,
-) -> tuple[Outcome, Reals]:
-    """The fit at the best maximum of the likelihood of parameters and noise.
+class _NoiseFit(NamedTuple):
+    """A fit of parameters together with the noise that is not given."""
 
-    With the noise of several columns unknown the likelihood may have several maxima, in each of which another column is fitted
-    closely. Fits therefore also begin with one column trusted more than the others; maxima at which a column is fitted to
-    rounding have no noise to estimate, and count only if all are such.
-    """
-    found = [_with_noise(problem, method, sigmas, loss, best, progress)]
-    free = [j for j, c in enumerate(problem.recordings[0].channels) if c.sigma is None]
-    if len(free) > 1:
+    problem: EstimationProblem
+    method: FitMethod
+    loss: Loss | None
+    progress: ProgressCallback | None
+
+    def _solve(self, sigmas: Reals, begin: Outcome | Reals) -> Outcome:
+        return solve(self.problem, self.method, sigmas, self.loss, begin, self.progress)
+
+    def most_likely(self, sigmas: Reals, best: Outcome) -> tuple[Outcome, Reals]:
+        """The fit at the best maximum of the likelihood of parameters and noise.
+
+        With the noise of several columns unknown the likelihood may have several maxima, in each of which another column is
+        fitted closely. Fits therefore also begin with one column trusted more than the others; maxima at which a column is fitted
+        to rounding have no noise to estimate, and count only if all are such.
+        """
+        found = [self._until_constant(sigmas, best)]
+        free = [j for j, c in enumerate(self.problem.recordings[0].channels) if c.sigma is None]
+        if len(free) > 1:
+            sizes = sizes_of(self.problem)
+            for j in free:
+                trusted = found[0][1].copy()
+                trusted[[i for i in free if i != j]] *= TRUST
+                trusted[j] /= TRUST
+                try:
+                    found.append(self._until_constant(trusted, self._solve(trusted, best.unknowns)))
+                except SolverError:  # from there the model does not reach the data: no other maximum on this side
+                    continue
+            proper = [one for one in found if (one[1][free] > EXACT * sizes[free]).all() and one[0].settled]
+            found = proper or found[:1]
+        return min(found, key=lambda one: _unlikelihood(self.problem, one[0], one[1], free))
+
+    def _until_constant(self, sigmas: Reals, best: Outcome) -> tuple[Outcome, Reals]:
+        """Estimate unknown noise from residuals and fit again, until convergence."""
+        problem = self.problem
+        unknown_noise = np.array([c.sigma is None for c in problem.recordings[0].channels])
+        if not unknown_noise.any() or best.freedom <= 0:  # as many unknowns as data: the residuals say nothing about the noise
+            return best, sigmas
         sizes = sizes_of(problem)
-        for j in free:
-            trusted = found[0][1].copy()
-            trusted[[i for i in free if i != j]] *= TRUST
-            trusted[j] /= TRUST
-            try:
-                begin = solve(problem, method, trusted, loss, best.unknowns, progress)
-                found.append(_with_noise(problem, method, trusted, loss, begin, progress))
-            except SolverError:  # from there the model does not reach the data: no other maximum on this side
-                continue
-        proper = [one for one in found if (one[1][free] > EXACT * sizes[free]).all() and one[0].settled]
-        found = proper or found[:1]
-    return min(found, key=lambda one: _unlikelihood(problem, one[0], one[1], free))
+        for _ in range(ROUNDS):
+            raw = [predicted - r.values for predicted, r in zip(best.predicted, problem.recordings, strict=True)]
+            taken = problem.samples + len(best.prior) - best.freedom
+            new = np.where(unknown_noise, deviations(raw, taken, self.loss is not None, sizes), sigmas)
+            change = float(np.abs(new / sigmas - 1.0).max())
+            sigmas = new
+            best = self._solve(sigmas, best)
+            if change <= SAME:
+                return best, sigmas
+        if fits_exactly(problem, best.predicted):  # the noise is rounding, which does not converge
+            return best, sigmas
+        reason = f"noise estimated from the residuals still changes by {100 * change:.2g} %"
+        return replace(best, settled=False, trouble=best.trouble or reason), sigmas
 
 
 def _unlikelihood(problem: EstimationProblem, outcome: Outcome, sigmas: Reals, free: Sequence[int]) -> float:
     """−2 log of the likelihood, up to a constant: Σ r²/σ² + 2 n log σ."""
     counts = sum(np.isfinite(r.values).sum(axis=0) for r in problem.recordings)
     return outcome.squares + 2.0 * float(np.sum((counts * np.log(sigmas))[list(free)]))
-
-
-def _with_noise(
-    problem: EstimationProblem,
-    method: FitMethod,
-    sigmas: Reals,
-    loss: Loss | None,
-    best: Outcome,
-    progress: ProgressCallback | None,
-) -> tuple[Outcome, Reals]:
-    """Estimate unknown noise from residuals and fit again, until convergence."""
-    unknown_noise = np.array([c.sigma is None for c in problem.recordings[0].channels])
-    if not unknown_noise.any() or best.freedom <= 0:  # as many unknowns as data: the residuals say nothing about the noise
-        return best, sigmas
-    sizes = sizes_of(problem)
-    for _ in range(ROUNDS):
-        raw = [predicted - r.values for predicted, r in zip(best.predicted, problem.recordings, strict=True)]
-        taken = problem.samples + len(best.prior) - best.freedom
-        new = np.where(unknown_noise, deviations(raw, taken, loss is not None, sizes), sigmas)
-        change = float(np.abs(new / sigmas - 1.0).max())
-        sigmas = new
-        best = solve(problem, method, sigmas, loss, best, progress)
-        if change <= SAME:
-            return best, sigmas
-    if fits_exactly(problem, best.predicted):  # the noise is rounding, which does not converge
-        return best, sigmas
-    reason = f"noise estimated from the residuals still changes by {100 * change:.2g} %"
-    return replace(best, settled=False, trouble=best.trouble or reason), sigmas

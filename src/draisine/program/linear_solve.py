@@ -326,8 +326,9 @@ class LinearSolveProgram:
         """Evaluate in CasADi's interpreter, with the solver of NumPy or SciPy."""
         return self.after(*arguments, self.solution(*arguments))
 
-    def jacobian(self, of: str, wrt: str, name: str | None = None) -> LinearSolveProgram:
-        """∂of/∂wrt, exact: directly, and through z by K ∂z = ∂r − ∂(K z) at constant z, with the same factors."""
+    def jacobian(self, of: str, wrt: str, name: str | None = None, shared: bool = False) -> LinearSolveProgram:
+        """∂of/∂wrt, exact: directly, and through z by K ∂z = ∂r − ∂(K z) at constant z, with the same factors. `name` is that of
+        the new program, `shared` as in `Program.build`."""
         import casadi as ca
 
         if self.further is not None:
@@ -347,10 +348,10 @@ class LinearSolveProgram:
         return LinearSolveProgram(
             label,
             self.system,
-            Program.build(label, {**slots, "solutions": solutions}, {f"d{of}_d{wrt}": total}),
+            Program.build(label, {**slots, "solutions": solutions}, {f"d{of}_d{wrt}": total}, shared=shared),
             self.pattern,
             self.solver,
-            Program.build(f"{label}_sides", {**slots, "z": z}, {"sides": sides}),
+            Program.build(f"{label}_sides", {**slots, "z": z}, {"sides": sides}, shared=shared),
             self.start,
         )
 

@@ -81,7 +81,9 @@ class Program:
     ) -> Program:
         """Build a program from symbols (inputs) and expressions (outputs), with elimination of common subexpressions.
 
-        A value is an SX, or a pair (SX, labels); `units` maps labels to units. `shared` skips the elimination.
+        A value is an SX, or a pair (SX, labels); `units` maps labels to units. `shared` skips the elimination, which takes longer
+        than some hundred evaluations: for programs that run a few times, and for those that are only compiled, where kernels
+        share what is equal themselves.
         """
         import casadi as ca
 
@@ -98,7 +100,7 @@ class Program:
             found, expressions = [], []
             for slot, value in table.items():
                 expression, labels = value if isinstance(value, tuple) else (value, ())
-                dense = ca.densify(ca.SX(expression))
+                dense = expression if type(expression) is ca.SX and expression.is_dense() else ca.densify(ca.SX(expression))
                 labels = tuple(labels)
                 if labels and len(labels) != dense.numel():
                     raise ArgumentError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
@@ -181,8 +183,9 @@ class Program:
         results = evaluate(self.function, given, (slot.shape for slot in self.outputs))
         return tuple(r[:, 0] if slot.shape[1] == 1 else r for slot, r in zip(self.outputs, results, strict=True))
 
-    def jacobian(self, of: str, wrt: str, name: str | None = None) -> Program:
-        """The program of ∂of/∂wrt, exact, with the same inputs. `of` must be a column."""
+    def jacobian(self, of: str, wrt: str, name: str | None = None, shared: bool = False) -> Program:
+        """The program of ∂of/∂wrt, exact, with the same inputs. `of` must be a column; `name` is that of the new program,
+        `shared` as in `build`."""
         import casadi as ca
 
         arguments = self.symbols()
@@ -194,6 +197,7 @@ class Program:
             name or f"{self.name}_d{of}_d{wrt}",
             {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, arguments, strict=True)},
             {f"d{of}_d{wrt}": matrix},
+            shared=shared,
         )
 
 

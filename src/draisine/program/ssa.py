@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program import opcodes as op
-from draisine.program.tape import Callee, Instruction, Numbers
+from draisine.program.tape import Callee, Instruction
 
 # Kinds of values in addition to the scalar operations, whose numbers are ≥ 0.
 INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1)
@@ -114,7 +114,7 @@ class SSA:
             elif operation == op.OUTPUT:
                 outputs.append((line.outputs[0], line.outputs[1], work[line.inputs[0]]))
             elif operation == op.CONST:
-                value = self.vector(line.numbers) if isinstance(line, Numbers) else self.constant(float(line.constant or 0.0))
+                value = self.vector(line.numbers) if line.numbers is not None else self.constant(float(line.constant or 0.0))
                 work[line.outputs[0]] = value
             elif operation == op.CALL:
                 assert line.callee is not None

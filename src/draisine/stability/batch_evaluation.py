@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.numerics.parallel import split_rows
-from draisine.program.casadi_functions import CasadiCode
+from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.program import Program, Slot
 
 Array = NDArray[np.float64]
@@ -74,13 +74,14 @@ class BatchProgram:
     def _interpreted(self, count: int, arguments: tuple[Array, ...]) -> list[Array]:
         if count not in self._mapped:
             self._mapped[count] = self.program.function.map(count)
-        given = [
-            ca.DM(a.reshape(count, -1).T) if slot.shape[1] == 1 else ca.DM(np.hstack(list(a.reshape(count, *slot.shape))))
+        given = [  # samples side by side; columns of numbers are so already
+            a.reshape(count, -1).T if slot.shape[1] == 1 else np.hstack(list(a.reshape(count, *slot.shape)))
             for slot, a in zip(self.program.inputs, arguments, strict=True)
         ]
-        results = self._mapped[count].call(given)
+        shapes = [(rows, count * columns) for rows, columns in (slot.shape for slot in self.program.outputs)]
+        results = evaluate(self._mapped[count], given, shapes)
         found = []
         for slot, result in zip(self.program.outputs, results, strict=True):
             rows, columns = slot.shape
-            found.append(np.asarray(result.full()).reshape(rows, count, columns).transpose(1, 0, 2))
+            found.append(result.reshape(rows, count, columns).transpose(1, 0, 2))
         return found

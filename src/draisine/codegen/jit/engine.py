@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ MEMORY = ("malloc", "free")
 KERNEL_LEVEL, QUICK_LEVEL = 1, 0
 _LEVEL_VARIABLE = "DRAISINE_KERNEL_LEVEL"
 _LANES_VARIABLE = "DRAISINE_LANES"
+_KEPT_BYTES = 256 * 1024  # of the longest code that stays loaded when its kernels are gone
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +134,19 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
     except RuntimeError as error:
         raise CompilationError(f"object code with symbol {symbol!r} cannot be linked: {str(error).strip()}") from error
     return LoadedObject(int(library[symbol]), library, len(data))
+
+
+def load_kernel(data: bytes, *symbols: str, using: Mapping[str, int] | None = None) -> LoadedObject:
+    """As `load_object`, for code without memory of its own: equal code is linked once while it is among the last ones. Equations
+    that differ in their inputs, events or numbers have most kernels in common."""
+    if len(data) > _KEPT_BYTES:
+        return load_object(data, *symbols, using=using)
+    return _load_kernel(data, symbols, tuple((using or {}).items()))
+
+
+@lru_cache(maxsize=64)
+def _load_kernel(data: bytes, symbols: tuple[str, ...], using: tuple[tuple[str, int], ...]) -> LoadedObject:
+    return load_object(data, *symbols, using=dict(using))
 
 
 class _Linker(NamedTuple):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from draisine.codegen.cache import cached_object
 from draisine.codegen.jit.emitter import DOUBLE, ScalarType
-from draisine.codegen.jit.engine import compile_kernel, kernel_key, lane_count, load_object
+from draisine.codegen.jit.engine import compile_kernel, kernel_key, lane_count, load_kernel
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.llvm import FLAT_SYMBOL, MAP_SYMBOL, SYMBOL, entry_points, llvm_functions
 from draisine.codegen.passes import ALL, Passes
@@ -61,7 +61,7 @@ def compile_jacobian(program: Program, of: str, wrt: str, passes: Passes = ALL) 
     lanes = lane_count()
     key = f"Jacobian d{of}_d{wrt}, {lanes} columns, code {_CODE_VERSION}; {passes.key}; {program.digest}; {kernel_key()}"
     code = cached_object(key, lambda: compile_kernel(jacobian_text(program, of, wrt, passes, lanes)))
-    loaded = load_object(code, SYMBOL, MAP_SYMBOL, FLAT_SYMBOL)
+    loaded = load_kernel(code, SYMBOL, MAP_SYMBOL, FLAT_SYMBOL)
     return Kernel(f"{program.name}_{result.name}", program.inputs, (result,), loaded.address, loaded)
 
 

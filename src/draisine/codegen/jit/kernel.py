@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.cache import cached_object, stored_object
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
 from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
@@ -268,7 +268,7 @@ def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["pl
 def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
     """The kernel of machine code."""
     using = solvers() if isinstance(program, LinearSolveProgram) else None
-    loaded = load_object(code, "kernel", "kernel_map", "kernel_flat", using=using)
+    loaded = load_kernel(code, "kernel", "kernel_map", "kernel_flat", using=using)
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)
 
 
@@ -339,7 +339,7 @@ def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL,
     key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}"
     symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE, PROLOGUE_MAP, COUNT)
     using = solvers() if isinstance(program, LinearSolveProgram) else None
-    code = load_object(_code(key, lambda: _text(program, "hoisted", passes), quick), *symbols, using=using)
+    code = load_kernel(_code(key, lambda: _text(program, "hoisted", passes), quick), *symbols, using=using)
     count, slot = int(_COUNT(code.address_of(COUNT))()), parameter_slot(program)
     kernel = Kernel(program.name, extended_inputs(program, count), program.outputs, code.address, code)
     return HoistedKernel(kernel, 0 if slot is None else program.inputs[slot].size, count, slot or 0)

@@ -57,9 +57,11 @@ def column(kernel: str, slot: Slot, argument: ArrayLike) -> Array:
 def batch(kernel: str, slot: Slot, argument: ArrayLike) -> Array:
     """(samples, numbers), each row contiguous; or one column for all samples."""
     size = slot.size
-    if type(argument) is np.ndarray and argument.dtype is _DOUBLE and argument.ndim == 2 and slot.shape[1] == 1:
-        array = argument  # the usual kind needs no further checks, unless it is one sample as a matrix of one column
-        if array.shape[1] == size and array.shape != slot.shape and _is_in_place(array):
+    if type(argument) is np.ndarray and argument.dtype is _DOUBLE and slot.shape[1] == 1:
+        array = argument  # the usual kinds need no further checks, unless it is one sample as a matrix of one column
+        if array.ndim == 2 and array.shape[1] == size and array.shape != slot.shape and _is_in_place(array):
+            return array
+        if array.ndim == 1 and array.size == size > 1 and array.strides[0] == 8 and array.flags.aligned:
             return array
     array = _numbers(kernel, slot, argument)
     one_sample = {slot.shape, (size,), ()} if size == 1 else {slot.shape, (size,)}

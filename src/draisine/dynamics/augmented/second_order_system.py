@@ -21,6 +21,7 @@ from draisine.dynamics.constraints.singular_rows import row_condition
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
+from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import (
     NO_STRUCTURE,
     Constraint,
@@ -204,11 +205,11 @@ def _vanishes(parts: ca.SX, scale: ca.SX) -> bool:
     """Whether expressions are zero at random values of all symbols: loads and the potential that replaces them cancel, though
     their formulas do not."""
     symbols = ca.symvar(ca.veccat(parts, scale))
-    evaluate = ca.Function("parts", symbols, [parts, ca.veccat(scale, 1.0)])
+    function = ca.Function("parts", symbols, [parts, ca.veccat(scale, 1.0)])
     rng = np.random.default_rng(1788)
     for _ in range(_TRIED):
         drawn = [ca.DM(value) for value in rng.uniform(0.3, 1.3, len(symbols)).tolist()]
-        values, sizes = (result.full().ravel() for result in evaluate.call(drawn))
+        values, sizes = (result.full().ravel() for result in function.call(drawn))
         if not np.abs(values).max() <= _CANCELED * np.abs(sizes).max():
             return False
     return True
@@ -336,8 +337,8 @@ def _monitor(system: SecondOrder, rows: _Rows, arguments: Slots) -> Program | No
     points = [defaults + rng.uniform(-0.3, 0.3, defaults.size) for _ in range(_SAMPLED)]
 
     def at_samples(matrix: ca.SX) -> NDArray[np.float64]:
-        evaluate = ca.Function("sampled", [system.t, system.q, system.p], [ca.densify(matrix)])
-        return np.array([evaluate(0.0, q, values).full() for q in points])
+        function = ca.Function("sampled", [system.t, system.q, system.p], [ca.densify(matrix)])
+        return np.array([evaluate(function, (0.0, q, values))[0] for q in points])
 
     condition = row_condition(rows.matrix[: rows.holonomic_count, :], at_samples)
     if condition is None:
@@ -369,10 +370,10 @@ def check_regular(system: SecondOrder, rows: ca.SX, names: Sequence[str]) -> Non
     """
     m = len(names)
     whole = ca.vertcat(ca.horzcat(system.mass, rows.T), ca.horzcat(rows, ca.SX(m, m)))
-    evaluate = ca.Function("check", [system.t, system.q, system.p], [whole], {"allow_free": True})
-    if evaluate.has_free():
+    function = ca.Function("check", [system.t, system.q, system.p], [whole], {"allow_free": True})
+    if function.has_free():
         raise ModelError(
-            f"{system.name}: the mass matrix or a constraint row depends on {', '.join(evaluate.get_free())}; it may depend on "
+            f"{system.name}: the mass matrix or a constraint row depends on {', '.join(function.get_free())}; it may depend on "
             "coordinates, parameters and time only"
         )
     rng = np.random.default_rng(1992)
@@ -380,7 +381,7 @@ def check_regular(system: SecondOrder, rows: ca.SX, names: Sequence[str]) -> Non
     values = np.array([p.default for p in system.parameters])
     kernel = None
     for _ in range(5):
-        matrix = evaluate(0.0, defaults + rng.uniform(-0.3, 0.3, defaults.size), values)
+        matrix = function(0.0, defaults + rng.uniform(-0.3, 0.3, defaults.size), values)
         if np.isfinite(matrix.nonzeros()).all():
             kernel = _kernel(matrix, rng)
             if kernel is None:
@@ -404,8 +405,8 @@ def _check_not_degenerate(system: SecondOrder) -> None:
     values = np.array([p.default for p in system.parameters])
 
     def residuals(q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        f, j = function(0.0, q, values)
-        return f.full()[:, 0], j.full()
+        f, j = evaluate(function, (0.0, q, values))
+        return f[:, 0], j
 
     rng = np.random.default_rng(1853)
     defaults = np.array([c.default for c in system.coordinates])

@@ -17,6 +17,7 @@ from draisine.errors import ModelError
 from draisine.model.items import Ball, Float, System
 from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.numerics.uniform_numbers import UniformNumbers
+from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import Constraint
 
 Array = NDArray[np.float64]
@@ -106,12 +107,12 @@ def project_samples(samples: Array, times: Array, residual: ca.Function, values:
     together = residual.map(count)
     columns = np.repeat(values[:, None], count, axis=1)
 
-    def evaluate(points: Array, active: Indices) -> tuple[Array, Array]:
+    def at(points: Array, active: Indices) -> tuple[Array, Array]:
         # a wheel that lies flat has no lowest point: such a sample is not finite, and does not converge
-        r, j = together(times[None, :], points.T, columns)
-        return r.full().T[active], j.full().reshape(rows, count, -1).transpose(1, 0, 2)[active]
+        r, j = evaluate(together, (times, points.T, columns))
+        return r.T[active], j.reshape(rows, count, -1).transpose(1, 0, 2)[active]
 
-    found = _ONTO.solve(evaluate, samples, _STEPS)
+    found = _ONTO.solve(at, samples, _STEPS)
     return ProjectedSamples(found.x, times, found.residual)
 
 
@@ -133,9 +134,9 @@ class ConfigurationSampler:
     def at(self, matrix: ca.SX, points: Array, times: Array) -> Array:
         """A matrix of (t, q, p) at some configurations: samples × rows × columns."""
         scope = self.scope
-        evaluate = ca.Function("sampled", [scope.t, scope.q, scope.p], [ca.densify(matrix)]).map(len(points))
+        function = ca.Function("sampled", [scope.t, scope.q, scope.p], [ca.densify(matrix)]).map(len(points))
         parameters = np.repeat(self.parameters[:, None], len(points), axis=1)
-        values = evaluate(times[None, :], points.T, parameters).full()
+        (values,) = evaluate(function, (times, points.T, parameters))
         return np.asarray(values.reshape(matrix.shape[0], len(points), matrix.shape[1]).transpose(1, 0, 2))
 
     def draw(self, count: int, seed: int | None = None) -> tuple[Array, Array]:
@@ -182,8 +183,8 @@ class ConfigurationSampler:
             return points, times
         function = ca.Function("f", [unknowns, scope.p], [residual, ca.densify(ca.jacobian(residual, unknowns))])
 
-        def evaluate(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-            f, j = (part.full() for part in function(y, p))
+        def residual_at(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+            f, j = evaluate(function, (y, p))
             return (f[:, 0], j) if np.isfinite(f).all() and np.isfinite(j).all() else None
 
         def rows_at(y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -191,7 +192,7 @@ class ConfigurationSampler:
 
         lengths = [self.length if c.unit == "m" else 1.0 for c in self.system.coordinates]
         sizes = np.array([*lengths, 1.0 if ca.depends_on(residual, scope.t) else 0.0])
-        found = assembled(np.column_stack([points, times]), rows_at, evaluate, sizes)
+        found = assembled(np.column_stack([points, times]), rows_at, residual_at, sizes)
         return found[:, :-1], found[:, -1]
 
     def _sample_times(self, count: int, seed: int) -> NDArray[np.float64]:

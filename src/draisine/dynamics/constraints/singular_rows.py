@@ -24,8 +24,8 @@ def row_condition(matrix: ca.SX, at_samples: AtSamples) -> ca.SX | None:
     """The condition of rows (rows × velocities); None where they are constant, or too many."""
     found = []
     for rows in coupled_groups(matrix.sparsity()):
-        part = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in rows]
         if len(rows) <= MOST_ROWS and not matrix[rows, :].is_constant():
+            part = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in rows]
             found.append(_relative(part, at_samples))
     values = [value for value in found if value is not None]
     return ca.sqrt(ca.mmax(ca.vertcat(*values))) if values else None

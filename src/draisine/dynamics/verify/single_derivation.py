@@ -84,7 +84,7 @@ class DerivativeCheck:
 
     @cached_property
     def _jacobians(self) -> dict[str, Program | LinearSolveProgram]:
-        return {name: self._program.jacobian(self._of, name) for name in self.by}
+        return {name: self._program.jacobian(self._of, name, shared=True) for name in self.by}
 
     def _columns(self, name: str, most: int) -> NDArray[np.intp]:
         size = self._program.input(name).size

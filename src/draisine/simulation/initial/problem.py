@@ -343,7 +343,7 @@ class StartProblem:
         return Pattern(rows.astype(np.intp), columns.astype(np.intp))
 
     def values_program(self) -> Program:
-        """The motion with all values in one result."""
+        """The motion with all values in one result, as it stands: what is made of it eliminates common subexpressions."""
         import casadi as ca
 
         motion, twists = self.equations.motion, self.twists
@@ -358,10 +358,11 @@ class StartProblem:
             ]
             values += twists.function.call(parts)
         inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
-        return Program.build(motion.name, inputs, {"values": ca.vertcat(*values)})
+        return Program.build(motion.name, inputs, {"values": ca.vertcat(*values)}, shared=True)
 
     def program(self) -> Program:
-        """The values with the entries of their two Jacobians."""
+        """The values with the entries of their two Jacobians. Common subexpressions are left to the kernel: their elimination
+        takes longer than all interpreted evaluations of a start."""
         motion = self.values_program()
         symbols = motion.symbols()
         q, v = (symbols[[s.name for s in motion.inputs].index(name)] for name in ("q", "v"))
@@ -370,6 +371,7 @@ class StartProblem:
             f"{motion.name}_for_starts",
             {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)},
             {"values": values, "by_q": self.by_q.entries(values, q), "by_v": self.by_v.entries(values, v)},
+            shared=True,
         )
 
     @cached_property

@@ -66,7 +66,7 @@ class ValuesAlong:
         along = sum((ca.jtimes(values, symbols[name], change) for name, change in moved.items()), ca.SX(values.numel(), 1))
         by_y = ca.jacobian(values, symbols[self.of])
         results = [values, by_y, along, ca.jacobian(along, symbols[self.of])]
-        found = ca.Function("values_along", [*symbols.values(), *moved.values()], ca.cse([ca.densify(r) for r in results]))
+        found = ca.Function("values_along", [*symbols.values(), *moved.values()], [ca.densify(r) for r in results])
         return found, bool(by_y.nnz()) and bool(ca.depends_on(by_y.nz[:], symbols[self.of]))
 
     @property

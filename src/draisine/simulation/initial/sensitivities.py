@@ -342,7 +342,10 @@ class _LevelSensitivity:
 
 @lru_cache(maxsize=64)
 def _rows_program(e: Equations) -> ca.Function:
-    """(t, q, v, u, p, μ) → ∂c/∂q, and of μᵀc: ∂²/∂q², ∂²/∂q∂w; ∂c/∂w; w = (u, p)."""
+    """(t, q, v, u, p, μ) → ∂c/∂q, and of μᵀc: ∂²/∂q², ∂²/∂q∂w; ∂c/∂w; w = (u, p).
+
+    It is evaluated a few times for each start; the elimination of common subexpressions would take longer than that.
+    """
     names = [slot.name for slot in e.motion.inputs]
     symbols = dict(zip(names, e.motion.symbols(), strict=True))
     reported = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
@@ -353,4 +356,4 @@ def _rows_program(e: Equations) -> ca.Function:
     gradient = jacobian_q.T @ multipliers
     results = [jacobian_q, ca.jacobian(gradient, symbols["q"]), ca.jacobian(gradient, others), ca.jacobian(rows, others)]
     arguments = [symbols[n] for n in ("t", "q", "v", "u", "p")]
-    return ca.Function("start_rows", [*arguments, multipliers], ca.cse([ca.densify(r) for r in results]))
+    return ca.Function("start_rows", [*arguments, multipliers], [ca.densify(r) for r in results])

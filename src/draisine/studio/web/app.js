@@ -167,7 +167,7 @@
       this.riding = on;
       $("pause").textContent = on ? "❚❚" : "▶";
       $("pause").setAttribute("aria-label", on ? "pause" : "ride on");
-      this.tell();
+      this.showStatus();
     }
 
     restart() {
@@ -188,7 +188,7 @@
       this.theatre?.wipe();
       this.look(this.camera);
       this.designs.changed();
-      this.tell();
+      this.showStatus();
     }
 
     asGiven() {
@@ -232,7 +232,7 @@
       this.wake();
     }
 
-    tell() {
+    showStatus() {
       const { why } = this.live, ended = !this.rides.shown && ENDS[this.outcome];
       const moving = this.riding || this.rides.shown;
       $("status").textContent = ended ? `${ended}${why ? ` (${why})` : ""} · R starts again` : moving ? "" : "paused · P rides on";
@@ -254,7 +254,7 @@
       this.warn(live.warning || rival?.warning || "");
       if (this.outcome !== "ok" || live.recorded.full) rides.end();
       if (this.outcome === "ok") return;
-      if (!rival || rival.status !== "ok") this.ride(false); else this.tell();
+      if (!rival || rival.status !== "ok") this.ride(false); else this.showStatus();
     }
 
     /** Show once that a run is not integrated as it should be. */

@@ -1,7 +1,7 @@
 // Panels: stability, forces and energy, charts of chosen quantities, differences between two designs.
 (() => {
   "use strict";
-  const { Spectrum, Strip, told, words, shown } = DraisineStudio;
+  const { Spectrum, Strip, words, shown } = DraisineStudio;
   const $ = (id) => document.getElementById(id);
   const COARSE = 61, FINE = 161, PATIENCE = 90, REST = 260; // speeds; ms between drawings while a slider moves, and until it rests
   const NEUTRAL = 1e-6; // 1/s: a rate of growth that is none
@@ -179,5 +179,5 @@
     $("differences").caption.hidden = body.rows.length > 0;
   }
 
-  Object.assign(DraisineStudio, { Stability, Loads, Lifts, Charts, differences, WINDOW, told });
+  Object.assign(DraisineStudio, { Stability, Loads, Lifts, Charts, differences, WINDOW });
 })();

@@ -5,7 +5,7 @@
   const degrees = 180 / Math.PI;
 
   /** Numbers for display: angles in degrees. */
-  function told(value, unit, digits = 3) {
+  function withUnit(value, unit, digits = 3) {
     const [v, u] = unit === "rad" ? [value * degrees, "°"] : unit === "rad/s" ? [value * degrees, "°/s"] : [value, unit];
     if (!Number.isFinite(v)) return "–";
     const whole = Math.max(1, Math.ceil(Math.log10(Math.abs(v) + 1e-9))); // digits before the point
@@ -177,7 +177,7 @@
       this.plot.begin([begin, begin + window], limits(rows.flat()), { across: 3 });
       this.plot.inside(() => rows.forEach((row, i) => this.plot.line(row.length, x, (k) => row[k], { color: this.color(i), width: 1.6 })));
       const last = samples[samples.length - 1];
-      this.now.textContent = this.series.length > 1 ? "" : told(this.series[0].of(last), this.unit);
+      this.now.textContent = this.series.length > 1 ? "" : withUnit(this.series[0].of(last), this.unit);
     }
 
     color(i) {
@@ -225,9 +225,9 @@
       const zero = this.share(0);
       this.first.setAttribute("d", Number.isFinite(value) ? this.arc(zero, this.share(value)) : "");
       this.second.setAttribute("d", Number.isFinite(other) ? this.arc(zero, this.share(other), 38) : "");
-      this.number.textContent = told(value, this.unit);
+      this.number.textContent = withUnit(value, this.unit);
     }
   }
 
-  Object.assign(DraisineStudio, { Spectrum, Strip, Gauge, told });
+  Object.assign(DraisineStudio, { Spectrum, Strip, Gauge });
 })();

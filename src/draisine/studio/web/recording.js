@@ -76,7 +76,6 @@
       const lines = head(this, rows);
       if (rows) for (let k = 0; k < rows; k++) lines.push(this._line(k));
       if (open) this.rows -= 1; // the present state is noted again with the next step
-      live.outputs(); // what was told last is of now again
       return sealed(lines.join("\n") + "\n");
     }
 
@@ -85,9 +84,9 @@
       const at = k * width;
       const x = table.subarray(at + 1, at + 1 + states);
       const u = table.subarray(at + 1 + states, at + width);
-      live.tell(table[at], x, u);
+      const reported = live.report(table[at], x, u);
       const fields = [table[at]];
-      for (const { from, k: place } of this.channels) fields.push(pick(from, place, x, u, live.told));
+      for (const { from, k: place } of this.channels) fields.push(pick(from, place, x, u, reported));
       return fields.join(",");
     }
 
@@ -97,11 +96,11 @@
     }
   }
 
-  function pick(from, place, x, u, told) {
+  function pick(from, place, x, u, reported) {
     if (from === "x") return x[place];
     if (from === "u") return u[place];
-    if (from === "total") return told.energy[0] + told.energy[1];
-    return told[from][place];
+    if (from === "total") return reported.energy[0] + reported.energy[1];
+    return reported[from][place];
   }
 
   // Columns of the file: coordinates, all velocities, further states, inputs, outputs, energies.
@@ -116,8 +115,7 @@
     const first = coordinates + independent.length;
     manifest.states.slice(first).forEach((state, k) => add(state, "extra_states", "x", first + k));
     manifest.inputs.forEach((input, k) => add(input, "inputs", "u", k));
-    const told = slots.report.outputs || 0;
-    manifest.outputs.slice(0, told).forEach((output, k) => add(output, "outputs", "outputs", k));
+    manifest.outputs.slice(0, slots.report.outputs || 0).forEach((output, k) => add(output, "outputs", "outputs", k));
     if (slots.report.energy) {
       add({ name: "kinetic_energy", unit: "J" }, "energy", "energy", 0);
       add({ name: "potential_energy", unit: "J" }, "energy", "energy", 1);
@@ -149,7 +147,7 @@
       statistics: { evaluations: 4 * Math.max(rows - 1, 0), accepted: Math.max(rows - 1, 0), rejected: 0, steps: Math.max(rows - 1, 0) },
       seconds: {},
       parameters,
-      channels: recorder.channels.map(({ from, k, ...told }) => told),
+      channels: recorder.channels.map(({ from, k, ...column }) => column),
       scene: { studio: { method: "RK4", step: live.h, projected: Boolean(live.programs.project) } },
     };
     const lines = Object.entries(entries).map(([key, value]) => `# ${key}: ${JSON.stringify(value)}`);

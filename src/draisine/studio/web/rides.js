@@ -168,7 +168,7 @@
       $("player").hidden = true;
       studio.theatre?.wipe();
       studio.theatre?.rival(studio.rival);
-      studio.tell();
+      studio.showStatus();
     }
   }
 

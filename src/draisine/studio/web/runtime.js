@@ -33,9 +33,9 @@
       this._values = new Float64Array(runtime.events.length);
       this._signs = new Float64Array(runtime.events.length);
       this._input = new Map(manifest.inputs.map((input, k) => [input.name, k]));
-      this.told = {};
-      for (const name of ["v", "multipliers", "outputs", "energy"]) this.told[name] = new Float64Array(runtime.slots.report[name] || 0);
-      this._tell = Object.keys(runtime.slots.report).map((name) => this.told[name]);
+      this._reported = {};
+      for (const name of ["v", "multipliers", "outputs", "energy"]) this._reported[name] = new Float64Array(runtime.slots.report[name] || 0);
+      this._reportSlots = Object.keys(runtime.slots.report).map((name) => this._reported[name]);
       this._outputs = new Float64Array(manifest.outputs.length);
       this._matrices = new Float64Array(runtime.slots.poses ? runtime.slots.poses.poses : 0);
       this._poses = new Float64Array(7 * manifest.bodies.length);
@@ -179,8 +179,7 @@
         if (!(Math.abs(state[runtime.turned[i]]) <= TURNED)) this._end("fallen", "steer passed 100°");
       }
       if (runtime.fall) {
-        this.tell(time, state, inputs);
-        if (!(Math.abs(this.told.outputs[runtime.fall.lean]) <= runtime.fall.most)) this._end("fallen", "lean passed 80°");
+        if (!(Math.abs(this.report(time, state, inputs).outputs[runtime.fall.lean]) <= runtime.fall.most)) this._end("fallen", "lean passed 80°");
       }
     }
 
@@ -192,14 +191,15 @@
 
     // ------------------------------------------------------------ outputs
 
-    tell(time, state, inputs) {
-      this.programs.report(time, state, inputs, this.parameters, ...this._tell);
+    // Values of the report, of now unless a state is given; the next call overwrites them.
+    report(time = this.time, state = this.state, inputs = this.inputs) {
+      this.programs.report(time, state, inputs, this.parameters, ...this._reportSlots);
+      return this._reported;
     }
 
     // Named outputs in the order of the manifest, energies at the end.
     outputs() {
-      this.tell(this.time, this.state, this.inputs);
-      const { outputs, energy } = this.told;
+      const { outputs, energy } = this.report();
       this._outputs.set(outputs);
       if (energy.length) {
         const k = outputs.length;
@@ -211,8 +211,7 @@
     }
 
     energy() {
-      this.tell(this.time, this.state, this.inputs);
-      const { energy } = this.told;
+      const { energy } = this.report();
       if (!energy.length) return { kinetic: NaN, potential: NaN, total: NaN };
       return { kinetic: energy[0], potential: energy[1], total: energy[0] + energy[1] };
     }
@@ -227,8 +226,7 @@
 
     // Forces of the ground, for arrows.
     forces() {
-      this.tell(this.time, this.state, this.inputs);
-      const o = this.told.outputs;
+      const o = this.report().outputs;
       this.manifest.forces.forEach((entry, k) => {
         const { at, force } = this._forces[k];
         if (entry.at) {
@@ -292,14 +290,14 @@
     _motion() {
       const { coordinates, kept } = this.manifest.runtime;
       const table = this.starts.table;
-      this.tell(this.time, this.state, this.inputs);
+      const { v: velocities, outputs } = this.report();
       const q = this.state.slice(0, coordinates);
-      const v = this.told.v.slice();
+      const v = velocities.slice();
       const targets = {};
       for (const name of kept) {
         if (table.homes[name] === "coordinates") targets[name] = q[table.q.indexOf(name)];
         else if (table.homes[name] === "velocities") targets[name] = v[table.v.indexOf(name)];
-        else targets[name] = this.told.outputs[this.manifest.outputs.findIndex((output) => output.name === name)];
+        else targets[name] = outputs[this.manifest.outputs.findIndex((output) => output.name === name)];
       }
       return { q, v, targets };
     }
@@ -404,7 +402,7 @@
     }
 
     _spectrum() {
-      if (!this.manifest.linear) throw new Error(`${this.manifest.name} has no straight running whose eigenvalues could be told`);
+      if (!this.manifest.linear) throw new Error(`${this.manifest.name} has no straight running whose eigenvalues could be computed`);
       this._linear = this._linear || new home.Spectrum(this);
       return this._linear;
     }

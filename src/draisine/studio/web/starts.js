@@ -221,10 +221,7 @@
       const condition = new Float64Array(1);
       if (programs.monitor) programs.monitor(time, this.state(q, stage.unknowns, {}), this.u, parameters, condition);
       if (!(condition[0] <= TRUSTED * condition_limit)) return null; // the independent velocities say nothing about the others
-      const full = (speeds) => {
-        this.live.tell(time, this.state(q, speeds, {}), this.u);
-        return Array.from(this.live.told.v);
-      };
+      const full = (speeds) => Array.from(this.live.report(time, this.state(q, speeds, {}), this.u).v);
       const offset = full(new Float64Array(n));
       const columns = offset.map((_, j) => full(offset.map((_, i) => (i === j ? 1 : 0))));
       const matrix = offset.map((_, i) => columns.map((column, j) => (i === j ? 1 : 0) - (column[i] - offset[i])));

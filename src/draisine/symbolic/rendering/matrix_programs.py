@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import casadi as ca
 
@@ -41,7 +41,12 @@ class Matrices:
         heights, rolling = self.energies.constraints
         return [name for name, _ in (*heights, *rolling)]
 
-    def program(self, name: str) -> Program:
+    @cached_property
+    def program(self) -> Callable[[str], Program]:
+        """The program of a matrix, by its name; each is made once."""
+        return cache(self._program)
+
+    def _program(self, name: str) -> Program:
         if name in ("A", "H", "reduced_mass", "reduced_force", "coordinate_rates"):
             return self.formulation.program(name, {name: self._reduced(name)})
         e = self.energies

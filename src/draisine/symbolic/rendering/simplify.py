@@ -6,6 +6,7 @@ entry is first reduced by these identities as a polynomial in its sines and cosi
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from draisine.expr.safe_functions import TINY
@@ -21,6 +22,7 @@ def simplified_matrix(matrix: sympy.Matrix) -> sympy.Matrix:
     return matrix.applyfunc(simplified)
 
 
+@lru_cache(maxsize=1000)  # matrices are symmetric, and have entries in common
 def simplified(expression: Any) -> Any:
     """The shortest of a few equal forms.
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 LIMIT = 200_000  # operations of an expanded matrix; a page of formulas has some hundreds
 PRINTED = 1_500  # operations of the longest matrix printed in a notebook
+HOPELESS = (
+    20 * PRINTED
+)  # operations of a program, with more than which its matrix is not converted to see how long it is in SymPy
 
 ABOUT = {
     "kinetic": "kinetic energy",
@@ -313,11 +316,16 @@ class SymbolicEquations:
         return "$\\displaystyle \\begin{aligned}" + " \\\\ ".join(lines) + "\\end{aligned}$"
 
     def _shown(self, name: str) -> str:
+        if self._is_hopeless(name):
+            return self._left_out(self.operations(name))
         try:
             matrix = getattr(self, name)
         except ModelError:
             return self._left_out(self.operations(name))
         return self.latex(name) if _count(matrix) <= PRINTED else self._left_out(_count(matrix))
+
+    def _is_hopeless(self, name: str) -> bool:
+        return self.operations(name) > HOPELESS
 
     def _left_out(self, length: int) -> str:
         return rf"\text{{({length:,} operations: too long to read; see simplified() or the listing)}}"
@@ -340,6 +348,9 @@ class _Simplified(SymbolicEquations):
 
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
         return simplified_matrix(matrix)
+
+    def _is_hopeless(self, name: str) -> bool:
+        return False  # simplification may leave a hundredth
 
     def _solved(self, mass: Any, rows: Any, side: Any, rest: Any) -> sympy.Matrix:
         signs = Signs(rows)
