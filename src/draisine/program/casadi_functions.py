@@ -1,7 +1,7 @@
 """CasADi functions: conversion to tapes, and evaluation on NumPy arrays.
 
 A call node calls another SX function, or the scalar function of a table: an MX function of scalars, which besides scalar
-operations has constant vectors (`Numbers`), the search for a cell (LOW) and the access to one entry (GETNONZEROS_PARAM).
+operations has constant vectors, the search for a cell (LOW) and the access to one entry (GETNONZEROS_PARAM).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import CompilationError, ExpressionError
 from draisine.program import opcodes as op
 from draisine.program.digest import digest_of
-from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
+from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -103,9 +103,8 @@ def _sx_tape(function: ca.Function) -> Tape:
         if operation == op.CALL:
             symbols = symbols if symbols is not None else function.instructions_sx()
             callee = callee_of(symbols[k].which_function())
-        lines.append(
-            Instruction(operation, tuple(function.instruction_input(k)), tuple(function.instruction_output(k)), constant, callee)
-        )
+        reads, writes = function.instruction_input(k), function.instruction_output(k)
+        lines.append(Instruction(operation, tuple(reads), tuple(writes), constant, callee))
     return tuple(lines)
 
 
@@ -132,7 +131,7 @@ def _scalar_instruction(function: ca.Function, k: int) -> Instruction:
         numbers = np.array(function.instruction_MX(k).to_DM().full()).ravel(order="F")
         if numbers.size == 1:
             return Instruction(operation, reads, writes, float(numbers[0]))
-        return Numbers(operation, reads, writes, numbers=numbers)
+        return Instruction(operation, reads, writes, numbers=numbers)
     if operation == op.CALL:
         # Unlike in SX, empty slots are listed in the call too.
         callee = callee_of(function.instruction_MX(k).which_function())
@@ -178,7 +177,7 @@ def function_of_tape(name: str, tape: Tape, inputs: Sequence[tuple[int, int]], o
         elif operation == op.OUTPUT:
             results[line.outputs[0]].nz[line.outputs[1]] = work[taken[0]]
         elif operation == op.CONST:
-            work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else ca.SX(line.constant or 0.0)
+            work[line.outputs[0]] = ca.SX(line.constant or 0.0) if line.numbers is None else line.numbers
         elif operation in (op.LOW, op.GETNONZEROS_PARAM):
             key = operation, work[taken[0]].tobytes()
             if key not in lookups:

@@ -20,7 +20,7 @@ from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
 from draisine.program.ssa import CALL, CONSTANT, COPIES, INPUT, NUMBERS, RESULT, SSA
 from draisine.program.table_breaks import Breaks, breaks_of
-from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
+from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -96,7 +96,7 @@ class Graph(SSA):
             elif operation == CONSTANT:
                 lines.append(Instruction(op.CONST, (), (work[k],), float.fromhex(detail)))
             elif operation == NUMBERS:
-                lines.append(Numbers(op.CONST, (), (work[k],), numbers=self.numbers[detail]))
+                lines.append(Instruction(op.CONST, (), (work[k],), numbers=self.numbers[detail]))
             elif operation == CALL:
                 callee = self.callees[detail]
                 results[k] = [-1] * callee.output_offsets[-1]
@@ -135,7 +135,7 @@ class TapeCode:
         digested = digest_of(repr((self.inputs, self.outputs)).encode())
         for line in self.tape:
             digested.update(repr((line.operation, line.inputs, line.outputs)).encode())
-            if isinstance(line, Numbers):
+            if line.numbers is not None:
                 digested.update(line.numbers.tobytes())
             elif line.constant is not None:
                 digested.update(line.constant.hex().encode())

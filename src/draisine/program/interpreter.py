@@ -19,7 +19,7 @@ from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.tape import Callee, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Instruction, Tape
 
 Indices = NDArray[np.int64]
 
@@ -130,7 +130,7 @@ def run_tape(
             elif operation == op.OUTPUT:
                 results[line.outputs[0]][line.outputs[1]] = work[line.inputs[0]]
             elif operation == op.CONST:
-                work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else line.constant
+                work[line.outputs[0]] = line.constant if line.numbers is None else line.numbers
             elif operation == op.CALL:
                 assert line.callee is not None
                 values = _call(line.callee, [work[i] for i in line.inputs], table)

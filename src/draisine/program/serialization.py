@@ -23,7 +23,7 @@ from draisine.program.casadi_functions import CasadiCode
 from draisine.program.digest import SIZE, digest_of
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import DaeResidual, Program, Slot
-from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Code, Instruction, Tape
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -157,7 +157,7 @@ class _Writer:
         lines: list[Any] = []
         for line in tape:
             made: list[Any] = [line.operation, line.inputs, line.outputs]
-            if isinstance(line, Numbers):
+            if line.numbers is not None:
                 made.append(line.numbers.tolist())
             elif line.operation == op.CONST:
                 made.append(line.constant)
@@ -217,7 +217,7 @@ class StoredCode:
         if operation != op.CONST:
             return Instruction(operation, ins, outs)
         if isinstance(more[0], list):
-            return Numbers(operation, ins, outs, numbers=np.array(more[0], dtype=float))
+            return Instruction(operation, ins, outs, numbers=np.array(more[0], dtype=float))
         return Instruction(operation, ins, outs, float(more[0]))
 
 

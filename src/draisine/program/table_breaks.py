@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import complex_operations
 from draisine.program.interpreter import run_tape
-from draisine.program.tape import Callee, Instruction, Numbers, Tape
+from draisine.program.tape import Callee, Instruction, Tape
 
 _STEP = 1e-200  # of complex steps
 _EQUAL = 1e-9  # jumps below this, relative to the size of the values, are rounding
@@ -37,7 +37,7 @@ def breaks_of(callee: Callee) -> dict[int, Breaks]:
     for place, line in enumerate(tape):
         if line.operation == op.LOW:
             knots, argument = written[line.inputs[0]], written[line.inputs[1]]
-            assert isinstance(knots, Numbers)
+            assert knots.numbers is not None
             found[place] = Breaks(tuple(range(1, knots.numbers.size - 1)), True)
             if argument.operation == op.INPUT:
                 searches.setdefault((argument.inputs[0], knots.numbers.tobytes()), []).append(place)
@@ -80,7 +80,7 @@ def _differ(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
 
 def _samples(callee: Callee, slot: int) -> NDArray[np.float64]:
     """Values of the other argument: several in each of its cells, outside too."""
-    knots = [line.numbers for line in callee.tape if isinstance(line, Numbers)]
+    knots = [line.numbers for line in callee.tape if line.numbers is not None]
     if len(callee.input_sizes) == 1:
         return np.zeros(1)
     every = np.unique(

@@ -8,10 +8,10 @@ Derivations build CasADi functions, which `casadi_functions` converts to tapes; 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One line of a tape: `work[outputs] = operation(work[inputs])`.
 
-    An input reads `inputs = (slot, entry)`, an output writes `outputs = (slot, entry)`. Operations are those of `opcodes`.
+    An input reads `inputs = (slot, entry)`, an output writes `outputs = (slot, entry)`. Operations are those of `opcodes`. A
+    constant is a number, or the vector `numbers`, stored in `work[outputs[0]]`.
     """
 
     operation: int
@@ -34,13 +34,7 @@ class Instruction:
     outputs: tuple[int, ...]
     constant: float | None = None
     callee: Callee | None = None
-
-
-@dataclass(frozen=True)
-class Numbers(Instruction):
-    """A constant vector, stored in `work[outputs[0]]`."""
-
-    numbers: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    numbers: NDArray[np.float64] | None = None
 
 
 Tape = tuple[Instruction, ...]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from draisine.program import opcodes as op
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.tape import Numbers
 
 NOT_POLYNOMIAL = -1
 
@@ -48,7 +47,7 @@ def polynomial_degrees(program: Program | LinearSolveProgram, arguments: Iterabl
         elif line.operation == op.OUTPUT:
             if line.outputs[0] == 0:
                 found[line.outputs[1]] = work[line.inputs[0]]
-        elif line.operation == op.CONST and not isinstance(line, Numbers):
+        elif line.operation == op.CONST and line.numbers is None:
             work[line.outputs[0]] = 0
             constants[line.outputs[0]] = float(line.constant or 0.0)
             continue

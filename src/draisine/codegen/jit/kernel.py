@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.cache import cached_object, stored_object
+from draisine.codegen.cache import cached_object, stored_object, without_collection
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_object
 from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
@@ -252,7 +252,7 @@ def compiler(
         stored = stored_object(f"{key}; {kernel_key(level)}")
         if stored is not None:
             return lambda: stored
-    text = _text(program, "batch" if vectorized else "plain", ALL)
+    text = without_collection(lambda: _text(program, "batch" if vectorized else "plain", ALL))
     return lambda: cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text, quick))
 
 
