@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.optimal.epigraph import Epigraph, epigraph
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.scaling import (
     COMPUTED,
@@ -116,6 +117,37 @@ class Phase:
         return self._at_nodes("node", with_path=True)
 
     @cached_property
+    def epigraph(self) -> Epigraph | None:
+        """The integrand with unknowns in place of magnitudes; None if there are none that can be replaced."""
+        if self.integrand is None or not _kinks(self.integrand):
+            return None
+        plant, e = self.symbols.plant, self.equations
+        known = dict(zip((q.name for q in e.inputs), zip(self.inputs, self.inputs, strict=True), strict=True))
+        known |= dict(zip((q.name for q in e.parameters), zip(self.p, self.p, strict=True), strict=True))
+        anything = dict.fromkeys((*self.controls, *self.unknown_parameters), (-np.inf, np.inf))
+        known = {"t": (0.0, np.inf)} | known | anything | dict(self.limits)
+        named = [("t", plant.t)]
+        for quantities, symbols in ((e.states, plant.x), (e.inputs, plant.inputs), (e.parameters, plant.p)):
+            named += [(q.name, symbols[i]) for i, q in enumerate(quantities)]
+        return epigraph(self.integrand, {s.element_hash(): known[name] for name, s in named if name in known})
+
+    @cached_property
+    def smooth_node(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → T f, g, path, s − e, s + e, T integrand, with s in place of the magnitudes of e."""
+        if self.epigraph is None:
+            return self.node
+        rows = [self.epigraph.slacks - self.epigraph.arguments, self.epigraph.slacks + self.epigraph.arguments]
+        rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
+        path = [c.value for c in self.path]
+        value = ca.vertcat(self._length * rates, self.symbols.algebraic, *path, *rows, self._length * self.epigraph.cost)
+        return self._formula("smooth_node", value, self.epigraph.slacks)
+
+    @cached_property
+    def magnitudes(self) -> Formula | None:
+        """(y, z, u, shared), (τ, rest) → e, whose magnitudes the integrand has."""
+        return None if self.epigraph is None else self._formula("magnitudes", self.epigraph.arguments)
+
+    @cached_property
     def motion(self) -> Formula:
         """(y, z, u, shared), (τ, rest) → T f, T integrand."""
         return self._at_nodes("motion", with_path=False)
@@ -139,11 +171,11 @@ class Phase:
         integrand = [] if self.integrand is None else [self._length * self.integrand]
         return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
 
-    def _formula(self, name: str, value: ca.SX) -> Formula:
+    def _formula(self, name: str, value: ca.SX, *further: ca.SX) -> Formula:
         tau = ca.SX.sym("tau")
         plant, symbols = self.symbols.plant, self._rest[0]
         timed = ca.substitute(value, plant.t, self._begin + self._length * tau)
-        arguments = ca.vertcat(self.y, self.symbols.z, plant.u, self.shared)
+        arguments = ca.vertcat(self.y, self.symbols.z, plant.u, self.shared, *further)
         return Formula.build(f"{self.equations.name}_{name}", arguments, ca.vertcat(tau, symbols), timed)
 
     def node_numbers(self, tau: Reals) -> Reals:
@@ -198,7 +230,13 @@ class Phase:
             self._row_sizes(self.ends, found),
             self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
             self._cost_size(found),
+            self._row_sizes(self._magnitude_rows, found),
         )
+
+    @property
+    def _magnitude_rows(self) -> list[Condition]:
+        made = [] if self.epigraph is None else ca.vertsplit(self.epigraph.arguments)
+        return [Condition(f"magnitude {k + 1} of the cost", e, 0.0, 0.0) for k, e in enumerate(made)]
 
     @property
     def _plain(self) -> bool:
@@ -284,17 +322,22 @@ class Phase:
 
     @cached_property
     def kinks(self) -> tuple[str, ...]:
-        """Functions in the cost whose derivatives jump."""
-        value = stacked([e for e in (self.integrand, self.final) if e is not None])
-        if not value.numel():
-            return ()
-        function = ca.Function("cost", ca.symvar(value), [value])
-        used = {function.instruction_id(i) for i in range(function.n_instructions())}
-        return tuple(name for name, operation in KINKS.items() if operation in used)
+        """Functions in the cost whose derivatives jump, and which collocation does not replace."""
+        integrand = self.integrand if self.epigraph is None else self.epigraph.cost
+        return _kinks(stacked([e for e in (integrand, self.final) if e is not None]))
 
     @property
     def implicit(self) -> bool:
         return isinstance(self.equations.dynamics, DaeResidual)
+
+
+def _kinks(value: ca.SX) -> tuple[str, ...]:
+    """Functions in an expression whose derivatives jump."""
+    if not value.numel():
+        return ()
+    function = ca.Function("cost", ca.symvar(value), [value])
+    used = {function.instruction_id(i) for i in range(function.n_instructions())}
+    return tuple(name for name, operation in KINKS.items() if operation in used)
 
 
 def evaluator(symbols: SymbolicModel, value: ca.SX, t: ca.SX) -> ca.Function:

@@ -41,6 +41,7 @@ class Sizes:
     ends: Reals
     returns: Reals
     cost: float
+    magnitudes: Reals  # of the integrand
 
     @property
     def smallest_state(self) -> float:

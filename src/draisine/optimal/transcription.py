@@ -119,7 +119,7 @@ def _phase(
     if isinstance(scheme, MultipleShooting):
         path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
-        cluster, path_rows = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+        cluster, path_rows = _nodes(b, phase, grid, v, points, algebraic, controls, shared, defects)
     edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
     return PhaseIndices(
@@ -147,11 +147,20 @@ def _controls(b: Builder, phase: Phase, v: PhaseValues) -> Indices:
 
 
 def _nodes(
-    b: Builder, phase: Phase, grid: Grid, points: Indices, z: Indices, u: Indices, shared: Indices, defects: Indices
+    b: Builder,
+    phase: Phase,
+    grid: Grid,
+    v: PhaseValues,
+    points: Indices,
+    z: Indices,
+    u: Indices,
+    shared: Indices,
+    defects: Indices,
 ) -> tuple[CompiledCluster, Indices]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
     where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
-    cluster = CompiledCluster(phase.node, where, phase.node_numbers(grid.nodes))
+    slacks = _slacks(b, phase, grid, v)
+    cluster = CompiledCluster(phase.smooth_node, np.hstack([where, slacks]), phase.node_numbers(grid.nodes))
     c = b.cluster(cluster)
     row, node, coefficient = grid.rates
     b.share(c, defects[row], node[:, None], np.arange(nx), coefficient[:, None])
@@ -159,9 +168,28 @@ def _nodes(
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
     path_rows = _path_rows(b, c, phase, range(nc), count, nx + nz + np.arange(nc))
+    if slacks.size:
+        names = [f"{what} of magnitude {k + 1} of the cost" for what in ("upper", "lower") for k in range(slacks.shape[1])]
+        rows = b.rows(names, count, 0.0, np.inf, np.tile(phase.sizes.magnitudes, 2))
+        b.share(c, rows, every, nx + nz + nc + np.arange(len(names)), 1.0)
     if phase.integrand is not None:
-        b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
+        b.share(c, 0, np.arange(count), cluster.width - 1, grid.weights)
     return cluster, path_rows
+
+
+def _slacks(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> Indices:
+    """Unknowns (nodes, magnitudes) in place of the magnitudes in the cost."""
+    formula, count = phase.magnitudes, len(grid.nodes)
+    if formula is None:
+        return np.zeros((count, 0), dtype=np.int64)
+    z = v.algebraic if len(v.algebraic) else np.zeros((count, phase.algebraic_size))
+    own = {q.name: value for q, value in zip(phase.equations.parameters, phase.p, strict=True)}
+    fixed = [v.begin, v.duration, *(own.get(name, 0.0) for name in phase.unknown_parameters)]  # 0: of another phase
+    local = np.hstack([v.states[grid.node_point], z, v.controls[grid.node_control], np.tile(fixed, (count, 1))])
+    values = formula.value.function.map(count)(local.T, phase.node_numbers(grid.nodes).T).full().T
+    sizes = np.maximum(np.abs(values).max(axis=0, initial=0.0), phase.sizes.magnitudes)
+    guess = np.abs(values) + 0.01 * sizes
+    return b.unknowns([f"magnitude {k + 1} of the cost" for k in range(len(sizes))], guess, 0.0, np.inf, sizes)
 
 
 def _edges(
