@@ -28,7 +28,9 @@ from draisine.program.tape import Instruction
 
 KINKED = (op.FABS, op.FMIN, op.FMAX)
 # operations whose results follow a magnitude smoothly: what a comparison makes of it, a derivative does not show
-SMOOTH = frozenset({op.ADD, op.SUB, op.MUL, op.DIV, op.NEG, op.SQ, op.TWICE, op.INV, op.SQRT, op.EXP, op.LOG, op.POW, op.CONSTPOW})
+SMOOTH = frozenset(
+    {op.ADD, op.SUB, op.MUL, op.DIV, op.NEG, op.SQ, op.TWICE, op.INV, op.SQRT, op.EXP, op.LOG, op.POW, op.CONSTPOW}
+)
 SMOOTH |= frozenset({op.OUTPUT, *KINKED})
 
 
@@ -38,6 +40,11 @@ class Epigraph(NamedTuple):
     cost: ca.SX
     slacks: ca.SX
     arguments: ca.SX
+
+    @property
+    def rows(self) -> ca.SX:
+        """s − e and s + e, which are not negative."""
+        return ca.vertcat(self.slacks - self.arguments, self.slacks + self.arguments)
 
 
 def epigraph(cost: ca.SX, limits: Mapping[int, tuple[float, float]]) -> Epigraph | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.epigraph import Epigraph, epigraph
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.scaling import (
@@ -119,7 +120,15 @@ class Phase:
     @cached_property
     def epigraph(self) -> Epigraph | None:
         """The integrand with unknowns in place of magnitudes; None if there are none that can be replaced."""
-        if self.integrand is None or not _kinks(self.integrand):
+        return self._epigraph_of(self.integrand)
+
+    @cached_property
+    def final_epigraph(self) -> Epigraph | None:
+        """The cost at the end, in the same form."""
+        return self._epigraph_of(self.final)
+
+    def _epigraph_of(self, cost: ca.SX | None) -> Epigraph | None:
+        if cost is None or not _kinks(cost):
             return None
         plant, e = self.symbols.plant, self.equations
         known = dict(zip((q.name for q in e.inputs), zip(self.inputs, self.inputs, strict=True), strict=True))
@@ -129,18 +138,39 @@ class Phase:
         named = [("t", plant.t)]
         for quantities, symbols in ((e.states, plant.x), (e.inputs, plant.inputs), (e.parameters, plant.p)):
             named += [(q.name, symbols[i]) for i, q in enumerate(quantities)]
-        return epigraph(self.integrand, {s.element_hash(): known[name] for name, s in named if name in known})
+        return epigraph(cost, {s.element_hash(): known[name] for name, s in named if name in known})
 
     @cached_property
     def smooth_node(self) -> Formula:
         """(y, z, u, shared, s), (τ, rest) → T f, g, path, s − e, s + e, T integrand, with s in place of the magnitudes of e."""
         if self.epigraph is None:
             return self.node
-        rows = [self.epigraph.slacks - self.epigraph.arguments, self.epigraph.slacks + self.epigraph.arguments]
-        rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
         path = [c.value for c in self.path]
-        value = ca.vertcat(self._length * rates, self.symbols.algebraic, *path, *rows, self._length * self.epigraph.cost)
+        value = ca.vertcat(
+            self._scaled_rates, self.symbols.algebraic, *path, self.epigraph.rows, self._length * self.epigraph.cost
+        )
         return self._formula("smooth_node", value, self.epigraph.slacks)
+
+    @cached_property
+    def constant_magnitudes(self) -> bool:
+        """Whether magnitudes are replaced that depend on controls and parameters alone: constant where controls are."""
+        varying = ca.vertcat(self.symbols.plant.t, self.symbols.y, self.symbols.z)
+        return self.epigraph is not None and not ca.depends_on(self.epigraph.arguments, varying)
+
+    @cached_property
+    def smooth_motion(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → T f, T integrand, with s in place of magnitudes that are constant in an interval."""
+        if self.epigraph is None or not self.constant_magnitudes:
+            return self.motion
+        return self._formula(
+            "smooth_motion", ca.vertcat(self._scaled_rates, self._length * self.epigraph.cost), self.epigraph.slacks
+        )
+
+    @cached_property
+    def magnitude_rows(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → s − e, s + e."""
+        assert self.epigraph is not None
+        return self._formula("magnitude_rows", self.epigraph.rows, self.epigraph.slacks)
 
     @cached_property
     def magnitudes(self) -> Formula | None:
@@ -165,11 +195,14 @@ class Phase:
             return []
         return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
 
+    @property
+    def _scaled_rates(self) -> ca.SX:
+        return self._length * stacked([self.symbols.rates[i] for i in self.kept_indices])
+
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
-        rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
         between = [self.symbols.algebraic, *(c.value for c in self.path)] if with_path else []
         integrand = [] if self.integrand is None else [self._length * self.integrand]
-        return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
+        return self._formula(name, ca.vertcat(self._scaled_rates, *between, *integrand))
 
     def _formula(self, name: str, value: ca.SX, *further: ca.SX) -> Formula:
         tau = ca.SX.sym("tau")
@@ -193,7 +226,7 @@ class Phase:
 
     @cached_property
     def boundary(self) -> Formula | None:
-        """(y₀, y₁, z₁, u₁, shared), rest → rows of the start, rows of the end, periodicity, final cost."""
+        """(y₀, y₁, z₁, u₁, shared, s), rest → rows of the start, rows of the end, periodicity, s − e, s + e, final cost."""
         plant, v = self.symbols.plant, self.symbols
         y0, t1 = ca.SX.sym("start", len(self.kept)), self._begin + self._length
 
@@ -203,10 +236,14 @@ class Phase:
         rows = [at_start(c.value) for c in self.start_rows]
         rows += [ca.substitute(c.value, plant.t, t1) for c in self.ends]
         rows += [ca.substitute(value, plant.t, t1) - at_start(value) for _, value in self.returns]
-        rows += [] if self.final is None else [ca.substitute(self.final, plant.t, t1)]
+        final, smooth = self.final, self.final_epigraph
+        if smooth is not None:
+            final = smooth.cost
+            rows.append(ca.substitute(smooth.rows, plant.t, t1))
+        rows += [] if final is None else [ca.substitute(final, plant.t, t1)]
         if not rows:
             return None
-        arguments = ca.vertcat(y0, self.y, v.z, plant.u, self.shared)
+        arguments = ca.vertcat(y0, self.y, v.z, plant.u, self.shared, *([] if smooth is None else [smooth.slacks]))
         return Formula.build(f"{self.equations.name}_ends", arguments, self._rest[0], stacked(rows))
 
     def numbers(self) -> Reals:
@@ -230,13 +267,9 @@ class Phase:
             self._row_sizes(self.ends, found),
             self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
             self._cost_size(found),
-            self._row_sizes(self._magnitude_rows, found),
+            self._row_sizes(_magnitudes(self.epigraph), found),
+            self._row_sizes(_magnitudes(self.final_epigraph), found),
         )
-
-    @property
-    def _magnitude_rows(self) -> list[Condition]:
-        made = [] if self.epigraph is None else ca.vertsplit(self.epigraph.arguments)
-        return [Condition(f"magnitude {k + 1} of the cost", e, 0.0, 0.0) for k, e in enumerate(made)]
 
     @property
     def _plain(self) -> bool:
@@ -320,15 +353,22 @@ class Phase:
         plant = self.symbols.plant
         return evaluator(self.symbols, stacked(list(expressions.values())), plant.t)
 
-    @cached_property
-    def kinks(self) -> tuple[str, ...]:
-        """Functions in the cost whose derivatives jump, and which collocation does not replace."""
-        integrand = self.integrand if self.epigraph is None else self.epigraph.cost
-        return _kinks(stacked([e for e in (integrand, self.final) if e is not None]))
+    def kinks(self, scheme: object) -> tuple[str, ...]:
+        """Functions in the cost whose derivatives jump, and which a method does not replace."""
+        replaced = isinstance(scheme, Collocation) or (isinstance(scheme, MultipleShooting) and self.constant_magnitudes)
+        integrand = self.epigraph.cost if self.epigraph is not None and replaced else self.integrand
+        direct = isinstance(scheme, Collocation | MultipleShooting)
+        final = self.final_epigraph.cost if self.final_epigraph is not None and direct else self.final
+        return _kinks(stacked([e for e in (integrand, final) if e is not None]))
 
     @property
     def implicit(self) -> bool:
         return isinstance(self.equations.dynamics, DaeResidual)
+
+
+def _magnitudes(of: Epigraph | None) -> list[Condition]:
+    made = [] if of is None else ca.vertsplit(of.arguments)
+    return [Condition(f"magnitude {k + 1} of the cost", e, 0.0, 0.0) for k, e in enumerate(made)]
 
 
 def _kinks(value: ca.SX) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class Sizes:
     returns: Reals
     cost: float
     magnitudes: Reals  # of the integrand
+    final_magnitudes: Reals
 
     @property
     def smallest_state(self) -> float:

@@ -40,7 +40,7 @@ Reals = NDArray[np.float64]
 
 DURATIONS = (3.0, 10.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
-UNRELAXED = ("motion of ", "equation ", "time between phases")
+UNRELAXED = ("motion of ", "equation ", "time between phases", "magnitude ")
 VIOLATED = 1e-5  # scaled
 ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
@@ -90,6 +90,10 @@ def solve(
         notes += more
     found, more = task.minimum(found, solver, progress, seconds)
     notes += more
+    if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
+        found, _ = task.with_needles(
+            found, solver, progress, seconds
+        )  # the derivative at a kink is taken as zero, as at a minimum
     try:
         verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified

@@ -117,7 +117,7 @@ def _phase(
     b.linear(defects[row], points[point], coefficient[:, None])
     cluster = None
     if isinstance(scheme, MultipleShooting):
-        path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
+        path_rows = _shooting(b, phase, scheme, v, points, controls, shared, defects)
     else:
         cluster, path_rows = _nodes(b, phase, grid, v, points, algebraic, controls, shared, defects)
     edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
@@ -159,7 +159,8 @@ def _nodes(
 ) -> tuple[CompiledCluster, Indices]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
     where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
-    slacks = _slacks(b, phase, grid, v)
+    z_values = v.algebraic if len(v.algebraic) else np.zeros((count, nz))
+    slacks = _slacks(b, phase, v, np.hstack([v.states[grid.node_point], z_values, v.controls[grid.node_control]]), grid.nodes)
     cluster = CompiledCluster(phase.smooth_node, np.hstack([where, slacks]), phase.node_numbers(grid.nodes))
     c = b.cluster(cluster)
     row, node, coefficient = grid.rates
@@ -168,28 +169,32 @@ def _nodes(
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
     path_rows = _path_rows(b, c, phase, range(nc), count, nx + nz + np.arange(nc))
-    if slacks.size:
-        names = [f"{what} of magnitude {k + 1} of the cost" for what in ("upper", "lower") for k in range(slacks.shape[1])]
-        rows = b.rows(names, count, 0.0, np.inf, np.tile(phase.sizes.magnitudes, 2))
-        b.share(c, rows, every, nx + nz + nc + np.arange(len(names)), 1.0)
+    _slack_rows(b, c, phase, count, nx + nz + nc)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), cluster.width - 1, grid.weights)
     return cluster, path_rows
 
 
-def _slacks(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> Indices:
-    """Unknowns (nodes, magnitudes) in place of the magnitudes in the cost."""
-    formula, count = phase.magnitudes, len(grid.nodes)
+def _slacks(b: Builder, phase: Phase, v: PhaseValues, inner: Reals, tau: Reals) -> Indices:
+    """Unknowns (nodes, magnitudes) in place of the magnitudes in the cost; `inner` are (y, z, u) of the guess at the nodes τ."""
+    formula, count = phase.magnitudes, len(tau)
     if formula is None:
         return np.zeros((count, 0), dtype=np.int64)
-    z = v.algebraic if len(v.algebraic) else np.zeros((count, phase.algebraic_size))
     own = {q.name: value for q, value in zip(phase.equations.parameters, phase.p, strict=True)}
     fixed = [v.begin, v.duration, *(own.get(name, 0.0) for name in phase.unknown_parameters)]  # 0: of another phase
-    local = np.hstack([v.states[grid.node_point], z, v.controls[grid.node_control], np.tile(fixed, (count, 1))])
-    values = formula.value.function.map(count)(local.T, phase.node_numbers(grid.nodes).T).full().T
+    local = np.hstack([inner, np.tile(fixed, (count, 1))])
+    values = formula.value.function.map(count)(local.T, phase.node_numbers(tau).T).full().T
     sizes = np.maximum(np.abs(values).max(axis=0, initial=0.0), phase.sizes.magnitudes)
     guess = np.abs(values) + 0.01 * sizes
     return b.unknowns([f"magnitude {k + 1} of the cost" for k in range(len(sizes))], guess, 0.0, np.inf, sizes)
+
+
+def _slack_rows(b: Builder, c: int, phase: Phase, count: int, first: int) -> None:
+    """Rows s − e ≥ 0 and s + e ≥ 0, the results of a cluster from `first` on."""
+    sizes = phase.sizes.magnitudes
+    names = [f"magnitude {k + 1} of the cost, {side} side" for side in ("one", "other") for k in range(len(sizes))]
+    rows = b.rows(names, count, 0.0, np.inf, np.tile(sizes, 2))
+    b.share(c, rows, np.arange(count)[:, None], first + np.arange(len(names)), 1.0)
 
 
 def _edges(
@@ -226,11 +231,23 @@ def _path_rows(b: Builder, c: int, phase: Phase, which: Sequence[int], count: in
 
 
 def _shooting(
-    b: Builder, phase: Phase, scheme: MultipleShooting, points: Indices, u: Indices, shared: Indices, defects: Indices
+    b: Builder,
+    phase: Phase,
+    scheme: MultipleShooting,
+    v: PhaseValues,
+    points: Indices,
+    u: Indices,
+    shared: Indices,
+    defects: Indices,
 ) -> Indices:
     grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
     where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
-    c = b.cluster(ShootingCluster(phase, scheme, where, grid.breaks))
+    if phase.constant_magnitudes:
+        begins = grid.breaks[:-1]
+        where = np.hstack([where, _slacks(b, phase, v, np.hstack([v.states[:-1], v.controls]), begins)])
+        rows = b.cluster(CompiledCluster(phase.magnitude_rows, where, phase.node_numbers(begins)))
+        _slack_rows(b, rows, phase, count, 0)
+    c = b.cluster(ShootingCluster(phase, scheme, where, grid.breaks, phase.smooth_motion))
     b.share(c, defects, np.arange(count)[:, None], np.arange(nx), -1.0)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx, 1.0)
@@ -243,7 +260,13 @@ def _shooting(
 
 
 def _ends(
-    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, points: Indices, z: Indices, u: Indices, shared: Indices
+    b: Builder,
+    phase: Phase,
+    scheme: Collocation | MultipleShooting,
+    points: Indices,
+    z: Indices,
+    u: Indices,
+    shared: Indices,
 ) -> None:
     formula, grid = phase.boundary, scheme.grid
     if formula is None:
@@ -258,15 +281,21 @@ def _ends(
         node = len(grid.node_control) - 1
     last_z = z[node] if len(z) else np.zeros(0, dtype=np.int64)
     where = np.concatenate([points[0], points[-1], last_z, u[grid.node_control[node]], shared])
+    magnitudes = phase.sizes.final_magnitudes
+    if len(magnitudes):
+        slack_names = [f"magnitude {k + 1} of the cost at the end" for k in range(len(magnitudes))]
+        where = np.concatenate([where, b.unknowns(slack_names, magnitudes, 0.0, np.inf, magnitudes).ravel()])
     c = b.cluster(SingleCluster(formula, where, phase.numbers()))
     starts, ends = phase.start_rows, phase.ends
     names = (
         [f"start: {r.name}" for r in starts] + [f"finish: {r.name}" for r in ends] + [f"periodic: {n}" for n, _ in phase.returns]
     )
     bounds = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
+    names += [f"magnitude {k + 1} of the cost at the end, {s} side" for s in ("one", "other") for k in range(len(magnitudes))]
+    bounds += [(0.0, np.inf)] * (2 * len(magnitudes))
     if names:
         low, high = np.array(bounds).T
-        sizes = np.concatenate([phase.sizes.starts, phase.sizes.ends, phase.sizes.returns])
+        sizes = np.concatenate([phase.sizes.starts, phase.sizes.ends, phase.sizes.returns, np.tile(magnitudes, 2)])
         rows = b.rows(names, 1, low, high, sizes)
         b.share(c, rows[0], 0, np.arange(len(names)), 1.0)
     if phase.final is not None:

@@ -259,7 +259,9 @@ class PlainBlock(Block):
         return super().number(value) if index is None else self.load(self.element("%work", index))
 
     def element(self, pointer: str, index: int) -> str:
-        address = self._addresses.get((pointer, index))  # part of every instruction that uses it: the code is the same, and shorter
+        address = self._addresses.get(
+            (pointer, index)
+        )  # part of every instruction that uses it: the code is the same, and shorter
         if address is None:
             address = self._addresses[pointer, index] = super().element(pointer, index)
         return address
