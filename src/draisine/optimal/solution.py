@@ -302,8 +302,8 @@ class Solution(Result):
         if kinks and not self.solved:
             text += (
                 f"; the cost is not smooth ({', '.join(kinks)}), which solvers need: Collocation replaces magnitudes with which "
-                "the cost is known to rise; otherwise write abs(u) as the sum, and u as the difference, of two inputs that are not "
-                "negative"
+                "the cost is known to rise; otherwise write abs(u) as the sum, and u as the difference, of two inputs that are "
+                "not negative"
             )
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
         if self.growth > GROWTH:
