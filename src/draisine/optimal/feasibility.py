@@ -31,28 +31,37 @@ CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 WIDEST = (0.3, 1.0, 3.0)  # first widths, in scales of unknowns and rows
 NARROWER, LEAST_STEP = 0.4, 0.9  # factor of the width in one step, and the factor at which the homotopy gives up
 NARROW = 1e-3  # width from which bounds become those of the problem at once
+PATIENCE = 0.01  # of the square of a control at its bound: what a motion that lasts twice as long costs
 NEAR_GUESS = {"mu_init": 1e-3, "bound_push": 1e-4, "bound_frac": 1e-4}  # options that keep IPOPT near the solution before
 
 
-def feasible_point(nlp: SparseNLP, guess: Reals, solver: Ipopt, progress: ProgressCallback | None = None) -> Reals | None:
-    """A point that meets all conditions, near a guess, by elastic relaxation; None if none was found."""
+def least_violation(
+    nlp: SparseNLP, guess: Reals, solver: Ipopt, progress: ProgressCallback | None = None
+) -> tuple[Reals, bool] | None:
+    """A motion near a guess that violates conditions least, by elastic relaxation, and whether it meets all of them; None if not
+    even a motion was found."""
     soft = _soft_rows(nlp)
-    if not len(soft):
-        return None
     answer = _elastic(nlp, soft, guess, solver, progress)
-    slack = answer.w[nlp.unknowns :]
-    return answer.w[: nlp.unknowns] if answer.outcome in CONVERGED and slack.max(initial=0.0) < VIOLATED else None
+    if answer.outcome not in CONVERGED:
+        return None
+    return answer.w[: nlp.unknowns], bool(answer.w[nlp.unknowns :].max(initial=0.0) < VIOLATED)
 
 
 def narrowing_bounds(
-    nlp: SparseNLP, guess: Reals, controls: NDArray[np.int64], solver: Ipopt, progress: ProgressCallback | None = None
+    nlp: SparseNLP,
+    guess: Reals,
+    controls: NDArray[np.int64],
+    weights: Reals,
+    solver: Ipopt,
+    progress: ProgressCallback | None = None,
 ) -> tuple[Reals, float] | None:
     """A feasible point by homotopy in bounds from a guess, and the width, in scales, with which it began; None if none was found.
 
-    Of all motions of a duration that is kept, the one with the least `controls` (unknowns by number) is followed: the least time
-    of wide bounds would be far from that of narrow ones, and the least effort seldom needs wide ones.
+    The motion with the least `controls` (unknowns by number, with their shares of the time as `weights`) is followed, whatever
+    the cost of the problem is: the least time of wide bounds is far from that of narrow ones, while the least effort takes its time
+    and seldom needs wide bounds.
     """
-    easier = _with_least_effort(_with_durations(nlp, guess), controls)
+    easier = _with_least_effort(nlp, guess, controls, weights)
     for first in WIDEST:
         answer = solve_sparse_nlp(_widened(easier, first), guess, solver, progress)
         if answer.outcome is Outcome.INTERRUPTED:
@@ -75,14 +84,8 @@ def narrowing_bounds(
     return None
 
 
-def _with_durations(nlp: SparseNLP, guess: Reals) -> SparseNLP:
-    """The problem with the durations of a guess."""
-    fixed = np.array([name == "duration" for name in nlp.unknown_names])
-    return replace(nlp, low=np.where(fixed, guess, nlp.low), high=np.where(fixed, guess, nlp.high))
-
-
-def _with_least_effort(nlp: SparseNLP, controls: NDArray[np.int64]) -> SparseNLP:
-    """The problem with the mean square of the controls, relative to their scales, as its cost."""
+def _with_least_effort(nlp: SparseNLP, guess: Reals, controls: NDArray[np.int64], weights: Reals) -> SparseNLP:
+    """The problem with the mean square of the controls, relative to their scales, as its cost, and a little of its duration."""
     from scipy.sparse import coo_array, csr_array
 
     without = _without_cost(nlp)
@@ -90,11 +93,12 @@ def _with_least_effort(nlp: SparseNLP, controls: NDArray[np.int64]) -> SparseNLP
         return without
     u, d = ca.SX.sym("u"), ca.SX.sym("d")
     effort = CompiledCluster(Formula.build("effort", u, d, (u / d) ** 2), controls[:, None], nlp.scale[controls, None])
-    share = np.full(len(controls), 1.0 / len(controls))
-    matrix = csr_array(
-        coo_array((share, (np.zeros(len(controls), dtype=int), np.arange(len(controls)))), shape=(1 + nlp.rows, len(controls)))
-    )
-    return replace(without, terms=(*without.terms, ClusterTerm(effort, matrix)), objective_scale=1.0)
+    places = np.zeros(len(controls), dtype=int), np.arange(len(controls))
+    matrix = csr_array(coo_array((weights / weights.sum(), places), shape=(1 + nlp.rows, len(controls))))
+    lasting = np.flatnonzero([name == "duration" for name in nlp.unknown_names])
+    slow = coo_array((PATIENCE / guess[lasting], (np.zeros(len(lasting), dtype=int), lasting)), shape=nlp.linear.shape)
+    terms = (*without.terms, ClusterTerm(effort, matrix))
+    return replace(without, linear=csr_array(without.linear + slow), terms=terms, objective_scale=1.0)
 
 
 def _widened(nlp: SparseNLP, width: float) -> SparseNLP:
@@ -104,9 +108,7 @@ def _widened(nlp: SparseNLP, width: float) -> SparseNLP:
     stays = (nlp.low == nlp.high) | np.array([name.startswith(KEPT_BOUNDS) for name in nlp.unknown_names])
     rows = (nlp.row_low == nlp.row_high) | np.array([name.startswith(UNRELAXED) for name in nlp.row_names], dtype=bool)
     by, row_by = np.where(stays, 0.0, width * nlp.scale), np.where(rows, 0.0, width * nlp.row_scale)
-    return replace(
-        nlp, low=nlp.low - by, high=nlp.high + by, row_low=nlp.row_low - row_by, row_high=nlp.row_high + row_by
-    )
+    return replace(nlp, low=nlp.low - by, high=nlp.high + by, row_low=nlp.row_low - row_by, row_high=nlp.row_high + row_by)
 
 
 def _without_cost(nlp: SparseNLP) -> SparseNLP:

@@ -1,8 +1,8 @@
 """Multistart: solve from several guesses, keep the best and list the other local minima.
 
 Random guesses are first solved on a coarse mesh, which is quick and avoids many poor minima, then on the mesh that is asked. A
-guess that leads nowhere is repaired by a feasibility phase or a homotopy in bounds (`feasibility`); a random one for which that fails
-is replaced by a perturbation of the first solution on the coarse mesh (basin hopping).
+guess that leads nowhere is repaired by a feasibility phase or a homotopy in bounds (`feasibility`); a random one for which that
+fails is replaced by a perturbation of the first solution on the coarse mesh (basin hopping).
 
 >>> import sympy as sp
 >>> import draisine as dr
@@ -280,7 +280,8 @@ class _Search:
         if not rough.converged and rough.outcome is not Outcome.INTERRUPTED and number and self._first.converged:
             seed = guess.seed if isinstance(guess, PerturbedGuess) else number
             other = PerturbedGuess(self._first.only, seed, HOP)
-            repair = f"its guess led nowhere ({failure_of(rough)}) and could not be repaired; a perturbation of the first solution was used"
+            why = f"its guess led nowhere ({failure_of(rough)}) and could not be repaired"
+            repair = f"{why}; a perturbation of the first solution was used"
             rough = self.maneuver.solve(self._coarse, guess=other, solver=self._settings(quick=True))
         if not rough.converged:
             return rough, repair

@@ -1,7 +1,7 @@
 """Solution by direct transcription: build phases, guess, transcribe, compile, solve, refine the mesh, verify by simulation.
 
-Searches that fail are repaired where that is possible (`_Task.repaired`, `feasibility`); of an infeasible problem, the conflicting
-conditions are named."""
+Searches that fail are repaired where that is possible (`_Task.repaired`, `feasibility`); of an infeasible problem, the
+conflicting conditions are named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.optimal.feasibility import feasible_point, find_conflicts, narrowing_bounds
+from draisine.optimal.feasibility import find_conflicts, least_violation, narrowing_bounds
 from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
@@ -26,7 +26,13 @@ from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.second_order import curvature
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
+from draisine.optimal.transcription import (
+    PhaseIndices,
+    TranscribedProblem,
+    control_unknowns,
+    interval_errors,
+    transcribe,
+)
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
@@ -46,7 +52,8 @@ USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above wh
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
 SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
-NOISE = 0.05  # of the scales of unknowns, beside a guess
+NOISE, LONGER = 0.05, 3.0  # of the scales of unknowns, beside a guess; factor of its duration
+RESCUING = 120  # iterations of each of the searches that repair a guess
 RESCUED = "the guess led nowhere and was repaired"
 ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
@@ -309,19 +316,23 @@ class _Task:
     ) -> tuple[_MeshSolution, list[str]]:
         """A solution by way of a feasible point near the guess or near the end of its search, or by homotopy in bounds."""
         began, nlp, first = time.perf_counter(), failed.transcribed.nlp, failed.transcribed.guess
-        controls = np.concatenate([indices.controls.ravel() for indices in failed.transcribed.indices])
-        # a guess may be symmetric, and a saddle of the violation
-        beside = np.clip(first + NOISE * nlp.scale * np.random.default_rng(0).normal(size=len(first)), nlp.low, nlp.high)
+        controls, weights = control_unknowns(failed.transcribed, failed.schemes)
+        # a guess may be symmetric, a saddle of the violation, and too short: conditions that need time are violated most there
+        beside = first + NOISE * nlp.scale * np.random.default_rng(0).normal(size=len(first))
+        beside[[indices.length for indices in failed.transcribed.indices]] *= LONGER
+        beside = np.clip(beside, nlp.low, nlp.high)
+        limited = replace(solver, iterations=min(solver.iterations, RESCUING))
 
         def points() -> Iterator[tuple[Reals, str]]:
             for origin in (first, failed.answer.w, beside):
-                point = feasible_point(nlp, origin, solver, progress)
-                if point is not None:
-                    yield point, "a feasibility phase"
-            for origin in (first, beside):
-                narrowed = narrowing_bounds(nlp, origin, controls, solver, progress)
-                if narrowed is not None:
-                    yield narrowed[0], f"a homotopy in bounds, first wider by {narrowed[1]:g} of their scales"
+                relaxed = least_violation(nlp, origin, limited, progress)
+                if relaxed is None and origin is first:
+                    return  # not even a motion: wider bounds do not help
+                if relaxed is not None and relaxed[1]:
+                    yield relaxed[0], "a feasibility phase"
+            narrowed = narrowing_bounds(nlp, beside, controls, weights, limited, progress)
+            if narrowed is not None:
+                yield narrowed[0], f"a homotopy in bounds, first wider by {narrowed[1]:g} of their scales"
 
         rescued, notes = failed, list[str]()
         for point, how in points():

@@ -84,6 +84,17 @@ def transcribe(
     return TranscribedProblem(nlp, np.clip(guess, nlp.low, nlp.high), tuple(indices), theta)
 
 
+def control_unknowns(transcribed: TranscribedProblem, schemes: Sequence[Collocation | MultipleShooting]) -> tuple[Indices, Reals]:
+    """The unknowns that are values of controls, by number, and the share of its phase in which each acts."""
+    numbers, shares = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for indices, scheme in zip(transcribed.indices, schemes, strict=True):
+        grid, count = scheme.grid, indices.controls.shape[1]
+        lasting = np.bincount(grid.node_control, weights=grid.weights, minlength=len(grid.control_times))
+        numbers.append(indices.controls.ravel())
+        shares.append(np.repeat(lasting, count))
+    return np.concatenate(numbers), np.concatenate(shares)
+
+
 def _parameter(phases: Sequence[Phase], name: str) -> float:
     for phase in phases:
         for value, q in zip(phase.p, phase.equations.parameters, strict=True):
