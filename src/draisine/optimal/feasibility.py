@@ -58,8 +58,8 @@ def narrowing_bounds(
     """A feasible point by homotopy in bounds from a guess, and the width, in scales, with which it began; None if none was found.
 
     The motion with the least `controls` (unknowns by number, with their shares of the time as `weights`) is followed, whatever
-    the cost of the problem is: the least time of wide bounds is far from that of narrow ones, while the least effort takes its time
-    and seldom needs wide bounds.
+    the cost of the problem is: the least time of wide bounds is far from that of narrow ones, while the least effort takes its
+    time and seldom needs wide bounds.
     """
     easier = _with_least_effort(nlp, guess, controls, weights)
     for first in WIDEST:
