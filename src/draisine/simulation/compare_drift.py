@@ -220,8 +220,8 @@ class _Case:
 
 def _too_long(until: float, steps: str) -> SimulationError:
     return SimulationError(
-        f"compare_drift: until = {until:g} s takes {steps}; the table compares runs of at most {MOST_STEPS} steps: give a shorter "
-        "until, a larger step, or a looser tolerance"
+        f"compare_drift: until = {until:g} s takes {steps}; the table compares runs of at most {MOST_STEPS} steps: give a "
+        "shorter until, a larger step, or a looser tolerance"
     )
 
 
