@@ -144,10 +144,10 @@ def compare_drift(
     """
     if step is not None and abs(until) > MOST_STEPS * abs(step):
         raise _too_long(until, f"{abs(until / step):.3g} steps of {step:g} s")
-    limits = {"rtol": tolerance, "atol": 1e-2 * tolerance, "max_steps": MOST_STEPS}
-    method: Method = RK4(step=step) if step is not None else DOP853(**limits)
+    atol = 1e-2 * tolerance
+    method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=atol, max_steps=MOST_STEPS)
     described = model.freeze() if isinstance(model, Model) else model
-    implicit = Radau(step=step) if step is not None else Radau(**limits)
+    implicit = Radau(step=step) if step is not None else Radau(rtol=tolerance, atol=atol, max_steps=MOST_STEPS)
     case = _Case(described, until, named_start(start), dict(parameters or {}), method, implicit, tuple(invariants))
     rows = [case.row("none", NoControl(), progress, needed=True)]
     fixed = step if step is not None else abs(until) / max(rows[0].steps, 1)
