@@ -106,7 +106,7 @@ def test_feasible_points_are_feasible(seed):
     assert narrowed is None or violation(made.nlp, narrowed[0]) < 1e-6
 
 
-def test_the_least_effort_of_the_homotopy_is_that_of_a_double_integrator():
+def test_the_homotopy_follows_the_least_controls_of_a_double_integrator():
     """From rest to rest over 1 in a fixed second, u = 6 − 12 t: bounds of ±7 do not matter, those of ±5.9 do, ±3 are
     too narrow."""
     x, v, u = sp.symbols("x v u")

@@ -61,7 +61,7 @@ def narrowing_bounds(
     the cost of the problem is: the least time of wide bounds is far from that of narrow ones, while the least effort takes its
     time and seldom needs wide bounds.
     """
-    easier = _with_least_effort(nlp, guess, controls, weights)
+    easier = _with_least_controls(nlp, guess, controls, weights)
     for first in WIDEST:
         answer = solve_sparse_nlp(_widened(easier, first), guess, solver, progress)
         if answer.outcome is Outcome.INTERRUPTED:
@@ -84,7 +84,7 @@ def narrowing_bounds(
     return None
 
 
-def _with_least_effort(nlp: SparseNLP, guess: Reals, controls: NDArray[np.int64], weights: Reals) -> SparseNLP:
+def _with_least_controls(nlp: SparseNLP, guess: Reals, controls: NDArray[np.int64], weights: Reals) -> SparseNLP:
     """The problem with the mean square of the controls, relative to their scales, as its cost, and a little of its duration."""
     from scipy.sparse import coo_array, csr_array
 
@@ -92,12 +92,12 @@ def _with_least_effort(nlp: SparseNLP, guess: Reals, controls: NDArray[np.int64]
     if not len(controls):
         return without
     u, d = ca.SX.sym("u"), ca.SX.sym("d")
-    effort = CompiledCluster(Formula.build("effort", u, d, (u / d) ** 2), controls[:, None], nlp.scale[controls, None])
+    squares = CompiledCluster(Formula.build("square", u, d, (u / d) ** 2), controls[:, None], nlp.scale[controls, None])
     places = np.zeros(len(controls), dtype=int), np.arange(len(controls))
     matrix = csr_array(coo_array((weights / weights.sum(), places), shape=(1 + nlp.rows, len(controls))))
     lasting = np.flatnonzero([name == "duration" for name in nlp.unknown_names])
     slow = coo_array((PATIENCE / guess[lasting], (np.zeros(len(lasting), dtype=int), lasting)), shape=nlp.linear.shape)
-    terms = (*without.terms, ClusterTerm(effort, matrix))
+    terms = (*without.terms, ClusterTerm(squares, matrix))
     return replace(without, linear=csr_array(without.linear + slow), terms=terms, objective_scale=1.0)
 
 
