@@ -9,6 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
+from draisine.errors import SimulationError
 from draisine.simulation.compare_drift import DriftTable
 
 
@@ -70,3 +71,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "holonomic" in rows["RATTLE"]["refused"]
     assert main(["compare-drift", "bicycle", "--sped", "5"]) == 2
     assert "sped" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [{"step": 0.01}, {}])
+def test_endless_runs_are_refused_at_once(given: dict[str, float]) -> None:
+    with pytest.raises(SimulationError, match=r"until = 1e\+12 s takes .* steps.*give a shorter until, a larger step"):
+        dr.compare_drift(dr.gallery.simple_pendulum(), 1e12, **given)

@@ -104,24 +104,28 @@ class ParallelCranks:
     length: float = 0.3
     spacing: float = 0.5
     hinges: bool = False  # pins that are closed in space
+    parameters: bool = False  # lengths and masses are parameters of the model
 
     @property
     def count(self) -> int:
         return len(self.masses) - 1
 
     def model(self) -> Model:
-        m, l = Model("cranks"), self.length
+        m, l, spacing, masses = Model("cranks"), self.length, self.spacing, self.masses
         last = m.parameter("last", l, "m", "length of the last crank")
-        half = (self.count - 1) * self.spacing / 2
-        m.body("coupler", mass=self.masses[-1], center_of_mass=(half, 0, 0), inertia=(0.01, 0.05, 0.05))
-        for i, mass in enumerate(self.masses[:-1]):
+        if self.parameters:
+            l, spacing = m.parameter("length", l, "m", "of the cranks"), m.parameter("spacing", spacing, "m", "of the cranks")
+            masses = [m.parameter(f"mass{i}", mass, "kg", "of a crank, or the coupler") for i, mass in enumerate(masses)]
+        half = (self.count - 1) * spacing / 2
+        m.body("coupler", mass=masses[-1], center_of_mass=(half, 0, 0), inertia=(0.01, 0.05, 0.05))
+        for i, mass in enumerate(masses[:-1]):
             moment = mass * l**2 / 12
             m.body(f"crank{i}", mass=mass, center_of_mass=(l / 2, 0, 0), inertia=(0.1 * moment, moment, moment))
-            m.revolute(f"phi{i}", "ground", f"crank{i}", "y", at=(i * self.spacing, 0, 0), default=self.start)
+            m.revolute(f"phi{i}", "ground", f"crank{i}", "y", at=(i * spacing, 0, 0), default=self.start)
         m.revolute("chi", "crank0", "coupler", "y", at=(l, 0, 0), default=-self.start)
         for i in range(1, self.count):
             m.point(f"end{i}", f"crank{i}", (last if i == self.count - 1 else l, 0, 0))
-            m.point(f"seat{i}", "coupler", (i * self.spacing, 0, 0))
+            m.point(f"seat{i}", "coupler", (i * spacing, 0, 0))
             if self.hinges:
                 m.close_hinge(f"pin{i}", f"seat{i}", f"end{i}", "y")
             else:

@@ -9,6 +9,7 @@ import pytest
 import sympy as sm
 from overconstrained import Bennett, ParallelCranks, double_pendulum
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import draisine as dr
 from draisine.dynamics.derive import derive
@@ -166,13 +167,36 @@ def test_parallel_cranks_swing_as_a_pendulum():
             assert run["phi1"][-1] == pytest.approx(run["phi0"][-1], abs=1e-8)
 
 
-def test_cranks_pass_their_flat_position():
-    """From −0.6 rad downward through 0, where the mechanism could branch: it goes on as a parallelogram."""
-    cranks = ParallelCranks([1.0, 1.2, 0.8, 2.0], -0.6)
+@pytest.mark.parametrize("parameters", [False, True])
+def test_cranks_pass_their_flat_position(parameters):
+    """From −0.6 rad downward through 0, where the mechanism could branch: it goes on as a parallelogram, and passes π shortly
+    before the end."""
+    cranks = ParallelCranks([1.0, 1.2, 0.8, 2.0], -0.6, parameters=parameters)
     run = dr.simulate(cranks.model(), 0.5, start={"phi0": -0.6, "phi0_rate": 1.0}, method=TIGHT)
     assert run.status.kind == Ending.FINISHED, run.status
     assert run["phi0"][-1] > 0.5
     assert run["phi0"][-1] == pytest.approx(cranks.angle(0.5, 1.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_may_end_close_behind_the_flat_position(seed):
+    """Random cranks that end between a millionth and a third of their time behind it: only a step beyond the end is accurate."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 5))
+    sizes = rng.uniform((0.2, 0.3), (0.8, 0.9))
+    cranks = ParallelCranks(
+        list(rng.uniform(0.5, 3.0, count + 1)), -rng.uniform(0.2, 1.2), *map(float, sizes), parameters=seed % 2 == 1
+    )
+    rate = rng.uniform(0.5, 2.0)
+    after = next(t for t in np.linspace(0.02, 3.0, 150) if cranks.angle(t, rate) > 0.0)
+    flat = brentq(lambda t: cranks.angle(t, rate), after - 0.02, after)
+    for share in 10.0 ** rng.uniform(-6.0, -0.5, 3):
+        end = flat * (1.0 + share)
+        run = dr.simulate(cranks.model(), end, start={"phi0": cranks.start, "phi0_rate": rate}, method=TIGHT)
+        assert run.status.kind == Ending.FINISHED, run.status
+        assert run.time[-1] == end
+        assert run["phi0"][-1] == pytest.approx(cranks.angle(end, rate), abs=2e-8)
+        assert [run[f"phi{i}"][-1] for i in range(count)] == pytest.approx([run["phi0"][-1]] * count, abs=1e-8)
 
 
 def test_a_start_in_the_flat_position_is_singular():

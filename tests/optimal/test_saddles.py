@@ -72,19 +72,17 @@ def test_minima_stay():
     assert fuller[2].objective == pytest.approx(fuller[0].objective, rel=2e-3)
 
 
-def test_minimum_fuel(one):
-    """∫|u| dt from rest to rest over 1 in 3 s with |u| ≤ 1: full thrust during t₁ at both ends, t₁ (3 − t₁) = 1. Where a
-    search fails at a kink of the cost, the status names the remedy, which works."""
+def test_minimum_fuel():
+    """∫|u| dt from rest to rest over 1 in 3 s with |u| ≤ 1: full thrust during t₁ at both ends, t₁ (3 − t₁) = 1. Two inputs that
+    are not negative, for thrust ahead and back, give the same as the magnitude."""
     ahead, back = sp.symbols("ahead back")
     rocket = dr.first_order("rocket", {X: V, V: ahead - back}, inputs=[ahead, back])
     stated = dr.maneuver(rocket).start(x=0, v=0).finish(x=1, v=0).bounds(ahead=(0, 1), back=(0, 1)).duration(3)
-    found = stated.minimize(integral="ahead + back").solve()
-    assert found.outcome is Outcome.SOLVED, found.status
-    assert found.objective == pytest.approx(3 - math.sqrt(5), rel=1e-6)
     mass = dr.first_order("mass", {X: V, V: U}, inputs=[U])
-    kinked = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(u=(-1, 1)).duration(3).minimize(integral="abs(u)").solve()
-    assert not kinked.solved
-    assert "the cost is not smooth (abs)" in kinked.status.message
+    one = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(u=(-1, 1)).duration(3)
+    for found in (stated.minimize(integral="ahead + back").solve(), one.minimize(integral="abs(u)").solve()):
+        assert found.outcome is Outcome.SOLVED, found.status
+        assert found.objective == pytest.approx(3 - math.sqrt(5), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -132,3 +132,14 @@ def test_numbers_that_are_none(bike, value, said):
         dr.steady(bike, {"speed": 5.0}, parameters={"trail": value})
     with pytest.raises(dr.errors.ArgumentError, match=rf"input 'steer_torque' is .*give a {said} number"):
         dr.steady(bike, {"speed": 5.0}, inputs={"steer_torque": value})
+
+
+def test_straight_running_at_any_speed():
+    """Straight running is steady at every speed, exactly; beyond 1e7 m/s rounding errors of velocities exceed 1e-9."""
+    bicycle, rng = dr.gallery.bicycle(), np.random.default_rng(0)
+    for speed in (1e12, *10.0 ** rng.uniform(6, 12.5, 6)):
+        found = dr.steady(bicycle, {"speed": speed})
+        assert found["speed"] == pytest.approx(speed, rel=1e-9)
+        assert abs(found["lean"]) < 1e-12 and abs(found["steer"]) < 1e-12
+        assert found["rear_wheel_normal_force"] + found["front_wheel_normal_force"] == pytest.approx(94 * 9.81, rel=1e-3)
+        assert "lean" not in found.ignorable and "frame_heading" in found.ignorable

@@ -19,9 +19,12 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from draisine.errors import CacheWarning
 from draisine.program.digest import SIZE, digest_of
+
+T = TypeVar("T")
 
 LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files are removed first
 PRUNE_EVERY = 64  # one write in so many, by the file's name, prunes: scanning the directory takes longer than writing a file
@@ -61,11 +64,11 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
         path = _path(key)
     except OSError as error:
         _warn_uncached(error)
-        return _made(make)
+        return without_collection(make)
     stored = _read(path, key)
     if stored is not None:
         return stored
-    content = _made(make)
+    content = without_collection(make)
     try:
         _write(path, key, content)
         if int(path.stem, 16) % PRUNE_EVERY == 0:
@@ -75,7 +78,7 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     return content
 
 
-def _made(make: Callable[[], bytes]) -> bytes:
+def without_collection(make: Callable[[], T]) -> T:
     """`make()` while no garbage is collected: derivation and code generation make many objects and few cycles of them, and the
     collector would walk through all that is alive time and again, a tenth of the time of a new model."""
     collects = gc.isenabled()

@@ -47,12 +47,14 @@ def compile(
     return compile_symbolic(what, arguments, name=name, vectorized=vectorized, passes=passes)
 
 
-def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
+def compile_all(
+    *programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False
+) -> tuple[Kernel, ...]:
     """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
 
-    Name first what takes longest to compile.
+    Name first what takes longest to compile. `quick`: see `jit.kernel.compile`.
     """
-    compilers = (compiler(program, vectorized) for program in programs)
+    compilers = (compiler(program, vectorized, quick) for program in programs)
     codes = map_in_threads(lambda compile_code: compile_code(), compilers, threads=1, ahead=len(programs))
     return tuple(load(program, code) for program, code in zip(programs, codes, strict=True))
 

@@ -57,6 +57,7 @@ def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:
     def at(u: Reals) -> list[Reals]:
         return [np.asarray(part.full()) for part in function(samples.times[None], y, u.T, constant, costates)]
 
+    zeros = _zeros_of_magnitudes(solution, run, p)
     here, first, second = at(samples.inputs)
     names = [q.name for q in e.inputs]
     gained = np.zeros(count)
@@ -68,10 +69,31 @@ def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:
             curved = second[j] > FLAT * np.abs(first[j]).max(initial=0.0) / size
             step = np.where(curved, -first[j] / second[j], -np.sign(first[j]) * np.inf)
         best = np.clip(np.where(first[j] == 0.0, own, own + step), low, high)
-        moved = samples.inputs.copy()
-        moved[:, names.index(name)] = np.where(np.isfinite(best), best, own)
-        gained += np.maximum(here[0] - at(moved)[0][0], 0.0)
+        lower = np.zeros(count)
+        for candidate in (best, *zeros[j]):  # a minimum, or the kink of a magnitude
+            moved = samples.inputs.copy()
+            moved[:, names.index(name)] = np.where(np.isfinite(candidate), np.clip(candidate, low, high), own)
+            lower = np.maximum(lower, here[0] - at(moved)[0][0])
+        gained += lower
     return float(np.trapezoid(gained, samples.times))
+
+
+def _zeros_of_magnitudes(solution: PhaseSolution, run: Simulated, p: Reals) -> list[list[Reals]]:
+    """For each control, its values at the samples for which the argument e of a magnitude in the cost is zero, by a Newton step;
+    not finite where e does not depend on it."""
+    phase, samples = solution.phase, run.samples
+    if phase.epigraph is None:
+        return [[] for _ in phase.controls]
+    v, plant, e = phase.symbols, phase.symbols.plant, phase.epigraph.arguments
+    count, names = len(samples.times), [q.name for q in phase.equations.inputs]
+    parts = [ca.densify(part) for part in (e, ca.jacobian(e, plant.u))]
+    function = ca.Function("magnitudes", [plant.t, v.y, plant.inputs, plant.p], parts).map(count)
+    y, constant = samples.states[:, v.state_indices].T, np.tile(p[:, None], (1, count))
+    value, slope = (np.asarray(part.full()) for part in function(samples.times[None], y, samples.inputs.T, constant))
+    slope = slope.reshape(e.numel(), count, len(phase.controls))  # blocks of columns, one for each sample
+    own = samples.inputs[:, [names.index(name) for name in phase.controls]]
+    with np.errstate(all="ignore"):
+        return [[own[:, j] - value[k] / slope[k, :, j] for k in range(e.numel())] for j in range(len(phase.controls))]
 
 
 def _interpolated(solution: PhaseSolution, times: Reals) -> Reals:

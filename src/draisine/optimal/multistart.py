@@ -1,7 +1,8 @@
 """Multistart: solve from several guesses, keep the best and list the other local minima.
 
 Random guesses are first solved on a coarse mesh, which is quick and avoids many poor minima, then on the mesh that is asked. A
-random guess that leads nowhere is replaced by a perturbation of the first solution on the coarse mesh (basin hopping).
+guess that leads nowhere is repaired by a feasibility phase or a homotopy in bounds (`feasibility`); a random one for which that
+fails is replaced by a perturbation of the first solution on the coarse mesh (basin hopping).
 
 >>> import sympy as sp
 >>> import draisine as dr
@@ -32,6 +33,7 @@ from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, Perturb
 from draisine.optimal.ipopt import Ipopt, Outcome
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.restore import StoredSolution, restored
+from draisine.optimal.solve import RESCUED, solve
 from draisine.results.base import Result
 from draisine.results.status import Progress, ProgressCallback
 
@@ -55,7 +57,7 @@ class Attempt:
     number: int  # in the order tried
     guess: OneGuess
     solution: Solution
-    repair: str = ""  # why the guess led nowhere, and what was used instead
+    repair: str = ""  # how a guess that led nowhere was repaired, or why it led nowhere and what was used instead
 
     @property
     def objective(self) -> float:
@@ -69,6 +71,11 @@ class Attempt:
     def converged(self) -> bool:
         """Whether it is a local minimum at least on its mesh."""
         return self.solution.converged
+
+    @property
+    def repaired(self) -> bool:
+        """Whether its guess led nowhere, but by a feasibility phase or a homotopy in bounds to a minimum."""
+        return self.converged and self.repair.startswith(RESCUED)
 
     @property
     def failure(self) -> str:
@@ -111,7 +118,9 @@ class MultistartResult(Result):
         minima = self.minima
         lost = [a for a in self.attempts if not a.converged]
         kinds = "local minimum" if len(minima) == 1 else "local minima"
-        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {len(lost)} failed" if lost else "")]
+        repaired = sum(a.repaired for a in self.attempts)
+        counts = [f"{repaired} repaired"] * bool(repaired) + [f"{len(lost)} failed"] * bool(lost)
+        lines = [", ".join([f"{len(self.attempts)} starts, {len(minima)} {kinds}", *counts])]
         for m in minima:
             above = m.objective - minima[0].objective
             share = f", {above / max(abs(minima[0].objective), 1e-12):+.2%}" if above else ""
@@ -200,6 +209,11 @@ def failure_of(solution: Solution) -> str:
     return f"{solution.outcome} after {answer.iterations} iterations, violation {answer.violation:.1e}{worst}"
 
 
+def _repair_of(solution: Solution) -> str:
+    """How the guess of a solution was repaired, in words; empty if it was not."""
+    return next((note for note in solution.notes if note.startswith(RESCUED)), "")
+
+
 def _progress_of(attempt: Attempt, done: int, total: int) -> Progress:
     outcome = f"objective {attempt.objective:.8g}" if attempt.converged else str(attempt.solution.outcome)
     return Progress.counted("attempt", done, total, f": {outcome}", objective=attempt.objective)
@@ -243,7 +257,13 @@ class _Search:
     @cached_property
     def _first(self) -> Solution:
         """From the first guess on the coarse mesh."""
-        return self.maneuver.solve(self._coarse, guess=self.guesses[0], solver=self._settings(quick=True))
+        return self._repairing(self._coarse, self.guesses[0], self._settings(quick=True))
+
+    def _repairing(self, method: DirectMethod | Adjoint | None, guess: OneGuess, solver: Ipopt | None) -> Solution:
+        """The solution from a guess, which is repaired if it leads nowhere."""
+        if isinstance(method, Adjoint):
+            return self.maneuver.solve(method, guess=guess, solver=solver)
+        return solve(self.maneuver, method, guess=guess, solver=solver, rescue=True)
 
     def _settings(self, quick: bool, **options: float) -> Ipopt:
         own = self.solver or Ipopt()
@@ -253,13 +273,15 @@ class _Search:
     def _solved(self, number: int) -> tuple[Solution, str]:
         guess = self.guesses[number]
         if self._coarse is None:
-            return self.maneuver.solve(self.method, guess=guess, solver=self.solver), ""
-        rough = self.maneuver.solve(self._coarse, guess=guess, solver=self._settings(quick=True)) if number else self._first
-        repair = ""
+            found = self._repairing(self.method, guess, self.solver)
+            return found, _repair_of(found)
+        rough = self._repairing(self._coarse, guess, self._settings(quick=True)) if number else self._first
+        repair = _repair_of(rough)
         if not rough.converged and rough.outcome is not Outcome.INTERRUPTED and number and self._first.converged:
             seed = guess.seed if isinstance(guess, PerturbedGuess) else number
             other = PerturbedGuess(self._first.only, seed, HOP)
-            repair = f"its guess led nowhere ({failure_of(rough)}); a perturbation of the first solution was used"
+            why = f"its guess led nowhere ({failure_of(rough)}) and could not be repaired"
+            repair = f"{why}; a perturbation of the first solution was used"
             rough = self.maneuver.solve(self._coarse, guess=other, solver=self._settings(quick=True))
         if not rough.converged:
             return rough, repair

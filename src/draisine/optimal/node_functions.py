@@ -167,7 +167,8 @@ class _Cluster:
 class CompiledCluster(_Cluster):
     """A formula at many nodes in machine code: several nodes at a time in SIMD vectors, and on two threads where that is faster.
 
-    Results at a node do not depend on its neighbors or on the number of threads, bit for bit.
+    Results at a node do not depend on its neighbors or on the number of threads, bit for bit. The code is compiled quickly: what
+    the nodes of a mesh take in one search, at any level, is small beside the linear systems of its steps.
     """
 
     def __init__(self, formula: Formula, where: Indices, d: Reals) -> None:
@@ -176,20 +177,20 @@ class CompiledCluster(_Cluster):
 
     @cached_property
     def _value(self) -> Kernel:
-        return compile(self.formula.value, vectorized=True)
+        return compile(self.formula.value, vectorized=True, quick=True)
 
     @cached_property
     def _jacobian(self) -> Kernel:
-        return compile(self.formula.jacobian, vectorized=True)
+        return compile(self.formula.jacobian, vectorized=True, quick=True)
 
     @cached_property
     def _hessian(self) -> Kernel:
-        return compile(self.formula.hessian, vectorized=True)
+        return compile(self.formula.hessian, vectorized=True, quick=True)
 
     def compile(self) -> None:
         """Compile all programs."""
         missing = [name for name in ("hessian", "jacobian", "value") if f"_{name}" not in self.__dict__]
-        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True)
+        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:

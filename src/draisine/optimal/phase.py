@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.optimal.epigraph import Epigraph, epigraph
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.scaling import (
     COMPUTED,
@@ -116,6 +118,66 @@ class Phase:
         return self._at_nodes("node", with_path=True)
 
     @cached_property
+    def epigraph(self) -> Epigraph | None:
+        """The integrand with unknowns in place of magnitudes; None if there are none that can be replaced."""
+        return self._epigraph_of(self.integrand)
+
+    @cached_property
+    def final_epigraph(self) -> Epigraph | None:
+        """The cost at the end, in the same form."""
+        return self._epigraph_of(self.final)
+
+    def _epigraph_of(self, cost: ca.SX | None) -> Epigraph | None:
+        if cost is None or not _kinks(cost):
+            return None
+        plant, e = self.symbols.plant, self.equations
+        known = dict(zip((q.name for q in e.inputs), zip(self.inputs, self.inputs, strict=True), strict=True))
+        known |= dict(zip((q.name for q in e.parameters), zip(self.p, self.p, strict=True), strict=True))
+        anything = dict.fromkeys((*self.controls, *self.unknown_parameters), (-np.inf, np.inf))
+        known = {"t": (0.0, np.inf)} | known | anything | dict(self.limits)
+        named = [("t", plant.t)]
+        for quantities, symbols in ((e.states, plant.x), (e.inputs, plant.inputs), (e.parameters, plant.p)):
+            named += [(q.name, symbols[i]) for i, q in enumerate(quantities)]
+        return epigraph(cost, {s.element_hash(): known[name] for name, s in named if name in known})
+
+    @cached_property
+    def smooth_node(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → T f, g, path, s − e, s + e, T integrand, with s in place of the magnitudes of e."""
+        if self.epigraph is None:
+            return self.node
+        path = [c.value for c in self.path]
+        value = ca.vertcat(
+            self._scaled_rates, self.symbols.algebraic, *path, self.epigraph.rows, self._length * self.epigraph.cost
+        )
+        return self._formula("smooth_node", value, self.epigraph.slacks)
+
+    @cached_property
+    def constant_magnitudes(self) -> bool:
+        """Whether magnitudes are replaced that depend on controls and parameters alone: constant where controls are."""
+        varying = ca.vertcat(self.symbols.plant.t, self.symbols.y, self.symbols.z)
+        return self.epigraph is not None and not ca.depends_on(self.epigraph.arguments, varying)
+
+    @cached_property
+    def smooth_motion(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → T f, T integrand, with s in place of magnitudes that are constant in an interval."""
+        if self.epigraph is None or not self.constant_magnitudes:
+            return self.motion
+        return self._formula(
+            "smooth_motion", ca.vertcat(self._scaled_rates, self._length * self.epigraph.cost), self.epigraph.slacks
+        )
+
+    @cached_property
+    def magnitude_rows(self) -> Formula:
+        """(y, z, u, shared, s), (τ, rest) → s − e, s + e."""
+        assert self.epigraph is not None
+        return self._formula("magnitude_rows", self.epigraph.rows, self.epigraph.slacks)
+
+    @cached_property
+    def magnitudes(self) -> Formula | None:
+        """(y, z, u, shared), (τ, rest) → e, whose magnitudes the integrand has."""
+        return None if self.epigraph is None else self._formula("magnitudes", self.epigraph.arguments)
+
+    @cached_property
     def motion(self) -> Formula:
         """(y, z, u, shared), (τ, rest) → T f, T integrand."""
         return self._at_nodes("motion", with_path=False)
@@ -133,17 +195,20 @@ class Phase:
             return []
         return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
 
+    @property
+    def _scaled_rates(self) -> ca.SX:
+        return self._length * stacked([self.symbols.rates[i] for i in self.kept_indices])
+
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
-        rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
         between = [self.symbols.algebraic, *(c.value for c in self.path)] if with_path else []
         integrand = [] if self.integrand is None else [self._length * self.integrand]
-        return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
+        return self._formula(name, ca.vertcat(self._scaled_rates, *between, *integrand))
 
-    def _formula(self, name: str, value: ca.SX) -> Formula:
+    def _formula(self, name: str, value: ca.SX, *further: ca.SX) -> Formula:
         tau = ca.SX.sym("tau")
         plant, symbols = self.symbols.plant, self._rest[0]
         timed = ca.substitute(value, plant.t, self._begin + self._length * tau)
-        arguments = ca.vertcat(self.y, self.symbols.z, plant.u, self.shared)
+        arguments = ca.vertcat(self.y, self.symbols.z, plant.u, self.shared, *further)
         return Formula.build(f"{self.equations.name}_{name}", arguments, ca.vertcat(tau, symbols), timed)
 
     def node_numbers(self, tau: Reals) -> Reals:
@@ -161,7 +226,7 @@ class Phase:
 
     @cached_property
     def boundary(self) -> Formula | None:
-        """(y₀, y₁, z₁, u₁, shared), rest → rows of the start, rows of the end, periodicity, final cost."""
+        """(y₀, y₁, z₁, u₁, shared, s), rest → rows of the start, rows of the end, periodicity, s − e, s + e, final cost."""
         plant, v = self.symbols.plant, self.symbols
         y0, t1 = ca.SX.sym("start", len(self.kept)), self._begin + self._length
 
@@ -171,10 +236,14 @@ class Phase:
         rows = [at_start(c.value) for c in self.start_rows]
         rows += [ca.substitute(c.value, plant.t, t1) for c in self.ends]
         rows += [ca.substitute(value, plant.t, t1) - at_start(value) for _, value in self.returns]
-        rows += [] if self.final is None else [ca.substitute(self.final, plant.t, t1)]
+        final, smooth = self.final, self.final_epigraph
+        if smooth is not None:
+            final = smooth.cost
+            rows.append(ca.substitute(smooth.rows, plant.t, t1))
+        rows += [] if final is None else [ca.substitute(final, plant.t, t1)]
         if not rows:
             return None
-        arguments = ca.vertcat(y0, self.y, v.z, plant.u, self.shared)
+        arguments = ca.vertcat(y0, self.y, v.z, plant.u, self.shared, *([] if smooth is None else [smooth.slacks]))
         return Formula.build(f"{self.equations.name}_ends", arguments, self._rest[0], stacked(rows))
 
     def numbers(self) -> Reals:
@@ -198,6 +267,8 @@ class Phase:
             self._row_sizes(self.ends, found),
             self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
             self._cost_size(found),
+            self._row_sizes(_magnitudes(self.epigraph), found),
+            self._row_sizes(_magnitudes(self.final_epigraph), found),
         )
 
     @property
@@ -282,19 +353,31 @@ class Phase:
         plant = self.symbols.plant
         return evaluator(self.symbols, stacked(list(expressions.values())), plant.t)
 
-    @cached_property
-    def kinks(self) -> tuple[str, ...]:
-        """Functions in the cost whose derivatives jump."""
-        value = stacked([e for e in (self.integrand, self.final) if e is not None])
-        if not value.numel():
-            return ()
-        function = ca.Function("cost", ca.symvar(value), [value])
-        used = {function.instruction_id(i) for i in range(function.n_instructions())}
-        return tuple(name for name, operation in KINKS.items() if operation in used)
+    def kinks(self, scheme: object) -> tuple[str, ...]:
+        """Functions in the cost whose derivatives jump, and which a method does not replace."""
+        replaced = isinstance(scheme, Collocation) or (isinstance(scheme, MultipleShooting) and self.constant_magnitudes)
+        integrand = self.epigraph.cost if self.epigraph is not None and replaced else self.integrand
+        direct = isinstance(scheme, Collocation | MultipleShooting)
+        final = self.final_epigraph.cost if self.final_epigraph is not None and direct else self.final
+        return _kinks(stacked([e for e in (integrand, final) if e is not None]))
 
     @property
     def implicit(self) -> bool:
         return isinstance(self.equations.dynamics, DaeResidual)
+
+
+def _magnitudes(of: Epigraph | None) -> list[Condition]:
+    made = [] if of is None else ca.vertsplit(of.arguments)
+    return [Condition(f"magnitude {k + 1} of the cost", e, 0.0, 0.0) for k, e in enumerate(made)]
+
+
+def _kinks(value: ca.SX) -> tuple[str, ...]:
+    """Functions in an expression whose derivatives jump."""
+    if not value.numel():
+        return ()
+    function = ca.Function("cost", ca.symvar(value), [value])
+    used = {function.instruction_id(i) for i in range(function.n_instructions())}
+    return tuple(name for name, operation in KINKS.items() if operation in used)
 
 
 def evaluator(symbols: SymbolicModel, value: ca.SX, t: ca.SX) -> ca.Function:

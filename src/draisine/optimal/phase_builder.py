@@ -396,7 +396,7 @@ def _default_limits(times: tuple[float, float], given: tuple[bool, bool], phase:
 
 @lru_cache(maxsize=16)
 def _starts(equations: Equations) -> StartProblem:
-    return StartProblem(equations)
+    return StartProblem(equations, quick=True)
 
 
 def parameter_ranges(maneuver: OptimalControlProblem) -> Mapping[str, tuple[float, float]]:

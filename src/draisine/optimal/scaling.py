@@ -41,6 +41,8 @@ class Sizes:
     ends: Reals
     returns: Reals
     cost: float
+    magnitudes: Reals  # of the integrand
+    final_magnitudes: Reals
 
     @property
     def smallest_state(self) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError
 from draisine.numerics.direct_methods import STEPS, MultipleShooting
 from draisine.numerics.runge_kutta import RK4
-from draisine.optimal.node_functions import CompiledCluster
+from draisine.optimal.node_functions import CompiledCluster, Formula
 from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
@@ -45,9 +45,14 @@ def check_scheme(scheme: MultipleShooting) -> None:
 
 
 class ShootingCluster:
-    """The map from state, control and shared unknowns of each interval to the state at its end and the integral of the cost."""
+    """The map from state, control and shared unknowns of each interval to the state at its end and the integral of the cost.
 
-    def __init__(self, phase: Phase, scheme: MultipleShooting, where: Indices, breaks: Reals) -> None:
+    `formula` gives rates and integrand with further arguments (`Phase.smooth_motion`), those of `Phase.motion` by default.
+    """
+
+    def __init__(
+        self, phase: Phase, scheme: MultipleShooting, where: Indices, breaks: Reals, formula: Formula | None = None
+    ) -> None:
         if phase.algebraic_size:
             raise ModelError(
                 f"{phase.equations.name}: its equations solve for accelerations or multipliers at run time, which multiple "
@@ -62,7 +67,7 @@ class ShootingCluster:
         for step in range(self._steps):
             for c in C:
                 numbers = phase.node_numbers(breaks[:-1] + (step + c) * self._h)
-                self._stages.append(CompiledCluster(phase.motion, where, numbers))
+                self._stages.append(CompiledCluster(formula or phase.motion, where, numbers))
         self._width = phase.motion.width
 
     @property

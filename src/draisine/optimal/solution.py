@@ -298,11 +298,12 @@ class Solution(Result):
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
         if self.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
             text += self._default_limits()
-        kinks = dict.fromkeys(name for p in self.phases for name in p.phase.kinks)
+        kinks = dict.fromkeys(name for p in self.phases for name in p.phase.kinks(p.scheme))
         if kinks and not self.solved:
             text += (
-                f"; the cost is not smooth ({', '.join(kinks)}), which solvers need: write abs(u) as the sum, and u as the "
-                "difference, of two inputs that are not negative"
+                f"; the cost is not smooth ({', '.join(kinks)}), which solvers need: Collocation replaces magnitudes with which "
+                "the cost is known to rise; otherwise write abs(u) as the sum, and u as the difference, of two inputs that are "
+                "not negative"
             )
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
         if self.growth > GROWTH:

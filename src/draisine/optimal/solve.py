@@ -1,12 +1,12 @@
 """Solution by direct transcription: build phases, guess, transcribe, compile, solve, refine the mesh, verify by simulation.
 
-When a problem is infeasible, an elastic relaxation names the conflicting conditions: the equations of motion and the bounds of
-unknowns stay, conditions at the ends and on the path may be violated, and the scaled sum of the violations is minimized."""
+Searches that fail are repaired where that is possible (`_Task.repaired`, `feasibility`); of an infeasible problem, the
+conflicting conditions are named."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,24 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.optimal.feasibility import find_conflicts, least_violation, narrowing_bounds
 from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.minimum_principle import better_controls
-from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.second_order import curvature
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
+from draisine.optimal.transcription import (
+    PhaseIndices,
+    TranscribedProblem,
+    control_unknowns,
+    interval_errors,
+    transcribe,
+)
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
@@ -40,16 +46,15 @@ Reals = NDArray[np.float64]
 
 DURATIONS = (3.0, 10.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
-UNRELAXED = ("motion of ", "equation ", "time between phases")
-VIOLATED = 1e-5  # scaled
-ACTIVE = 1e-3  # of the largest multiplier
-LISTED = 5
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
 SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
+NOISE, LONGER = 0.05, 3.0  # of the scales of unknowns, beside a guess; factor of its duration
+RESCUING = 120  # iterations of each of the searches that repair a guess
+RESCUED = "the guess led nowhere and was repaired"
 ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
@@ -63,8 +68,10 @@ def solve(
     solver: Ipopt | None = None,
     refine: Refinement | None = None,
     progress: ProgressCallback | None = None,
+    rescue: bool = False,
 ) -> Solution:
-    """See `Maneuver.solve`."""
+    """See `OptimalControlProblem.solve`. With `rescue`, a guess that leads nowhere is followed by a feasibility phase and a
+    homotopy in bounds, which a note tells."""
     began = time.perf_counter()
     solver = solver or Ipopt()
     refine = Refinement() if method is None and refine is None else refine
@@ -88,8 +95,14 @@ def solve(
     if found.answer.outcome in REPAIRED and guess is None:
         found, more = task.with_other_parameters(found, solver, progress, seconds)
         notes += more
+    if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
+        found, more = task.rescued(found, solver, progress, seconds)
+        notes += more
     found, more = task.minimum(found, solver, progress, seconds)
     notes += more
+    if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
+        # the derivative at a kink is taken as zero, as at a minimum
+        found, _ = task.with_needles(found, solver, progress, seconds)
     try:
         verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified
@@ -297,6 +310,39 @@ class _Task:
             if answer.outcome is Outcome.INTERRUPTED:
                 break
         return found, notes
+
+    def rescued(
+        self, failed: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A solution by way of a feasible point near the guess or near the end of its search, or by homotopy in bounds."""
+        began, nlp, first = time.perf_counter(), failed.transcribed.nlp, failed.transcribed.guess
+        controls, weights = control_unknowns(failed.transcribed, failed.schemes)
+        # a guess may be symmetric, a saddle of the violation, and too short: conditions that need time are violated most there
+        beside = first + NOISE * nlp.scale * np.random.default_rng(0).normal(size=len(first))
+        beside[[indices.length for indices in failed.transcribed.indices]] *= LONGER
+        beside = np.clip(beside, nlp.low, nlp.high)
+        limited = replace(solver, iterations=min(solver.iterations, RESCUING))
+
+        def points() -> Iterator[tuple[Reals, str]]:
+            for origin in (first, failed.answer.w, beside):
+                relaxed = least_violation(nlp, origin, limited, progress)
+                if relaxed is None and origin is first:
+                    return  # not even a motion: wider bounds do not help
+                if relaxed is not None and relaxed[1]:
+                    yield relaxed[0], "a feasibility phase"
+            narrowed = narrowing_bounds(nlp, beside, controls, weights, limited, progress)
+            if narrowed is not None:
+                yield narrowed[0], f"a homotopy in bounds, first wider by {narrowed[1]:g} of their scales"
+
+        rescued, notes = failed, list[str]()
+        for point, how in points():
+            answer = solve_sparse_nlp(nlp, point, solver, progress)
+            if answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                rescued = self.evaluated(failed.schemes, failed.transcribed, answer)
+                notes = [f"{RESCUED} by {how}: the search began anew from a motion that meets all conditions"]
+                break
+        seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
+        return rescued, notes
 
     def minimum(
         self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
@@ -564,59 +610,3 @@ def check_dropped(solution: PhaseSolution, p: Reals) -> list[str]:
         for (name, _, wanted), value in zip(phase.dropped, values, strict=True)
         if abs(value - wanted) > 1e-5
     ]
-
-
-# ---------------------------------------------------------------- infeasible problems
-
-
-def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ...]:
-    """Names of the conditions that cannot be satisfied, then of the bounds that prevent it."""
-    soft = np.array([i for i, name in enumerate(nlp.row_names) if not name.startswith(UNRELAXED)], dtype=np.int64)
-    if not len(soft):
-        return ()
-    relaxed = _relaxed(nlp, soft)
-    answer = solve_sparse_nlp(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
-    if answer.outcome is Outcome.INTERRUPTED:
-        return ()
-    n = nlp.unknowns
-    over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
-    violated: dict[str, float] = {}
-    for i, amount in zip(soft, over - under, strict=True):
-        if abs(amount) > VIOLATED:
-            name = nlp.row_names[i]
-            violated[name] = max(violated.get(name, 0.0), abs(float(amount)) * float(nlp.row_scale[i]))  # in its own unit
-    active: dict[str, float] = {}
-    multipliers = answer.bound_multipliers[:n] * nlp.scale
-    fixed = nlp.low == nlp.high
-    most = np.abs(np.where(fixed, 0.0, multipliers)).max(initial=0.0)
-    for name, value, given in zip(nlp.unknown_names, multipliers, fixed, strict=True):
-        if not given and most > 0 and abs(value) > ACTIVE * most:
-            active[f"bounds of {name}"] = max(active.get(f"bounds of {name}", 0.0), abs(float(value)))
-    first = [f"{name} (misses by {size:.3g})" for name, size in sorted(violated.items(), key=lambda item: -item[1])]
-    second = [name for name, _ in sorted(active.items(), key=lambda item: -item[1])]
-    return (*first[:LISTED], *second[:LISTED]) if violated else ()
-
-
-def _relaxed(nlp: SparseNLP, soft: NDArray[np.int64]) -> SparseNLP:
-    """Elastic relaxation: rows + over − under between the same bounds; the objective is the scaled sum of both."""
-    from scipy.sparse import csr_array, diags_array, hstack
-
-    height, count = nlp.linear.shape[0], len(soft)
-    keep = np.ones(height)
-    keep[0] = 0.0
-    rows, columns = np.concatenate([soft + 1, soft + 1]), np.arange(2 * count)
-    signs = np.concatenate([-np.ones(count), np.ones(count)]) * nlp.row_scale[np.concatenate([soft, soft])]
-    slack = csr_array((signs, (rows, columns)), shape=(height, 2 * count)).tolil()
-    slack[0, :] = 1.0
-    without = diags_array(keep)
-    added = np.zeros(2 * count)
-    return replace(
-        nlp,
-        linear=csr_array(hstack([csr_array(without @ nlp.linear), slack.tocsr()])),
-        terms=tuple(ClusterTerm(s.cluster, csr_array(without @ s.matrix)) for s in nlp.terms),
-        low=np.concatenate([nlp.low, added]),
-        high=np.concatenate([nlp.high, np.full(2 * count, np.inf)]),
-        unknown_names=(*nlp.unknown_names, *["slack"] * (2 * count)),
-        scale=np.concatenate([nlp.scale, np.ones(2 * count)]),
-        objective_scale=1.0,
-    )

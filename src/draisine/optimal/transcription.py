@@ -84,6 +84,17 @@ def transcribe(
     return TranscribedProblem(nlp, np.clip(guess, nlp.low, nlp.high), tuple(indices), theta)
 
 
+def control_unknowns(transcribed: TranscribedProblem, schemes: Sequence[Collocation | MultipleShooting]) -> tuple[Indices, Reals]:
+    """The unknowns that are values of controls, by number, and the share of its phase in which each acts."""
+    numbers, shares = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for indices, scheme in zip(transcribed.indices, schemes, strict=True):
+        grid, count = scheme.grid, indices.controls.shape[1]
+        lasting = np.bincount(grid.node_control, weights=grid.weights, minlength=len(grid.control_times))
+        numbers.append(indices.controls.ravel())
+        shares.append(np.repeat(lasting, count))
+    return np.concatenate(numbers), np.concatenate(shares)
+
+
 def _parameter(phases: Sequence[Phase], name: str) -> float:
     for phase in phases:
         for value, q in zip(phase.p, phase.equations.parameters, strict=True):
@@ -117,9 +128,9 @@ def _phase(
     b.linear(defects[row], points[point], coefficient[:, None])
     cluster = None
     if isinstance(scheme, MultipleShooting):
-        path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
+        path_rows = _shooting(b, phase, scheme, v, points, controls, shared, defects)
     else:
-        cluster, path_rows = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+        cluster, path_rows = _nodes(b, phase, grid, v, points, algebraic, controls, shared, defects)
     edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
     return PhaseIndices(
@@ -147,11 +158,21 @@ def _controls(b: Builder, phase: Phase, v: PhaseValues) -> Indices:
 
 
 def _nodes(
-    b: Builder, phase: Phase, grid: Grid, points: Indices, z: Indices, u: Indices, shared: Indices, defects: Indices
+    b: Builder,
+    phase: Phase,
+    grid: Grid,
+    v: PhaseValues,
+    points: Indices,
+    z: Indices,
+    u: Indices,
+    shared: Indices,
+    defects: Indices,
 ) -> tuple[CompiledCluster, Indices]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
     where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
-    cluster = CompiledCluster(phase.node, where, phase.node_numbers(grid.nodes))
+    z_values = v.algebraic if len(v.algebraic) else np.zeros((count, nz))
+    slacks = _slacks(b, phase, v, np.hstack([v.states[grid.node_point], z_values, v.controls[grid.node_control]]), grid.nodes)
+    cluster = CompiledCluster(phase.smooth_node, np.hstack([where, slacks]), phase.node_numbers(grid.nodes))
     c = b.cluster(cluster)
     row, node, coefficient = grid.rates
     b.share(c, defects[row], node[:, None], np.arange(nx), coefficient[:, None])
@@ -159,9 +180,32 @@ def _nodes(
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
     path_rows = _path_rows(b, c, phase, range(nc), count, nx + nz + np.arange(nc))
+    _slack_rows(b, c, phase, count, nx + nz + nc)
     if phase.integrand is not None:
-        b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
+        b.share(c, 0, np.arange(count), cluster.width - 1, grid.weights)
     return cluster, path_rows
+
+
+def _slacks(b: Builder, phase: Phase, v: PhaseValues, inner: Reals, tau: Reals) -> Indices:
+    """Unknowns (nodes, magnitudes) in place of the magnitudes in the cost; `inner` are (y, z, u) of the guess at the nodes τ."""
+    formula, count = phase.magnitudes, len(tau)
+    if formula is None:
+        return np.zeros((count, 0), dtype=np.int64)
+    own = {q.name: value for q, value in zip(phase.equations.parameters, phase.p, strict=True)}
+    fixed = [v.begin, v.duration, *(own.get(name, 0.0) for name in phase.unknown_parameters)]  # 0: of another phase
+    local = np.hstack([inner, np.tile(fixed, (count, 1))])
+    values = formula.value.function.map(count)(local.T, phase.node_numbers(tau).T).full().T
+    sizes = np.maximum(np.abs(values).max(axis=0, initial=0.0), phase.sizes.magnitudes)
+    guess = np.abs(values) + 0.01 * sizes
+    return b.unknowns([f"magnitude {k + 1} of the cost" for k in range(len(sizes))], guess, 0.0, np.inf, sizes)
+
+
+def _slack_rows(b: Builder, c: int, phase: Phase, count: int, first: int) -> None:
+    """Rows s − e ≥ 0 and s + e ≥ 0, the results of a cluster from `first` on."""
+    sizes = phase.sizes.magnitudes
+    names = [f"magnitude {k + 1} of the cost, {side} side" for side in ("one", "other") for k in range(len(sizes))]
+    rows = b.rows(names, count, 0.0, np.inf, np.tile(sizes, 2))
+    b.share(c, rows, np.arange(count)[:, None], first + np.arange(len(names)), 1.0)
 
 
 def _edges(
@@ -198,11 +242,23 @@ def _path_rows(b: Builder, c: int, phase: Phase, which: Sequence[int], count: in
 
 
 def _shooting(
-    b: Builder, phase: Phase, scheme: MultipleShooting, points: Indices, u: Indices, shared: Indices, defects: Indices
+    b: Builder,
+    phase: Phase,
+    scheme: MultipleShooting,
+    v: PhaseValues,
+    points: Indices,
+    u: Indices,
+    shared: Indices,
+    defects: Indices,
 ) -> Indices:
     grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
     where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
-    c = b.cluster(ShootingCluster(phase, scheme, where, grid.breaks))
+    if phase.constant_magnitudes:
+        begins = grid.breaks[:-1]
+        where = np.hstack([where, _slacks(b, phase, v, np.hstack([v.states[:-1], v.controls]), begins)])
+        rows = b.cluster(CompiledCluster(phase.magnitude_rows, where, phase.node_numbers(begins)))
+        _slack_rows(b, rows, phase, count, 0)
+    c = b.cluster(ShootingCluster(phase, scheme, where, grid.breaks, phase.smooth_motion))
     b.share(c, defects, np.arange(count)[:, None], np.arange(nx), -1.0)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx, 1.0)
@@ -215,7 +271,13 @@ def _shooting(
 
 
 def _ends(
-    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, points: Indices, z: Indices, u: Indices, shared: Indices
+    b: Builder,
+    phase: Phase,
+    scheme: Collocation | MultipleShooting,
+    points: Indices,
+    z: Indices,
+    u: Indices,
+    shared: Indices,
 ) -> None:
     formula, grid = phase.boundary, scheme.grid
     if formula is None:
@@ -230,15 +292,21 @@ def _ends(
         node = len(grid.node_control) - 1
     last_z = z[node] if len(z) else np.zeros(0, dtype=np.int64)
     where = np.concatenate([points[0], points[-1], last_z, u[grid.node_control[node]], shared])
+    magnitudes = phase.sizes.final_magnitudes
+    if len(magnitudes):
+        slack_names = [f"magnitude {k + 1} of the cost at the end" for k in range(len(magnitudes))]
+        where = np.concatenate([where, b.unknowns(slack_names, magnitudes, 0.0, np.inf, magnitudes).ravel()])
     c = b.cluster(SingleCluster(formula, where, phase.numbers()))
     starts, ends = phase.start_rows, phase.ends
     names = (
         [f"start: {r.name}" for r in starts] + [f"finish: {r.name}" for r in ends] + [f"periodic: {n}" for n, _ in phase.returns]
     )
     bounds = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
+    names += [f"magnitude {k + 1} of the cost at the end, {s} side" for s in ("one", "other") for k in range(len(magnitudes))]
+    bounds += [(0.0, np.inf)] * (2 * len(magnitudes))
     if names:
         low, high = np.array(bounds).T
-        sizes = np.concatenate([phase.sizes.starts, phase.sizes.ends, phase.sizes.returns])
+        sizes = np.concatenate([phase.sizes.starts, phase.sizes.ends, phase.sizes.returns, np.tile(magnitudes, 2)])
         rows = b.rows(names, 1, low, high, sizes)
         b.share(c, rows[0], 0, np.arange(len(names)), 1.0)
     if phase.final is not None:

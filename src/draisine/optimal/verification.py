@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.direct_methods import Grid
+from draisine.numerics.matrix_exponential import matrix_exponentials
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
@@ -52,13 +53,21 @@ class Samples:
 class Simulated:
     """A phase simulated from its start with the optimal control."""
 
-    piece: Piece
+    phase: Phase
+    p: Reals  # all parameters
     final: Reals  # all states of the equations at the end
     breaks: Reals  # (intervals + 1, states) at mesh points, at the end of the interval before; NaN where the run ended earlier
     status: Status
     statistics: Statistics
     samples: Samples
+    every: int  # one of so many samples is reported
+    jumps: bool  # whether controls do, at mesh points
     windows: tuple[int, ...] = (0,)  # intervals at which the simulation starts from the nodes
+
+    @cached_property
+    def piece(self) -> Piece:
+        """All reported quantities, evaluated when they are first needed: a verdict needs few of them."""
+        return _reported(self.phase, self.samples, self.every, self.jumps, self.p)
 
 
 def simulate_phase(
@@ -104,9 +113,11 @@ def simulate_phase(
             break
         states = breaks[k + 1] = run.final_state
     samples = _samples(phase, runs, coefficients, edges)
-    piece = _reported(phase, samples, inside // shown, len(grid.control_local) == 1, p)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
-    return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count, samples, (0, *restarts))
+    jumps = len(grid.control_local) == 1
+    return Simulated(
+        phase, p, runs[-1].final_state, breaks, runs[-1].status, count, samples, inside // shown, jumps, (0, *restarts)
+    )
 
 
 def _constant_inputs(phase: Phase) -> Reals:
@@ -166,8 +177,6 @@ def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
     `local` are the arguments of `phase.node` at the nodes. The mean of the Jacobian over an interval is used: the order of
     magnitude of the growth is what counts.
     """
-    from scipy.linalg import expm
-
     nx, nz = len(phase.kept), phase.algebraic_size
     cluster = CompiledCluster(phase.node, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(grid.nodes))
     row, column = cluster.jacobian_indices
@@ -182,7 +191,7 @@ def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
     lengths = np.diff(grid.breaks)[:, None, None]
     means = matrix[grid.node_of].mean(axis=1) * lengths
     norms = np.abs(means).sum(axis=2).max(axis=1)
-    return np.asarray(expm(means * np.minimum(1.0, MOST_EXPONENT / np.maximum(norms, 1e-300))[:, None, None]))
+    return matrix_exponentials(means * np.minimum(1.0, MOST_EXPONENT / np.maximum(norms, 1e-300))[:, None, None])
 
 
 def stable_windows(transitions: Reals) -> tuple[list[int], float]:
@@ -206,4 +215,4 @@ def stable_windows(transitions: Reals) -> tuple[list[int], float]:
 def _prepared(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
     """Compiled equations without events and without changes of velocity coordinates."""
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
-    return prepare(with_piecewise_inputs(plain, controls, degree))
+    return prepare(with_piecewise_inputs(plain, controls, degree), quick=True)

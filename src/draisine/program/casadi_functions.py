@@ -103,9 +103,8 @@ def _sx_tape(function: ca.Function) -> Tape:
         if operation == op.CALL:
             symbols = symbols if symbols is not None else function.instructions_sx()
             callee = callee_of(symbols[k].which_function())
-        lines.append(
-            Instruction(operation, tuple(function.instruction_input(k)), tuple(function.instruction_output(k)), constant, callee)
-        )
+        reads, writes = function.instruction_input(k), function.instruction_output(k)
+        lines.append(Instruction(operation, tuple(reads), tuple(writes), constant, callee))
     return tuple(lines)
 
 

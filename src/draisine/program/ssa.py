@@ -107,21 +107,23 @@ class SSA:
         """Append the values of a tape; `read` maps (slot, entry) of an input to a value. Returns the results."""
         work: dict[int, int] = {}
         outputs = []
+        special = (op.INPUT, op.OUTPUT, op.CONST, op.CALL)
         for place, line in enumerate(tape):
             operation = line.operation
-            if operation == op.INPUT:
+            if operation not in special:  # nearly all of a long tape
+                operands = tuple([work[i] for i in line.inputs])
+                work[line.outputs[0]] = self.operation(operation, operands, details.get(place) if details else None)
+            elif operation == op.INPUT:
                 work[line.outputs[0]] = read(*line.inputs)
             elif operation == op.OUTPUT:
                 outputs.append((line.outputs[0], line.outputs[1], work[line.inputs[0]]))
             elif operation == op.CONST:
                 value = self.vector(line.numbers) if line.numbers is not None else self.constant(float(line.constant or 0.0))
                 work[line.outputs[0]] = value
-            elif operation == op.CALL:
+            else:
                 assert line.callee is not None
                 results = self.call(line.callee, tuple(work[i] for i in line.inputs))
                 work |= {target: value for target, value in zip(line.outputs, results, strict=True) if target >= 0}
-            else:
-                work[line.outputs[0]] = self.operation(operation, tuple(work[i] for i in line.inputs), details.get(place))
         return outputs
 
     def call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:

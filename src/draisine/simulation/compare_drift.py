@@ -34,7 +34,7 @@ from draisine.dynamics.stabilization import (
     Symplectic,
     VelocityProjection,
 )
-from draisine.errors import ArgumentError, ModelError, UnknownNameError
+from draisine.errors import ArgumentError, ModelError, SimulationError, UnknownNameError
 from draisine.expr.expression import parse
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -43,7 +43,7 @@ from draisine.program.equations import Equations, Kind
 from draisine.program.program import DaeResidual, Program
 from draisine.results.base import Result
 from draisine.results.channel import HasState, named_start
-from draisine.results.status import Progress, ProgressCallback
+from draisine.results.status import Ending, Progress, ProgressCallback
 from draisine.results.summary import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
@@ -54,6 +54,7 @@ from draisine.simulation.simulate import Computed, compute
 
 Reals = NDArray[np.float64]
 
+MOST_STEPS = 200_000  # of each run: every step is kept, and a dozen runs should take seconds
 REPEATS, QUICK = 3, 0.2  # runs shorter than QUICK seconds are timed REPEATS times
 
 
@@ -141,11 +142,14 @@ def compare_drift(
     - `invariants`: outputs or expressions that should be constant, besides the energy.
     - `progress`: called with a `Progress` that names each drift control before its run.
     """
-    method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=1e-2 * tolerance)
+    if step is not None and abs(until) > MOST_STEPS * abs(step):
+        raise _too_long(until, f"{abs(until / step):.3g} steps of {step:g} s")
+    atol = 1e-2 * tolerance
+    method: Method = RK4(step=step) if step is not None else DOP853(rtol=tolerance, atol=atol, max_steps=MOST_STEPS)
     described = model.freeze() if isinstance(model, Model) else model
-    implicit = Radau(step=step) if step is not None else Radau(rtol=tolerance, atol=1e-2 * tolerance)
+    implicit = Radau(step=step) if step is not None else Radau(rtol=tolerance, atol=atol, max_steps=MOST_STEPS)
     case = _Case(described, until, named_start(start), dict(parameters or {}), method, implicit, tuple(invariants))
-    rows = [case.row("none", NoControl(), progress)]
+    rows = [case.row("none", NoControl(), progress, needed=True)]
     fixed = step if step is not None else abs(until) / max(rows[0].steps, 1)
     energetic = isinstance(described, System) or any(slot.name == "energy" for slot in described.report.outputs)
     conserved = (*(("energy",) if energetic or not invariants else ()), *invariants)
@@ -182,7 +186,8 @@ class _Case:
     implicit: Method
     invariants: tuple[str, ...]
 
-    def row(self, name: str, drift: Drift, progress: ProgressCallback | None) -> DriftRow:
+    def row(self, name: str, drift: Drift, progress: ProgressCallback | None, needed: bool = False) -> DriftRow:
+        """The errors under one control; if they are `needed` and take too many steps, there is no table."""
         if progress is not None:
             progress(Progress(name))
         method = None if isinstance(drift, Rattle | Symplectic) else self.implicit if isinstance(drift, GGL) else self.method
@@ -192,23 +197,32 @@ class _Case:
 
         try:
             first = run()
-            runs = [
-                run() for _ in range(REPEATS if first.clock.seconds["integrate"] < QUICK else 1)
-            ]  # everything is compiled now
+            long = first.run.status.kind is Ending.TOO_MANY_STEPS
+            if long and needed:
+                raise _too_long(self.until, f"more than {MOST_STEPS} steps, which end at t = {first.run.times[-1]:.4g} s")
+            again = 0 if long else REPEATS if first.clock.seconds["integrate"] < QUICK else 1
+            runs = [run() for _ in range(again)] or [first]  # everything is compiled now
         except (ModelError, ArgumentError) as problem:
             return DriftRow(name, refused=str(problem).removeprefix(f"{self.model.name}: "))
-        again, seconds = runs[0], min(one.clock.seconds["integrate"] for one in runs)
+        last, seconds = runs[0], min(one.clock.seconds["integrate"] for one in runs)
         remark = f"step {drift.step:.3g} s" if isinstance(drift, Rattle | Symplectic) else ""
-        if not again.run.status.complete:
-            remark = str(again.run.status)
+        if not last.run.status.complete:
+            remark = str(last.run.status)
         # a form without the work as a state has no energy balance
-        balanced = not self.works or bool(again.equations.extra_states)
-        return _row(name, again, self.invariants, seconds, remark, balanced)
+        balanced = not self.works or bool(last.equations.extra_states)
+        return _row(name, last, self.invariants, seconds, remark, balanced)
 
     @cached_property
     def works(self) -> bool:
         """Whether a force does work on the mechanism."""
         return bool(stabilized_equations(self.model, NoControl()).equations.extra_states)
+
+
+def _too_long(until: float, steps: str) -> SimulationError:
+    return SimulationError(
+        f"compare_drift: until = {until:g} s takes {steps}; the table compares runs of at most {MOST_STEPS} steps: give a "
+        "shorter until, a larger step, or a looser tolerance"
+    )
 
 
 # ---------------------------------------------------------------- errors of a run

@@ -166,14 +166,24 @@ class Motion:
             ahead = self._distance(t, x, step, end)
             if ahead is None:
                 return None
-            for length in LENGTHS:
-                h = length * ahead[0]
-                if abs(end - t) >= abs(h):
-                    values = self._collocated(t, x, h, ahead[1])
-                    found = None if values is None else self._checked(t, x, h, ahead[0] / h, *values)
-                    if found is not None:
-                        return found
+            inside = [h for h in (length * ahead[0] for length in LENGTHS) if abs(end - t) >= abs(h)]
+            beyond = [length * ahead[0] for length in reversed(LENGTHS[: len(LENGTHS) - len(inside)])]
+            for h in (*inside, *(beyond if abs(end - t) > abs(ahead[0]) else ())):
+                values = self._collocated(t, x, h, ahead[1])
+                found = None if values is None else self._checked(t, x, h, ahead[0] / h, *values)
+                if found is not None:
+                    return found if h in inside else self._cut(found, end)
             return None
+
+    def _cut(self, found: Passage, end: float) -> Passage | None:
+        """A passage up to the end of a run: close behind a singular position, only longer steps are accurate enough."""
+        if not abs(found.singular - found.begin) < abs(end - found.begin):
+            return None
+        share = (end - found.begin) / (found.end - found.begin)
+        last, *states = (found.first + _basis(share * theta) @ found.dense for theta in (1.0, *_gauss()[0]))
+        last = self.projected(end, last)
+        dense = _terms() @ (np.vstack([*states, last]) - found.first)
+        return Passage(found.begin, found.singular, end, found.first, last, dense)
 
     def _distance(self, t: float, x: Reals, step: float, end: float) -> tuple[float, tuple[Reals, Reals]] | None:
         """Time to the singular position, signed, and first and second derivatives of the state; None if it lies behind or beyond

@@ -46,7 +46,9 @@ from draisine.stability.switching_limits import limit_note
 Array = NDArray[np.float64]
 
 RANDOM_STATES = 3  # random admissible states at which ignorable coordinates are detected
+FAST = 1e3  # of velocities at random states: rounding errors of larger ones hide whether positions satisfy their constraints
 STEADY = 1e-7  # relative change by drifting coordinates that round-off may cause
+ROUNDED = 64 * np.finfo(float).eps  # residual of a row, relative to its terms, that rounding may leave
 LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
 NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
 
@@ -113,6 +115,8 @@ def ignorable_names(equations: Equations, motion: Motion, rows: Sequence[int] | 
     states = []
     for _ in range(RANDOM_STATES):
         x = motion.x.copy()
+        speeds = slice(len(equations.coordinates), own)
+        x[speeds] = np.clip(x[speeds], -FAST, FAST)
         x[:own] += rng.uniform(-0.15, 0.15, own) * np.maximum(np.abs(x[:own]), 1.0)
         states.append(onto_constraints(equations, x, motion.u, motion.p, rows))
     return ignorable_at(equations, states, motion.u, motion.p)
@@ -271,7 +275,8 @@ class SteadyProblem(Uncached):
         residual, jacobian = self.evaluate(y, x, u, p)
         scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
         worst = float(np.abs(residual).max(initial=0.0))
-        if not worst <= 1e-9 * scale:
+        rounded = ROUNDED * np.abs(jacobian) @ np.abs(y)  # of each row: all that large numbers allow
+        if not (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
             raise _not_found(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
         return self.unpack(y, x, u, p)
 

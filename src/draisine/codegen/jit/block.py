@@ -252,10 +252,19 @@ class PlainBlock(Block):
     def __init__(self, function: SsaFunction, spilled: Mapping[int, int], constants: Constants) -> None:
         super().__init__(function, spilled)
         self._constants = constants
+        self._addresses: dict[tuple[str, int], str] = {}
 
     def number(self, value: float) -> str:
         index = self._constants.index(value)
         return super().number(value) if index is None else self.load(self.element("%work", index))
+
+    def element(self, pointer: str, index: int) -> str:
+        address = self._addresses.get(
+            (pointer, index)
+        )  # part of every instruction that uses it: the code is the same, and shorter
+        if address is None:
+            address = self._addresses[pointer, index] = super().element(pointer, index)
+        return address
 
     def negate(self, x: str) -> str:
         return self.sub(self.number(-0.0), x)

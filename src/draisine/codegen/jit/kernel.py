@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.cache import cached_object, stored_object
+from draisine.codegen.cache import cached_object, stored_object, without_collection
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
 from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
@@ -242,15 +242,18 @@ def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
     return stored_object(optimized) or cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text(), quick))
 
 
-def compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> Callable[[], bytes]:
+def compiler(
+    program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False
+) -> Callable[[], bytes]:
     """A function that returns the machine code, for `load`. The text is generated now, unless the code is stored; calls in
-    other threads leave this one to generate the next text."""
-    key = f"{_key(program, vectorized, ALL)}; {kernel_key()}"
-    stored = stored_object(key)
-    if stored is not None:
-        return lambda: stored
-    text = _text(program, "batch" if vectorized else "plain", ALL)
-    return lambda: cached_object(key, lambda: compile_kernel(text))
+    other threads leave this one to generate the next text. `quick`: see `compile`."""
+    key = _key(program, vectorized, ALL)
+    for level in (False, True) if quick else (False,):
+        stored = stored_object(f"{key}; {kernel_key(level)}")
+        if stored is not None:
+            return lambda: stored
+    text = without_collection(lambda: _text(program, "batch" if vectorized else "plain", ALL))
+    return lambda: cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text, quick))
 
 
 def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
