@@ -59,11 +59,12 @@ def random_urdf(seed: int, kinds: tuple[str, ...] = JOINTS, most: int = 7, terms
         parent, name = str(rng.choice(links)), f"l{k}"
         text.append(link(rng, name, massless=kind == "fixed" and rng.random() < 0.3))
         direction = np.array([0.0, 0.0, 1.0]) if kind == "planar" else axis(rng)  # Pinocchio's planar joint has the normal z
-        dynamics = f'<dynamics damping="{rng.uniform(0, 2):.3f}" friction="{rng.uniform(0, 2):.3f}"/>' if terms else ""
+        turns = kind in ("revolute", "prismatic", "continuous")
+        dynamics = f'<dynamics damping="{rng.uniform(0, 2):.3f}" friction="{rng.uniform(0, 2):.3f}"/>' if terms and turns else ""
         limit = '<limit lower="-1.5" upper="2.5" effort="10" velocity="3"/>' if kind in ("revolute", "prismatic") else ""
         text.append(
             f'<joint name="j{k}" type="{kind}">{origin(rng)}<parent link="{parent}"/><child link="{name}"/>'
-            f'<axis xyz="{numbers(direction)}"/>{limit}{dynamics if kind in ("revolute", "prismatic", "continuous") else ""}</joint>'
+            f'<axis xyz="{numbers(direction)}"/>{limit}{dynamics}</joint>'
         )
         links.append(name)
     return f'<?xml version="1.0"?>\n<robot name="random{seed}">\n' + "\n".join(text) + "\n</robot>\n"

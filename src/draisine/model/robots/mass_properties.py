@@ -36,7 +36,7 @@ class Pose(NamedTuple):
     def is_identity(self) -> bool:
         return not self.turns and self.position == (0.0, 0.0, 0.0)
 
-    def apply(self, point: Sequence[float]) -> Array:
+    def apply(self, point: Sequence[float] | Array) -> Array:
         """A point of the inner frame, in the outer one."""
         return np.asarray(self.position) + self.rotation @ np.asarray(point, dtype=float)
 
@@ -46,14 +46,28 @@ class Pose(NamedTuple):
             return inner
         if inner.is_identity:
             return self
-        if not self.turns:
-            x, y, z = (a + b for a, b in zip(self.position, inner.position, strict=True))
-            return Pose((x, y, z), inner.turns)
-        return Pose.of(self.apply(inner.position), self.rotation @ inner.rotation)
+        x, y, z = (float(c) + 0.0 for c in self.apply(inner.position)) if any(inner.position) else self.position
+        return Pose((x, y, z), _joined(self.turns, inner.turns))
 
-    def inverse(self) -> Pose:
-        back = self.rotation.T
-        return Pose.of(-back @ np.asarray(self.position), back)
+    @property
+    def angles(self) -> tuple[float, float, float]:
+        """Roll, pitch and yaw, as given where the turns are about z, y and x in this order."""
+        at = ["zyx".index(axis) for axis, _ in self.turns]
+        if at == sorted(set(at)):
+            given = dict(self.turns)
+            return given.get("x", 0.0), given.get("y", 0.0), given.get("z", 0.0)
+        return angles_of(self.rotation)
+
+
+def _joined(first: Turns, second: Turns) -> Turns:
+    """Two successions of turns as one; neighbors about one axis are added, and vanish if they are opposite."""
+    found = list(first)
+    for axis, angle in second:
+        if found and found[-1][0] == axis:
+            angle += found.pop()[1]
+        if angle != 0.0:
+            found.append((axis, angle))
+    return tuple(found)
 
 
 def rotation_about(axis: str, angle: float) -> Array:

@@ -200,7 +200,7 @@ class Assembly:
         for link in self.robot.links:
             body, pose = self.carriers[link.name]
             is_world = body == GROUND and link.parent is None and link.name in _WORLD
-            if not is_world and (body == GROUND or link.joints == [] and (link.parent is not None or self.base == "fixed")):
+            if not is_world and (body == GROUND or (link.joints == [] and (link.parent is not None or self.base == "fixed"))):
                 self.frame(link.name, body, pose)
             for name, at in link.frames:
                 self.frame(name, body, pose.then(at))
@@ -274,7 +274,8 @@ class Assembly:
             x, y = (kinds.length(f"{name}_{a}") for a in "xy")
             turn = kinds.angle(f"{name}_heading")
             first, second, _ = kinds.across(joint.axis, where)
-            shift = tuple(kinds.projection((a, b, _ZERO), (Name(x.name), Name(y.name), _ZERO)) for a, b in zip(first, second))
+            slide = (Name(x.name), Name(y.name), _ZERO)
+            shift = tuple(kinds.projection((a, b, _ZERO), slide) for a, b in zip(first, second, strict=True))
             return name, [Translate(shift), *kinds.about(joint.axis, Name(turn.name), where)], (x, y, turn)  # type: ignore[arg-type]
         own = [f"_{a}" for a in ("qw", "qx", "qy", "qz", "wx", "wy", "wz")]
         if joint.kind == "floating":

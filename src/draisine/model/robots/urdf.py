@@ -67,7 +67,9 @@ class _Urdf:
     notes: list[str] = field(default_factory=list)
 
     def robot(self) -> Robot:
-        self.colors = {m.text("name", "a material"): self._rgba(m) for m in self.root.all("material") if m.all("color", "texture")}
+        self.colors = {
+            m.text("name", "a material"): self._rgba(m) for m in self.root.all("material") if m.all("color", "texture")
+        }
         self.links = self._by_name("link")
         self.joints = self._by_name("joint")
         known = ("link", "joint", "material", *_LEFT_OUT)
@@ -115,7 +117,9 @@ class _Urdf:
                     joint.refuse(f"joint {name!r}: its {role} {end!r} is not a link{did_you_mean(end, list(self.links))}")
             parent, child = ends
             if child in leads:
-                joint.refuse(f"link {child!r} is the child of two joints (the other is in line {leads[child].line}); URDF is a tree")
+                joint.refuse(
+                    f"link {child!r} is the child of two joints (the other is in line {leads[child].line}); URDF is a tree"
+                )
             leads[child] = joint
             children.setdefault(parent, []).append(child)
         roots = [name for name in self.links if name not in leads]
@@ -198,7 +202,7 @@ class _Urdf:
         elif form.tag == "sphere":
             sizes = {"radius": form.number("radius", where)}  # type: ignore[dict-item]
         elif form.tag in ("cylinder", "capsule"):
-            sizes = {key: form.number(key, where) for key in ("radius", "length")} | {"axis": "z"}  # type: ignore[misc, dict-item]
+            sizes = {key: form.number(key, where) for key in ("radius", "length")} | {"axis": "z"}  # type: ignore[dict-item]
         else:
             self._leave_out(f"<{form.tag}> is no known geometry and not drawn", where)
             return None

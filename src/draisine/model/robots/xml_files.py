@@ -67,7 +67,7 @@ class Element:
         """An attribute, without surrounding blanks."""
         value = self.attributes.get(key, default)
         if value is None:
-            self.refuse(f"{where}: <{self.tag}> has no {key!r}; give it as {key}=\"…\"")
+            self.refuse(f'{where}: <{self.tag}> has no {key!r}; give it as {key}="…"')
         return value.strip()
 
     def choice(self, key: str, where: str, known: Sequence[str], default: str | None = None) -> str:
