@@ -141,6 +141,24 @@ class Judge:
         upper = np.triu(self.pin.crba(self.theirs, self.data, qs))
         return ours, s.T @ (upper + np.triu(upper, 1).T) @ s
 
+    def force(self, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Generalized forces of motors, damping and dry friction, which Pinocchio leaves to its user."""
+        found = np.zeros(len(v))
+        for quantity, value in zip(self.equations.inputs, u, strict=True):
+            found[self.v_index[f"{quantity.name.rsplit('_', 1)[0]}_rate"]] += value
+        for parameter in self.equations.parameters:
+            joint, kind = parameter.name.rsplit("_", 1)
+            rate = v[self.v_index[f"{joint}_rate"]]
+            found[self.v_index[f"{joint}_rate"]] -= parameter.default * (rate if kind == "damping" else np.sign(rate))
+        return found
+
+    def ours(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Our accelerations, of a tree without constraints."""
+        e = self.equations
+        x = np.concatenate([q, [v[self.v_index[name]] for name in e.independent]])
+        rates = dict(zip(e.independent, e.dynamics([0.0], x, u, e.default_parameters)[0][len(q) :], strict=True))
+        return np.array([rates[name] for name in self.v_index])
+
     def accelerations(self, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> np.ndarray:
         """Pinocchio's, under generalized forces of our velocities."""
         qs, s, rate = self.translated(q, v)

@@ -24,9 +24,13 @@ from draisine.model.shapes import BodyShape
 
 BASES = ("fixed", "free", "planar")
 LIMITS = ("stop", "ignore")
+FRICTION = ("dry", "smooth", "ignore")
+SMOOTH_SPEED = 0.01  # rad/s or m/s, where smooth friction has three quarters of its amount
+MARGIN = 1e-9  # of the range between limits: a joint may rest on its limit, and leaving it from there is seen
 _WORLD = ("ground", "world", "universe")  # root links that are the ground itself
 _UNITS = {"revolute": ("rad", "N*m", "torque"), "prismatic": ("m", "N", "force")}
 _ZERO = Number(0.0)
+_FREE = "x y z qw qx qy qz vx vy vz wx wy wz"  # endings of the coordinates and velocities of a free body
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class Assembly:
     robot: Robot
     base: str
     limits: str
+    friction: str
     model: Model = field(init=False)
     carriers: dict[str, tuple[str, Pose]] = field(default_factory=dict)  # of links and frames
     coordinates: dict[str, Coordinate] = field(default_factory=dict)  # of joints with one coordinate
@@ -100,7 +105,7 @@ class Assembly:
     renamed: dict[str, str] = field(default_factory=dict)
     lines: dict[str, Element] = field(default_factory=dict)  # by name in the model, for errors
     _values: set[str] = field(default_factory=lambda: {"t", "pi"})
-    _frames: set[str] = field(default_factory=lambda: {GROUND})
+    _frames: set[str] = field(default_factory=lambda: {GROUND, "pi"})
 
     def __post_init__(self) -> None:
         name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", self.robot.name)).strip("_")
@@ -218,8 +223,7 @@ class Assembly:
         for link in bodies:
             body = self.carriers[link.name][0]
             if not link.joints:
-                endings = "_x _y _z _qw _qx _qy _qz _vx _vy _vz _wx _wy _wz _heading _heading_rate"
-                self._values |= {body + ending for ending in endings.split()}
+                self._values |= {f"{body}_{ending}" for ending in (*_FREE.split(), "heading", "heading_rate")}
                 self.lines[f"{body}_motion"] = link.element
                 self.model.free(body) if self.base == "free" else self.model.planar(body)
                 continue
@@ -250,8 +254,7 @@ class Assembly:
 
     def _add_free(self, joint: RobotJoint, body: str) -> None:
         """A floating joint on the ground has the twist in body axes as velocities, and names of the joint."""
-        name = self._named(joint.name, self._values, [f"_{a}{b}" for a in ("", "v", "w") for b in "xyz"], "joint")
-        self._values |= {f"{name}_q{a}" for a in "wxyz"}
+        name = self._named(joint.name, self._values, ["", *(f"_{a}" for a in _FREE.split())], "joint")
         self.lines[name] = joint.element
         self.model.joint(name, GROUND, body, *kinds.free(name))
 
@@ -270,14 +273,18 @@ class Assembly:
             steps = [*kinds.about(joint.axis, amount, where)] if unit == "rad" else [kinds.along(joint.axis, amount, where)]
             return name, steps, (coordinate,)
         if joint.kind == "planar":
-            name = self._named(joint.name, self._values, ("_x", "_y", "_heading", "_x_rate", "_y_rate", "_heading_rate"), "joint")
+            name = self._named(
+                joint.name, self._values, ("", "_x", "_y", "_heading", "_x_rate", "_y_rate", "_heading_rate"), "joint"
+            )
             x, y = (kinds.length(f"{name}_{a}") for a in "xy")
             turn = kinds.angle(f"{name}_heading")
             first, second, _ = kinds.across(joint.axis, where)
-            slide = (Name(x.name), Name(y.name), _ZERO)
-            shift = tuple(kinds.projection((a, b, _ZERO), slide) for a, b in zip(first, second, strict=True))
-            return name, [Translate(shift), *kinds.about(joint.axis, Name(turn.name), where)], (x, y, turn)  # type: ignore[arg-type]
-        own = [f"_{a}" for a in ("qw", "qx", "qy", "qz", "wx", "wy", "wz")]
+            turned = kinds.about(joint.axis, Name(turn.name), where)
+            if (first, second) == (_vector((1.0, 0.0, 0.0)), _vector((0.0, 1.0, 0.0))):  # the normal is z
+                return name, [Translate((Name(x.name), Name(y.name), _ZERO)), *turned], (x, y, turn)
+            slides = [kinds.along([c.value for c in way], Name(at.name), where) for way, at in ((first, x), (second, y))]  # type: ignore[attr-defined]
+            return name, [*slides, *turned], (x, y, turn)
+        own = ["", *(f"_{a}" for a in ("qw", "qx", "qy", "qz", "wx", "wy", "wz"))]
         if joint.kind == "floating":
             own += [f"_{a}{ending}" for a in "xyz" for ending in ("", "_rate")]
         name = self._named(joint.name, self._values, own, "joint")
@@ -315,15 +322,17 @@ class Assembly:
         if joint.damping:
             damping = model.parameter(f"{name}_damping", joint.damping, f"{force}*s/{unit}", f"viscous, of joint {name}")
             model.generalized_force(name, -damping * rate, f"{name}_damping")
-        if joint.friction:
+        if joint.friction and self.friction != "ignore":
+            sense = Call("sign", (rate,)) if self.friction == "dry" else Call("tanh", (rate / SMOOTH_SPEED,))
             friction = model.parameter(f"{name}_friction", joint.friction, force, f"dry, of joint {name}")
-            model.generalized_force(name, -friction * Call("sign", (rate,)), f"{name}_friction")
+            model.generalized_force(name, -friction * sense, f"{name}_friction")
         if joint.stiffness:
             stiffness = model.parameter(f"{name}_stiffness", joint.stiffness, f"{force}/{unit}", f"of joint {name}")
             model.spring(name, stiffness, joint.rest, name=f"{name}_spring")
         if joint.limits is not None and self.limits == "stop":
             low, high = joint.limits
-            inside = (Name(name) - low) * (high - Name(name))
+            margin = MARGIN * (high - low)
+            inside = (Name(name) - (low - margin)) * (high + margin - Name(name))
             model.event(f"{name}_limit", inside, "stop", -1, f"joint {name} leaves {low:g} to {high:g} {unit}")
         if joint.armature:
             self._add_rotor(joint, coordinate)

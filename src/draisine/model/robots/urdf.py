@@ -18,7 +18,7 @@ import numpy as np
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import MassProperties, Pose, roll_pitch_yaw
-from draisine.model.robots.robot import BASES, LIMITS, Assembly, Coupling, Robot, RobotJoint, RobotLink, check_options
+from draisine.model.robots.robot import BASES, FRICTION, LIMITS, Assembly, Coupling, Robot, RobotJoint, RobotLink, check_options
 from draisine.model.robots.xml_files import Element, Roots, read_xml
 from draisine.model.shapes import MAX_BYTES, MESHES
 
@@ -35,24 +35,32 @@ _LEFT_OUT = {
 
 
 def read_urdf(
-    path: str | Path, *, base: str = "fixed", limits: str = "stop", roots: Sequence[str | Path] | str | Path | None = None
+    path: str | Path,
+    *,
+    base: str = "fixed",
+    limits: str = "stop",
+    friction: str = "dry",
+    roots: Sequence[str | Path] | str | Path | None = None,
 ) -> Model:
     """Read the robot in the URDF file `path`. Any error is a `ModelError` with file and line.
 
     - `base`: how the root link moves: "fixed" to the ground, "free" or "planar".
     - `limits`: "stop" ends runs where a joint leaves its limits, by the event <joint>_limit; "ignore" leaves them out.
+    - `friction` of joints: "dry", −f sign v, with sticking; "smooth", −f tanh(v / 0.01 rad/s or m/s), which creeps instead;
+      "ignore".
     - `roots`: the folders below which mesh files are looked for and opened; by default the folder of the file and that of its
       package, the nearest above with a package.xml.
 
     Every joint with one coordinate has an input <joint>_torque or <joint>_force, except those that mimic another. `notes` of the
     model lists what is not taken from the file: collision geometry, transmissions, limits of effort and velocity.
     """
-    check_options({"base": (base, BASES), "limits": (limits, LIMITS)}, "read_urdf")
+    check_options({"base": (base, BASES), "limits": (limits, LIMITS), "friction": (friction, FRICTION)}, "read_urdf")
     root = read_xml(path, "read_urdf")
     if root.tag != "robot":
         root.refuse(f"the first element is <{root.tag}>, that of a URDF file is <robot>; is it the right file?")
     file = Path(path)
-    return Assembly(_Urdf(root, file, Roots.of(file, roots, "read_urdf")).robot(), base, limits).finished()
+    robot = _Urdf(root, file, Roots.of(file, roots, "read_urdf")).robot()
+    return Assembly(robot, base, limits, friction).finished()
 
 
 @dataclass

@@ -21,6 +21,7 @@ from draisine.model import shapes as solids
 from draisine.model.items import GROUND, Ball, Body, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import Array, MassProperties, Pose
+from draisine.model.robots.robot import MARGIN
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _UNLIMITED = "1e9"  # URDF asks for limits of effort and velocity
@@ -226,8 +227,9 @@ class _Writer:
         """Whether an event stops runs at the ends of the span."""
         for event in self.system.events:
             if names(event.expression) == {coordinate.name} and event.action == "stop":
-                ends = [self._number(event.expression, **{coordinate.name: at}) for at in (coordinate.low, coordinate.high)]
-                if ends == [0.0, 0.0]:
+                beyond = 2 * MARGIN * (coordinate.high - coordinate.low)
+                at = (coordinate.low - beyond, coordinate.low, coordinate.high, coordinate.high + beyond)
+                if [self._number(event.expression, **{coordinate.name: q}) > 0.0 for q in at] == [False, True, True, False]:
                     self.used.add(event.name)
                     return True
         return False
