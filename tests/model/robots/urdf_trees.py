@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -78,7 +80,7 @@ class Judge:
     have velocities in body axes."""
 
     def __init__(self, pin, path: Path, model: Model, base: str = "fixed") -> None:
-        self.pin, self.model = pin, model
+        self.pin, self.model, self.path = pin, model, path
         self.equations = derive(model, work=False)
         root = {"free": pin.JointModelFreeFlyer, "planar": pin.JointModelPlanar}
         self.theirs = pin.buildModelFromUrdf(str(path), *([root[base]()] if base in root else []))
@@ -100,7 +102,7 @@ class Judge:
         s, rate = np.zeros((self.theirs.nv, n)), np.zeros(self.theirs.nv)
         for k in range(1, self.theirs.njoints):
             joint, name = self.theirs.joints[k], self.theirs.names[k]
-            name = self.base if name == "root_joint" else name
+            name = self.base if name == "root_joint" else re.sub(r"\W", "_", name)
             at, to = joint.idx_q, joint.idx_v
             if joint.nv == 1:
                 own = q[self.q_index[name]]
@@ -158,6 +160,18 @@ class Judge:
         x = np.concatenate([q, [v[self.v_index[name]] for name in e.independent]])
         rates = dict(zip(e.independent, e.dynamics([0.0], x, u, e.default_parameters)[0][len(q) :], strict=True))
         return np.array([rates[name] for name in self.v_index])
+
+    def couplings(self) -> np.ndarray:
+        """The rows A of A v = 0 of joints that mimic others, read from the file once more."""
+        rows = []
+        for joint in ElementTree.parse(self.path).getroot().iter("joint"):
+            mimic = joint.find("mimic")
+            if mimic is not None and joint.get("type") != "fixed":
+                row = np.zeros(len(self.v_index))
+                row[self.v_index[f"{joint.get('name')}_rate"]] = 1.0
+                row[self.v_index[f"{mimic.get('joint')}_rate"]] -= float(mimic.get("multiplier", "1"))
+                rows.append(row)
+        return np.array(rows).reshape(len(rows), len(self.v_index))
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> np.ndarray:
         """Pinocchio's, under generalized forces of our velocities."""
