@@ -115,6 +115,24 @@ def quaternion_rotation(quaternion: Sequence[float]) -> Array:
     )
 
 
+def quaternion_of(rotation: Array) -> tuple[float, float, float, float]:
+    """The unit quaternion of a rotation, scalar first: an eigenvector of Bar-Itzhack's symmetric matrix (2000)."""
+    r = rotation
+    if np.array_equal(r, np.eye(3)):
+        return 1.0, 0.0, 0.0, 0.0
+    k = np.array(
+        [
+            [np.trace(r), 0.0, 0.0, 0.0],
+            [r[2, 1] - r[1, 2], r[0, 0] - r[1, 1] - r[2, 2], 0.0, 0.0],
+            [r[0, 2] - r[2, 0], r[0, 1] + r[1, 0], r[1, 1] - r[0, 0] - r[2, 2], 0.0],
+            [r[1, 0] - r[0, 1], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1], r[2, 2] - r[0, 0] - r[1, 1]],
+        ]
+    )
+    w, x, y, z = np.linalg.eigh(k, UPLO="L")[1][:, -1].tolist()
+    sign = -1.0 if w < 0.0 else 1.0
+    return sign * w, sign * x, sign * y, sign * z
+
+
 class MassProperties(NamedTuple):
     """Mass, center of mass, and inertia tensor about it, in the axes of one frame."""
 

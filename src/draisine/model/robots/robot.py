@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model import joints as kinds
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Rotate, Translate, Vector
 from draisine.model.model import Model
-from draisine.model.robots.mass_properties import MassProperties, Pose, welded
+from draisine.model.robots.mass_properties import MassProperties, Pose, quaternion_of, welded
 from draisine.model.robots.xml_files import Element
 from draisine.model.shapes import BodyShape
 
@@ -50,6 +50,7 @@ class RobotJoint:
     rest: float = 0.0  # of the spring
     armature: float = 0.0
     motor: bool = True
+    absolute: bool = False  # a floating joint whose position is that in the ground; the place of its link is its default
 
 
 @dataclass
@@ -98,7 +99,7 @@ class Assembly:
     limits: str
     friction: str
     model: Model = field(init=False)
-    carriers: dict[str, tuple[str, Pose]] = field(default_factory=dict)  # of links and frames
+    carriers: dict[str, tuple[str, Pose]] = field(default_factory=dict)  # of links
     coordinates: dict[str, Coordinate] = field(default_factory=dict)  # of joints with one coordinate
     inputs: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, list[dict[str, Any] | BodyShape]] = field(default_factory=dict)
@@ -158,6 +159,10 @@ class Assembly:
             self.renamed[given] = name
         return name
 
+    def input_name(self, given: str) -> str:
+        """A name for an input."""
+        return self._named(given, self._values, word="input")
+
     # ------------------------------------------------------------ bodies
 
     def _weld(self) -> list[RobotLink]:
@@ -214,7 +219,6 @@ class Assembly:
         """Add a frame of a body, or of the ground."""
         name = self._named(given, self._frames)
         self.model.frame(name, body, pose.position, pose.turns)
-        self.carriers[given] = (body, pose)
         return name
 
     # ------------------------------------------------------------ joints
@@ -229,8 +233,8 @@ class Assembly:
                 continue
             parent, pose = self.carriers[link.parent or ""]
             place = pose.then(link.pose)
-            if self._is_free(link, parent, place):
-                self._add_free(link.joints[0], body)
+            if link.joints[0].absolute or self._is_free(link, parent, place):
+                self._add_free(link.joints[0], body, place)
                 continue
             chain: list[Displacement] = [] if place.position == (0.0, 0.0, 0.0) else [Translate(_vector(place.position))]
             chain += [Rotate(axis, Number(angle)) for axis, angle in place.turns]
@@ -252,11 +256,15 @@ class Assembly:
     def _is_free(self, link: RobotLink, parent: str, place: Pose) -> bool:
         return parent == GROUND and place.is_identity and [joint.kind for joint in link.joints] == ["floating"]
 
-    def _add_free(self, joint: RobotJoint, body: str) -> None:
-        """A floating joint on the ground has the twist in body axes as velocities, and names of the joint."""
+    def _add_free(self, joint: RobotJoint, body: str, place: Pose) -> None:
+        """A floating joint on the ground has the twist in body axes as velocities, and names of the joint; its place is where
+        it is by default."""
         name = self._named(joint.name, self._values, ["", *(f"_{a}" for a in _FREE.split())], "joint")
         self.lines[name] = joint.element
-        self.model.joint(name, GROUND, body, *kinds.free(name))
+        chain, coordinates = kinds.free(name, place.position)
+        turn = dict(zip(("qw", "qx", "qy", "qz"), quaternion_of(place.rotation), strict=True))
+        placed = [replace(c, default=turn.get(c.name[-2:], c.default)) for c in coordinates]
+        self.model.joint(name, GROUND, body, chain, placed)
 
     def _motion(self, joint: RobotJoint) -> tuple[str, list[Displacement], tuple[Coordinate, ...]]:
         """The name of a joint, its displacements and its coordinates."""
@@ -338,17 +346,13 @@ class Assembly:
             self._add_rotor(joint, coordinate)
 
     def _add_rotor(self, joint: RobotJoint, coordinate: Coordinate) -> None:
-        """Armature adds to the diagonal of the mass matrix: a rotor on the ground with the rate of the joint."""
+        """Armature adds to the diagonal of the mass matrix: a massless disk on the ground that turns at the rate of the joint,
+        1 rad per meter of one that slides."""
         name = coordinate.name
         body = self._named(f"{name}_rotor", self._frames)
-        kind = "revolute" if coordinate.unit == "rad" else "prismatic"
-        if kind == "revolute":
-            half = joint.armature / 2  # of a flat disk, whose other moments do no work here
-            self.model.body(body, mass=0.0, inertia=(half, half, joint.armature))
-            self.model.revolute(f"{name}_rotor", GROUND, body, axis="z")
-        else:
-            self.model.body(body, mass=joint.armature)
-            self.model.prismatic(f"{name}_rotor", GROUND, body, axis="x")
+        half = joint.armature / 2  # of a flat disk, whose other moments do no work here
+        self.model.body(body, mass=0.0, inertia=(half, half, joint.armature))
+        self.model.revolute(f"{name}_rotor", GROUND, body, axis="z")
         self.model.gear(f"{name}_armature", name, f"{name}_rotor", 1.0)
 
     # ------------------------------------------------------------ couplings
