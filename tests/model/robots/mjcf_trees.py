@@ -92,7 +92,9 @@ class Judge:
         self.mujoco = mujoco
         self.theirs = mujoco.MjModel.from_xml_path(str(path))
         flags = mujoco.mjtDisableBit
-        self.theirs.opt.disableflags |= flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT | flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_EQUALITY
+        self.theirs.opt.disableflags |= (
+            flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT | flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_EQUALITY
+        )
         self.data = mujoco.MjData(self.theirs)
         self.equations = derive(model, work=False)
         self.q_index = {c.name: k for k, c in enumerate(self.equations.coordinates)}
