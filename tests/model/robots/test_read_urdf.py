@@ -151,7 +151,7 @@ def test_limits_end_a_run_also_from_the_limit(tmp_path):
     assert "shoulder_limit" in str(outward.status) and outward.time[-1] < 1e-6
     inward = dr.simulate(at_limit, 0.2, start={"shoulder": 0.0, "shoulder_rate": 1.0})
     assert "FINISHED" in str(inward.status)
-    assert "FINISHED" in str(dr.simulate(arm(tmp_path, limits="ignore"), 2.0, start={"shoulder_rate": 9.0}).status)
+    assert "FINISHED" in str(dr.simulate(arm(tmp_path, joint_limits="ignore"), 2.0, start={"shoulder_rate": 9.0}).status)
 
 
 def test_a_zero_outside_of_the_limits_is_not_the_default(tmp_path):

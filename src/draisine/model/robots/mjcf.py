@@ -30,13 +30,13 @@ _UNUSED = ("camera", "light")
 def read_mjcf(
     path: str | Path,
     *,
-    limits: str = "stop",
+    joint_limits: str = "stop",
     friction: str = "dry",
     roots: Sequence[str | Path] | str | Path | None = None,
 ) -> Model:
     """Read the mechanism in the MJCF file `path` of MuJoCo. Any error is a `ModelError` with file and line.
 
-    - `limits`: "stop" ends runs where a joint leaves its range, by the event <joint>_limit; "ignore" leaves ranges out.
+    - `joint_limits`: "stop" ends runs where a joint leaves its range, by the event <joint>_limit; "ignore" leaves ranges out.
     - `friction` of joints (frictionloss): "dry", −f sign v, with sticking; "smooth", −f tanh(v / 0.01 rad/s or m/s); "ignore".
     - `roots`: the folders below which included files and meshes are looked for and opened; by default that of the file and that
       of its package, the nearest above with a package.xml.
@@ -44,7 +44,7 @@ def read_mjcf(
     Bodies, joints, springs, damping, armature, masses (given, or of geoms), sites as frames, defaults, includes, constraints of
     <equality>, and motors, position and velocity servos are taken; `notes` of the model lists what is not, contacts among it.
     """
-    check_options({"limits": (limits, LIMITS), "friction": (friction, FRICTION)}, "read_mjcf")
+    check_options({"joint_limits": (joint_limits, LIMITS), "friction": (friction, FRICTION)}, "read_mjcf")
     root = read_xml(path, "read_mjcf")
     if root.tag != "mujoco":
         root.refuse(f"the first element is <{root.tag}>, that of an MJCF file is <mujoco>; is it the right file?")
@@ -52,7 +52,7 @@ def read_mjcf(
     files = Roots.of(file, roots, "read_mjcf")
     reader = _Mjcf(with_includes(root, files), file, files)
     robot = reader.robot()
-    assembly = Assembly(robot, "fixed", limits, friction)
+    assembly = Assembly(robot, "fixed", joint_limits, friction)
     add_equalities(assembly, root, reader.settings, reader.bodies)
     add_actuators(assembly, root, reader.settings)
     assembly.model.gravity(reader.gravity)

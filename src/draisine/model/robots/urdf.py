@@ -38,14 +38,14 @@ def read_urdf(
     path: str | Path,
     *,
     base: str = "fixed",
-    limits: str = "stop",
+    joint_limits: str = "stop",
     friction: str = "dry",
     roots: Sequence[str | Path] | str | Path | None = None,
 ) -> Model:
     """Read the robot in the URDF file `path`. Any error is a `ModelError` with file and line.
 
     - `base`: how the root link moves: "fixed" to the ground, "free" or "planar".
-    - `limits`: "stop" ends runs where a joint leaves its limits, by the event <joint>_limit; "ignore" leaves them out.
+    - `joint_limits`: "stop" ends runs where a joint leaves its limits, by the event <joint>_limit; "ignore" leaves them out.
     - `friction` of joints: "dry", −f sign v, with sticking; "smooth", −f tanh(v / 0.01 rad/s or m/s), which creeps instead;
       "ignore".
     - `roots`: the folders below which mesh files are looked for and opened; by default the folder of the file and that of its
@@ -54,13 +54,13 @@ def read_urdf(
     Every joint with one coordinate has an input <joint>_torque or <joint>_force, except those that mimic another. `notes` of the
     model lists what is not taken from the file: collision geometry, transmissions, limits of effort and velocity.
     """
-    check_options({"base": (base, BASES), "limits": (limits, LIMITS), "friction": (friction, FRICTION)}, "read_urdf")
+    check_options({"base": (base, BASES), "joint_limits": (joint_limits, LIMITS), "friction": (friction, FRICTION)}, "read_urdf")
     root = read_xml(path, "read_urdf")
     if root.tag != "robot":
         root.refuse(f"the first element is <{root.tag}>, that of a URDF file is <robot>; is it the right file?")
     file = Path(path)
     robot = _Urdf(root, file, Roots.of(file, roots, "read_urdf")).robot()
-    return Assembly(robot, base, limits, friction).finished()
+    return Assembly(robot, base, joint_limits, friction).finished()
 
 
 @dataclass

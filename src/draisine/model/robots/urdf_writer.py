@@ -103,7 +103,7 @@ class _Writer:
     def _number(self, expr: Expr, **values: float) -> float:
         return evaluate_number(expr, {**self.values, **values}, self.tables)
 
-    def _slope(self, expr: Expr, name: str, others: Sequence[str]) -> float:
+    def _coefficient(self, expr: Expr, name: str, others: Sequence[str]) -> float:
         """The coefficient of a coordinate in an amount that is affine in it."""
         zero = dict.fromkeys(others, 0.0)
         return self._number(expr, **zero | {name: 1.0}) - self._number(expr, **zero | {name: 0.0})
@@ -162,8 +162,8 @@ class _Writer:
             pose = pose.then(Pose(turns=((step.axis, angle),))) if angle else pose
             if not used:
                 return pose, []
-            slope = self._gain(joint, used[0], self._slope(step.angle, used[0], used))
-            return Pose(), [_Motion("revolute", tuple(slope * c for c in _AXES[step.axis]), used[0], pose)]
+            gain = self._gain(joint, used[0], self._coefficient(step.angle, used[0], used))
+            return Pose(), [_Motion("revolute", tuple(gain * c for c in _AXES[step.axis]), used[0], pose)]
         if isinstance(step, Translate):
             x, y, z = (self._number(part, **zero) for part in step.by)
             pose = pose.then(Pose((x, y, z)))
@@ -175,7 +175,7 @@ class _Writer:
                 return Pose(), [_Motion("planar", _AXES["z"], used[0].removesuffix("_x"), pose)]
             motions = []
             for name in used:
-                direction = tuple(self._slope(part, name, used) for part in step.by)
+                direction = tuple(self._coefficient(part, name, used) for part in step.by)
                 self._gain(joint, name, float(np.linalg.norm(direction)))
                 motions.append(_Motion("prismatic", direction, name, pose))
                 pose = Pose()
@@ -249,7 +249,12 @@ class _Writer:
                     continue
                 d, f = at[0] - at[1], at[1] - 2 * at[0]
                 expected = [-d - f, -2 * d - f, 0.0, d + f, 3 * d + f]
-                if d >= 0.0 and f >= -1e-12 * d and np.allclose(at, expected, rtol=1e-12, atol=0.0) and not _bends(force.amount):
+                if (
+                    d >= 0.0
+                    and f >= -1e-12 * d
+                    and np.allclose(at, expected, rtol=1e-12, atol=0.0)
+                    and not _is_nonlinear(force.amount)
+                ):
                     damping, friction = damping + d, friction + (f if abs(f) > 1e-12 * d else 0.0)
                     self.used.add(force.name)
         return damping, friction
@@ -266,25 +271,28 @@ class _Writer:
                     f"model {self.system.name!r}: constraint {constraint.name!r} cannot be written; URDF has trees of bodies, "
                     "and joints that mimic one other joint"
                 )
-            slopes = {name: self._slope(residual, name, used) for name in used}
+            coefficients = {name: self._coefficient(residual, name, used) for name in used}
             follower = next((n for n in used if f"{n}_coupling" == constraint.name), None)
-            follower = follower or next((n for n in used if slopes[n] == 1.0 and n not in found), used[0])
+            follower = follower or next((n for n in used if coefficients[n] == 1.0 and n not in found), used[0])
             (leader,) = set(used) - {follower}
-            if follower in found or not slopes[follower]:
+            if follower in found or not coefficients[follower]:
                 raise ModelError(f"constraint {constraint.name!r}: URDF joint {follower!r} can mimic one joint only")
-            ratio = -slopes[leader] / slopes[follower] + 0.0
-            offset = -self._number(residual, **dict.fromkeys(used, 0.0)) / slopes[follower] + 0.0
+            ratio = -coefficients[leader] / coefficients[follower] + 0.0
+            offset = -self._number(residual, **dict.fromkeys(used, 0.0)) / coefficients[follower] + 0.0
             found[follower] = f'<mimic joint={quoteattr(leader)} multiplier="{ratio!r}" offset="{offset!r}"/>'
         return found
 
     def _affine(self, residual: Expr, used: Sequence[str]) -> bool:
         try:
             base = self._number(residual, **dict.fromkeys(used, 0.0))
-            slopes = [self._slope(residual, name, used) for name in used]
+            coefficients = [self._coefficient(residual, name, used) for name in used]
             points = ((0.7, -1.3), (-2.1, 0.4))
             return all(
                 np.isclose(
-                    self._number(residual, **dict(zip(used, at, strict=True))), base + np.dot(slopes, at), rtol=1e-10, atol=1e-12
+                    self._number(residual, **dict(zip(used, at, strict=True))),
+                    base + np.dot(coefficients, at),
+                    rtol=1e-10,
+                    atol=1e-12,
                 )
                 for at in points
             )
@@ -367,11 +375,11 @@ def _stem(used: Sequence[str], letters: str) -> bool:
     )
 
 
-def _bends(amount: Expr) -> bool:
+def _is_nonlinear(amount: Expr) -> bool:
     """Whether an amount has other functions than those of viscous and dry friction."""
     if isinstance(amount, Call):
         known = ("neg", "mul", "add", "sub", "sign", "div")
-        return amount.function not in known or any(_bends(part) for part in amount.arguments)
+        return amount.function not in known or any(_is_nonlinear(part) for part in amount.arguments)
     return False
 
 
