@@ -15,7 +15,7 @@ from urdf_trees import random_urdf
 
 import draisine as dr
 from draisine.dynamics.derive import derive
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Rotate, Translate
 
@@ -192,3 +192,10 @@ def test_shapes_are_written(tmp_path):
     given = m.freeze().bodies[0].shapes
     assert (box, ball) == (given[0], given[2])
     assert cylinder.axis == "z" and [(axis, angle.value) for axis, angle in cylinder.orientation] == [("y", np.pi / 2)]
+
+
+def test_arguments_of_other_types(tmp_path):
+    with pytest.raises(ArgumentError, match="expected the name of a file"):
+        dr.write_urdf(small(), 5)
+    with pytest.raises(ArgumentError, match="expected a model of bodies and joints, got 5"):
+        dr.write_urdf(5, tmp_path / "x.urdf")
