@@ -25,6 +25,9 @@ from draisine.model.shapes import MAX_BYTES, MESHES
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 _QUIET = ("compiler", "default", "asset", "worldbody", "equality", "actuator", "option", "size", "visual", "statistic", "custom")
 _UNUSED = ("camera", "light")
+# attributes of a joint that are taken, and those without effect on the motion between limits
+_TAKEN = "name class type axis pos range limited ref springref damping frictionloss stiffness armature"
+_SOFT = "group solreflimit solimplimit solreffriction solimpfriction margin user align"
 
 
 def read_mjcf(
@@ -225,6 +228,8 @@ class _Mjcf:
         if name in self.joints:
             element.refuse(f"{where} is defined twice; rename one")
         self.joints[name] = element
+        for key in element.attributes.keys() - set(_TAKEN.split()) - set(_SOFT.split()):
+            self._lose(f"{key} of {where} is not taken", element)
         if element.tag == "freejoint":
             return RobotJoint(name, "floating", element, motor=False, absolute=True)
         kind = _KINDS[element.choice("type", where, tuple(_KINDS), "hinge")]

@@ -127,9 +127,11 @@ def add_actuators(assembly: Assembly, root: Element, settings: Settings) -> None
             if joint not in assembly.coordinates:
                 known = list(assembly.coordinates)
                 full.refuse(f"{where}: {joint!r} is not a joint with one coordinate{did_you_mean(joint, known)}")
-            for key in ("ctrlrange", "forcerange"):
-                if key in full.attributes:
+            for key in sorted(full.attributes.keys() - _TAKEN):
+                if key in ("ctrlrange", "forcerange"):
                     assembly.robot.notes.append(f"{key} of {where} is not enforced")
+                else:
+                    assembly.robot.losses.append(f"{key} of {where} is not taken (line {full.line})")
             _add(assembly, name, joint, law, full)
 
 
@@ -145,6 +147,8 @@ def _refuse_shared_defaults(element: Element, settings: Settings) -> None:
             element.refuse(f"the defaults of <{tag}> hold for this <{element.tag}> too, which is not supported; give it a class")
 
 
+_TAKEN = {"name", "class", "group", "user", "joint", "jointinparent", "gear", "kp", "kv", "ctrllimited", "forcelimited"}
+_TAKEN |= {"gaintype", "biastype", "gainprm", "biasprm", "dyntype"}
 _PRESETS = ("motor", "position", "velocity", "damper", "general")
 
 

@@ -89,7 +89,10 @@ def masses_of(geom: Geom, element: Element, where: str) -> MassProperties | None
         )
     if element.attributes.get("shellinertia", "false") == "true":
         element.refuse(f"{where}: shellinertia is not supported; give the body an <inertial>")
-    volume, moments = volume_and_inertia(geom.kind, geom.sizes)
+    try:
+        volume, moments = volume_and_inertia(geom.kind, geom.sizes)
+    except (OverflowError, ZeroDivisionError):
+        element.refuse(f"{where}: its size {element.attributes['size']!r} is beyond floating-point numbers")
     mass = density * volume if mass is None else mass
     if mass < 0.0:
         element.refuse(f"{where}: its mass is {mass:g} kg; it must be zero or positive")

@@ -53,7 +53,9 @@ class Settings:
             made._read_compiler(compiler)
         made.defaults["main"] = {}
         for default in root.all("default"):
-            made._read_defaults(default, "main", {})
+            if default.attributes.get("class", "main") != "main":
+                default.refuse("the outermost default class is 'main'; put other classes into it")
+            made._read_defaults(default, "main", made.defaults["main"])
         return made
 
     def _read_compiler(self, compiler: Element) -> None:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Call, Expr, Name, Number
@@ -111,14 +111,27 @@ class Assembly:
     def __post_init__(self) -> None:
         name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", self.robot.name)).strip("_")
         self.model = Model(name if name[:1].isalpha() else f"robot_{name}".rstrip("_"))
-        bodies = self._weld()
-        for link in bodies:
-            self._add_body(link)
-        self._add_joints(bodies)
-        self._add_frames()
-        self.model.ground(shapes=self.shapes.get(GROUND, []))
-        for coupling in self.robot.couplings:
-            self.couple(coupling)
+        try:
+            bodies = self._weld()
+            for link in bodies:
+                self._add_body(link)
+            self._add_joints(bodies)
+            self._add_frames()
+            self.model.ground(shapes=self.shapes.get(GROUND, []))
+            for coupling in self.robot.couplings:
+                self.couple(coupling)
+        except DraisineError as problem:
+            self._locate(problem)
+
+    def _locate(self, problem: DraisineError) -> NoReturn:
+        """Raise an error of the model with file and, where it names an item, line."""
+        message = str(problem)
+        if re.match(rf"{re.escape(str(self.robot.file))}|.*, line \d+: ", message):
+            raise problem
+        found = [(message.find(repr(name)), element) for name, element in self.lines.items() if repr(name) in message]
+        if not found:
+            raise ModelError(f"{self.robot.file}: {message}") from None
+        min(found, key=lambda pair: pair[0])[1].refuse(message)
 
     def finished(self) -> Model:
         """The validated model, with its notes; what a user must know is a warning too."""
@@ -133,12 +146,8 @@ class Assembly:
         try:
             self.model.freeze()
         except DraisineError as problem:
-            message = str(problem)
-            found = [(message.find(repr(name)), element) for name, element in self.lines.items() if repr(name) in message]
-            if not found:
-                raise ModelError(f"{robot.file}: {message}") from None
-            min(found, key=lambda pair: pair[0])[1].refuse(message)
-        self.model.notes = tuple(robot.notes)
+            self._locate(problem)
+        self.model.notes = (*robot.notes, *(loss for loss in robot.losses if loss not in robot.notes))
         if robot.losses:
             first = "; ".join(robot.losses[:3]) + (f"; and {len(robot.losses) - 3} more" if len(robot.losses) > 3 else "")
             warnings.warn(f"{robot.file}: {first} (all are in `notes` of the model)", stacklevel=4)

@@ -91,7 +91,7 @@ class _Urdf:
         couplings = [c for name, joint in self.joints.items() if (c := self._mimic(name, joint)) is not None]
         followers = {coupling.follower for coupling in couplings}
         links = [self._link(name, joint, followers) for name, joint in ordered]
-        notes = [*(f"{what}: {', '.join(names)}" for what, names in self.left_out.items()), *self.notes, *self.losses]
+        notes = [*(f"{what}: {', '.join(names)}" for what, names in self.left_out.items()), *self.notes]
         return Robot(self.root.attributes.get("name", "") or self.file.stem, self.file, links, couplings, notes, self.losses)
 
     def _leave_out(self, what: str, name: str) -> None:
@@ -210,6 +210,8 @@ class _Urdf:
         elif form.tag == "sphere":
             sizes = {"radius": form.number("radius", where)}  # type: ignore[dict-item]
         elif form.tag in ("cylinder", "capsule"):
+            if form.tag == "capsule":
+                self._leave_out("capsules are drawn as cylinders", where)
             sizes = {key: form.number(key, where) for key in ("radius", "length")} | {"axis": "z"}  # type: ignore[dict-item]
         else:
             self._leave_out(f"<{form.tag}> is no known geometry and not drawn", where)
