@@ -124,6 +124,11 @@ def read_xml(path: str | Path, verb: str) -> Element:
         raise ModelError(f"{str(source)!r}: not a valid file name") from None
     if len(data) > MAX_BYTES:
         raise ModelError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
+    return parse_xml(data, source)
+
+
+def parse_xml(data: bytes, source: Path = Path("XML")) -> Element:
+    """The root element of a document; errors begin with `source`."""
     return _Builder(source).parse(data)
 
 
@@ -136,6 +141,7 @@ class _Builder:
         self.root: Element | None = None
         self.count = 0
         self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
