@@ -301,3 +301,58 @@ def test_a_free_body_starts_where_the_file_has_it(tmp_path):
     defaults = {c.name: c.default for c in e.coordinates}
     assert [defaults[f"f_{c}"] for c in "xyz"] == [1.0, 2.0, 3.0]
     assert defaults["f_qw"] == pytest.approx(np.sqrt(0.5)) and defaults["f_qz"] == pytest.approx(np.sqrt(0.5))
+
+
+EQUALITIES = {
+    "connect": '<connect body1="one" body2="two" anchor="0.3 0.1 -0.2"/>',
+    "connect to the world": '<connect body1="two" anchor="0.3 0.1 -0.2"/>',
+    "weld": '<weld body1="one" body2="two"/>',
+    "weld at an anchor": '<weld body1="one" body2="two" anchor="0.1 0.2 0.3"/>',
+    "weld at a pose": '<weld body1="one" body2="two" relpose="0.3 -0.2 0.4 0.5 -0.5 0.1 0.3"/>',
+    "weld to the world": '<weld body1="two" relpose="0.3 -0.2 0.4 0.5 -0.5 0.1 0.3"/>',
+}
+
+
+@pytest.mark.parametrize("case", EQUALITIES)
+def test_consistent_starts_fulfill_the_equalities_of_mujoco(case, tmp_path, mujoco):
+    """Positions that fulfill our constraints, from another place, have no violation in MuJoCo."""
+    text = f"""<mujoco><worldbody>
+      <body name="base" pos="0.2 0 1" euler="0 40 0"><joint name="j" axis="1 2 3" pos="0.1 0 0" ref="10"/><geom size="0.1"/>
+        <body name="one" pos="0 0.4 0" euler="10 20 30"><joint name="k" axis="0 1 0"/>
+          <geom type="box" size="0.1 0.2 0.3"/></body></body>
+      <body name="two" pos="0.5 0.1 2.2" euler="-40 5 60"><freejoint name="g"/><geom type="box" size="0.1 0.1 0.2"/></body>
+    </worldbody><equality>{EQUALITIES[case]}</equality></mujoco>"""
+    path = written(tmp_path, text)
+    model = dr.read_mjcf(path)
+    start = dr.consistent_start(model, start={"j": 0.5, "k": -0.3})
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(theirs)
+    values = dict(zip([c.name for c in start.equations.coordinates], start.q, strict=True))
+    free = [values[f"g_{c}"] for c in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+    data.qpos[:] = [values["j"], values["k"], *free]
+    mujoco.mj_forward(theirs, data)
+    assert len(data.efc_pos) == (3 if "connect" in case else 6)
+    assert np.abs(data.efc_pos).max() < 1e-8
+
+
+@pytest.mark.parametrize("sequence", ["xyz", "XYZ", "zxz", "ZYX", "yzx"])
+def test_angles_in_any_sequence_and_masses_of_geoms_only(sequence, tmp_path, mujoco):
+    text = f"""<mujoco><compiler eulerseq="{sequence}" inertiafromgeom="true"/><worldbody>
+      <body name="b" euler="10 -40 75"><joint name="j" axis="1 2 3"/><inertial pos="1 1 1" mass="9" diaginertia="1 1 1"/>
+        <geom type="box" size="0.1 0.2 0.3" pos="0.2 0.1 0" euler="30 60 -20"/></body></worldbody></mujoco>"""
+    path = written(tmp_path, text)
+    judge = Judge(mujoco, path, dr.read_mjcf(path))
+    q, v = judge.state(np.random.default_rng(0))
+    judge.set(q, v)
+    mujoco.mj_forward(judge.theirs, judge.data)
+    found = judge.equations.dynamics([0.0], np.concatenate([q, v]), [], judge.equations.default_parameters)[0][1:]
+    assert found == pytest.approx(judge.data.qacc, rel=1e-10)
+
+
+def test_a_joint_alone_is_kept_at_a_value(tmp_path):
+    text = """<mujoco><worldbody><body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/>
+      <body name="c"><joint name="k" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></body></worldbody>
+      <equality><joint joint1="j" polycoef="0.4 0 0 0 0"/></equality></mujoco>"""
+    run = dr.simulate(dr.read_mjcf(written(tmp_path, text)), 0.5)
+    assert np.abs(run["j"] - 0.4).max() < 1e-9 and np.ptp(run["k"]) > 0.1

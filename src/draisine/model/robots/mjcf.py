@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from draisine.errors import DraisineError
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import MassProperties, Pose
@@ -56,9 +57,12 @@ def read_mjcf(
     reader = _Mjcf(with_includes(root, files), file, files)
     robot = reader.robot()
     assembly = Assembly(robot, "fixed", joint_limits, friction)
-    add_equalities(assembly, root, reader.settings, reader.bodies)
-    add_actuators(assembly, root, reader.settings)
-    assembly.model.gravity(reader.gravity)
+    try:
+        add_equalities(assembly, root, reader.settings)
+        add_actuators(assembly, root, reader.settings)
+        assembly.model.gravity(reader.gravity)
+    except DraisineError as problem:
+        assembly.locate(problem)
     return assembly.finished()
 
 

@@ -13,7 +13,7 @@ from draisine.model.robots.xml_files import Element
 # -------------------------------------------------------------------- equality
 
 
-def add_equalities(assembly: Assembly, root: Element, settings: Settings, bodies: dict[str, Element]) -> None:
+def add_equalities(assembly: Assembly, root: Element, settings: Settings) -> None:
     """The constraints of <equality>; those that are not active are left out, and kinds without a counterpart noted."""
     for group in root.all("equality"):
         for k, element in enumerate(group.children):
@@ -46,7 +46,8 @@ def _couple(assembly: Assembly, element: Element, where: str) -> None:
     references = {j.name: j.reference for link in assembly.robot.links for j in link.joints}
     offset = references[pair[0]] + coefficients[0]
     if len(pair) == 1:
-        assembly.couple(Coupling(pair[0], next(n for n in assembly.coordinates if n != pair[0]), 0.0, offset, element))
+        name = assembly.coordinates[pair[0]].name
+        assembly.model.prescribe(f"{name}_coupling", name, offset)
     elif not any(coefficients[2:]):
         assembly.couple(Coupling(pair[0], pair[1], coefficients[1], offset - coefficients[1] * references[pair[1]], element))
     else:

@@ -121,9 +121,9 @@ class Assembly:
             for coupling in self.robot.couplings:
                 self.couple(coupling)
         except DraisineError as problem:
-            self._locate(problem)
+            self.locate(problem)
 
-    def _locate(self, problem: DraisineError) -> NoReturn:
+    def locate(self, problem: DraisineError) -> NoReturn:
         """Raise an error of the model with file and, where it names an item, line."""
         message = str(problem)
         if re.match(rf"{re.escape(str(self.robot.file))}|.*, line \d+: ", message):
@@ -146,7 +146,7 @@ class Assembly:
         try:
             self.model.freeze()
         except DraisineError as problem:
-            self._locate(problem)
+            self.locate(problem)
         self.model.notes = (*robot.notes, *(loss for loss in robot.losses if loss not in robot.notes))
         if robot.losses:
             first = "; ".join(robot.losses[:3]) + (f"; and {len(robot.losses) - 3} more" if len(robot.losses) > 3 else "")
@@ -377,7 +377,7 @@ class Assembly:
         second, first = pair
         if first is second:
             coupling.element.refuse(f"{where} follows itself; name another joint")
-        name = f"{second.name}_coupling"
+        name = self.model._fresh("constraints", f"{second.name}_coupling")
         if coupling.ratio == 0.0:
             self.model.prescribe(name, second.name, coupling.offset)
         else:
