@@ -93,6 +93,10 @@ $(VENV)/.pinocchio: $(VENV)/.test
 	$(LOCKED) pinocchio
 	@touch $@
 
+$(VENV)/.robots: $(VENV)/.pinocchio
+	$(LOCKED) robots
+	@touch $@
+
 # Peers live in an environment of their own. Some need packages of the system, which are named and, by apt-get, installed.
 $(BENCH)/.peers: pyproject.toml benchmarks/install_peers.sh
 	benchmarks/install_peers.sh $(PYTHON) $(BENCH)

@@ -103,6 +103,8 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[str, ...]]] = {
         ("model", "fixed", "free", "near", "parameters", "states"),
     ),
     "read_model": (lambda **k: dr.read_model(**k), {}, ("path",)),
+    "read_urdf": (lambda **k: dr.read_urdf(**k), {"path": "absent.urdf"}, ("path", "base", "joint_limits", "friction", "roots")),
+    "read_mjcf": (lambda **k: dr.read_mjcf(**k), {"path": "absent.xml"}, ("path", "joint_limits", "friction", "roots")),
     "load": (lambda **k: dr.load(**k), {}, ("path",)),
     "DOP853": (lambda **k: dr.methods.DOP853(**k), {}, ("rtol", "atol", "first_step", "max_step", "max_steps")),
     "Radau": (lambda **k: dr.methods.Radau(**k), {}, ("rtol", "atol", "step", "max_steps")),

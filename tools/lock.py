@@ -29,8 +29,8 @@ from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements.lock"
-SETS = {"runtime": "", "docs": "docs", "test": "test", "dev": "dev", "pinocchio": "test,pinocchio"}  # and their extras
-EVERYTHING = "dev,pinocchio"  # versions are those that serve all of them
+SETS = {"runtime": "", "docs": "docs", "test": "test", "dev": "dev", "pinocchio": "test,pinocchio", "robots": "test,robots"}
+EVERYTHING = "dev,robots"  # versions are those that serve all of them
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 
 

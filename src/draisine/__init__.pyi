@@ -26,6 +26,9 @@ from .estimation.filters.filter import filter as filter
 from .model import contact as contact
 from .model.files import read_model as read_model, write_model as write_model
 from .model.model import Model as Model
+from .model.robots.mjcf import read_mjcf as read_mjcf
+from .model.robots.urdf import read_urdf as read_urdf
+from .model.robots.urdf_writer import write_urdf as write_urdf
 from .optimal import guess as guess
 from .optimal.maneuver import maneuver as maneuver
 from .program.equations import Equations as Equations, Event as Event

@@ -138,7 +138,7 @@ BAD = {
     "loop.gltf": (gltf(nodes=[{"children": [0]}]), "nested too deeply"),
     "far.gltf": (gltf(scenes=[{"nodes": [7]}]), "names entry 7 of 2"),
     "no.glb": (b"glTF" + struct.pack("<II", 1, 12), "not a binary glTF of version 2"),
-    "what.step": (b"", "the suffix must be one of .stl, .obj, .glb, .gltf"),
+    "what.step": (b"", "the suffix must be one of .stl, .obj, .dae, .glb, .gltf"),
 }
 
 

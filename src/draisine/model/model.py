@@ -56,7 +56,7 @@ from draisine.model.validate import check_system, check_system_name
 @dataclass
 class Model(JointBuilders, ConstraintBuilders):
     """An editable description of a mechanism; see the example of the module. `JointBuilders` has the methods for joints,
-    `ConstraintBuilders` those for loop closures and other constraints."""
+    `ConstraintBuilders` those for loop closures and other constraints. `notes` lists what a reader of another format left out."""
 
     name: str
     description: str = ""
@@ -68,6 +68,7 @@ class Model(JointBuilders, ConstraintBuilders):
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
         self._last: System | None = None  # result of the last freeze
+        self.notes: tuple[str, ...] = ()  # what the file of another format contains that the model does not
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 

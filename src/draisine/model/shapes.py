@@ -28,7 +28,7 @@ from draisine.model.quantities import Entry, amount_in
 Vector = tuple[Expr, Expr, Expr]
 Turns = tuple[tuple[str, Expr], ...]  # successive rotations: axis and angle
 
-MESHES = (".stl", ".obj", ".glb", ".gltf")
+MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf")
 MAX_BYTES = 64 * 2**20  # of a mesh file
 _ONE = Number(1.0)
 _ORIGIN: Vector = (Number(0.0), Number(0.0), Number(0.0))
@@ -99,7 +99,7 @@ class Prism(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class MeshFile(_Placed):
-    """A triangle mesh from an STL, OBJ or glTF file. `folder` is that of the model file; it is not written to files."""
+    """A triangle mesh from an STL, OBJ, Collada or glTF file. `folder` is that of the model file; it is not written to files."""
 
     file: str
     scale: Expr = _ONE

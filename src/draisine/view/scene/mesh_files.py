@@ -1,4 +1,4 @@
-"""Mesh files: STL (binary or text), OBJ, and glTF (.glb, or .gltf with embedded data).
+"""Mesh files: STL (binary or text), OBJ, Collada (`collada.py`), and glTF (.glb, or .gltf with embedded data).
 
 Files are untrusted: sizes are limited, every index is checked, and no other file is opened.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.errors import ArgumentError, DataError
+from draisine.view.scene.collada import read_collada
 from draisine.view.scene.scene import Array
 from draisine.view.scene.solids import Indices, Mesh
 
@@ -37,7 +38,7 @@ def read_mesh(
     """A shape for a body from a file: `run.save("ride.html", shapes={"frame": read_mesh("frame.stl", "frame", scale=1e-3)})`.
 
     In the body's axes its points are `at + rotation · scale · point`: many files are in millimeters (`scale=1e-3`), and glTF
-    has y up. `path` is an STL, OBJ or glTF file; `color`: of the solid.
+    has y up. `path` is an STL, OBJ, Collada or glTF file; `color`: of the solid.
     """
     source = Path(path)
     reader = _READERS.get(source.suffix.lower())
@@ -52,7 +53,7 @@ def read_mesh(
         _check(vertices, triangles)
     except DataError as problem:
         raise DataError(f"{source}: {problem}") from None
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError, OverflowError, struct.error) as problem:
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError, OverflowError, StopIteration, struct.error) as problem:
         raise DataError(f"{source}: it is not a readable {source.suffix} file ({problem})") from None
     turned = vertices if rotation is None else vertices @ _rotation(rotation).T
     return Mesh(body, np.asarray(at, dtype=float) + scale * turned, triangles, color)
@@ -244,4 +245,10 @@ def _transform(node: Mapping[str, Any]) -> Array:
     return found
 
 
-_READERS: dict[str, Callable[[bytes], tuple[Array, Indices]]] = {".stl": _stl, ".obj": _obj, ".glb": _glb, ".gltf": _gltf}
+_READERS: dict[str, Callable[[bytes], tuple[Array, Indices]]] = {
+    ".stl": _stl,
+    ".obj": _obj,
+    ".dae": read_collada,
+    ".glb": _glb,
+    ".gltf": _gltf,
+}
