@@ -29,6 +29,7 @@ from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
     from draisine.simulation.switches import CompiledSwitching
+    from draisine.simulation.time_marks import TimeMarks
 
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
@@ -103,6 +104,7 @@ class CompiledEquations:
     events: Kernel | None
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
     quick: bool = False  # compiled without optimization
+    time_marks: TimeMarks | None = None  # of tables of time
 
     @cached_property
     def form(self) -> CompiledForm:
@@ -308,25 +310,26 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
 
 
 def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
-    switching = _switching(e, quick)
+    switching, marks = _switching(e, quick)
     if switching is not None:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
     project, monitor, events = (None if p is None else compile(p, quick=quick) for p in (e.project, e.monitor, e.events))
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick)
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks)
     if explicit is None:
         _ = made.form
     return made
 
 
-def _switching(e: Equations, quick: bool) -> CompiledSwitching | None:
-    """Their switching functions, compiled; None if there are none."""
+def _switching(e: Equations, quick: bool) -> tuple[CompiledSwitching | None, TimeMarks | None]:
+    """Their switching functions, compiled, and their tables of time; None if there are none."""
     if not e.can_switch:
-        return None
-    from draisine.simulation.switches import compile_switching  # a dozen modules that other equations do not need
+        return None, None
+    from draisine.simulation.switches import compile_switching, find_time_marks  # a dozen modules others do not need
 
-    return compile_switching(e, quick)
+    switching = compile_switching(e, quick)
+    return switching, find_time_marks(e, switching)
 
 
 @lru_cache(maxsize=64)

@@ -324,13 +324,16 @@ class Stepper(Record):
     irregular: int  # … or is shorter than others
     beside_switch: int  # steps beside a switch: the one that ends there, and the next
     restarted: int  # branches changed; read and cleared by external methods and batches
-    # kinks in time: steps may cross them where nothing happens between the points of the method
+    # functions of time: steps may cross where nothing happens between the points of the method
     marks: int  # c
     mark_index: int  # the first one after t
-    mark_time: Vector  # (c) kinks, points between them, and both ends of the run
-    mark_kink: Integers  # (c)
+    mark_time: Vector  # (c) kinks and knots, points between them, and both ends of the run
+    mark_kink: Integers  # (c) the first kink from here on, −1 for none
     mark_value: Matrix  # (c, functions of time)
     mark_tolerance: Vector  # (functions of time) deviation up to which a step may cross
+    mark_curved: Integers  # (functions of time) 1 if it is smooth between kinks, not straight
+    mark_safe: float  # length of steps that pass over nothing in curved functions
+    mark_known: Vector  # values of a function at the points of the method
     kink_crossing: int  # the last attempt crossed a kink
     hits_kinks: int  # no kink is crossed
     kink_limited: int  # the attempt ends at a kink
