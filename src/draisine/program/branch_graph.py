@@ -31,6 +31,7 @@ _FAR = 1e300  # a limit that is never reached
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _STATE = _MOVING - {"t"}
 NONE = -1  # the branch of what is no switch
+_CORNERS = frozenset({op.LT, op.LE, op.FABS, op.FMIN, op.FMAX, op.SQRT, op.HYPOT, op.LOW})  # `abs` is z times its sign
 _CONTINUOUS = frozenset({op.FABS, op.FMIN, op.FMAX})
 
 
@@ -428,6 +429,12 @@ class BranchGraph:
     def argument(self, number: int) -> int:
         """The node of a switch's argument."""
         return self._final(self.every[self.chosen[number]].argument)
+
+    def has_corners(self, number: int) -> bool:
+        """Whether the argument of a switch has operations that make corners, sharp or rounded, within a branch."""
+        g = self.graph
+        kinds = ((g.values[node].kind, node) for node in g.reached([self.argument(number)]))
+        return any(kind in _CORNERS and self._depends(node) & _MOVING for kind, node in kinds)
 
     def margin(self, number: int, step: int) -> int:
         """The node of a margin: positive inside the branch."""

@@ -99,11 +99,18 @@ class CompiledSwitching:
             time_only=list(s.time_only),
             switch_jumps=np.array([switch.jump for switch in s.switches], dtype=np.int64),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
+            margin_corners=self._corners,
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             guaranteed=guaranteed,
             restart_time=times,
             restart_branch=known[1:],
         )
+
+    @cached_property
+    def _corners(self) -> NDArray[np.int64]:
+        """Which margins may have corners within a branch."""
+        corners = [self.switching.graph.has_corners(i) for i in range(len(self.switching.switches))]
+        return np.array([corners[margin.switch] for margin in self.switching.margins], dtype=np.int64)
 
     @cached_property
     def _determining(self) -> tuple[list[int], list[int]]:

@@ -309,6 +309,7 @@ class Stepper(Record):
     switch_rate: Vector  # (b, and their derivatives in k directions)
     armed: Integers  # (g) 1 if the margin was positive since its branch was taken
     margin_branch: Integers  # (g) the branch of a margin
+    margin_corners: Integers  # (g) 1 if the margin may have corners within a branch: `abs`, `min`, `max`, roots
     margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
     shorten: Matrix  # (TERMS, TERMS) coefficients of a shortened interpolant
     cut_work: Vector  # (TERMS + 1)

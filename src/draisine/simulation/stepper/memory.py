@@ -60,6 +60,7 @@ class SwitchTables(NamedTuple):
     switch_jumps: NDArray[np.int64]  # (b) 1 where the state derivative may jump
     guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
+    margin_corners: NDArray[np.int64]  # (g) 1 if the margin may have corners within a branch
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
     restart_branch: Reals  # (r, b) branches from then on; NaN for those of the state
@@ -216,7 +217,7 @@ class Memory:
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
         s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
-        for name in ("switch_jumps", "margin_branch", "margin_step"):
+        for name in ("switch_jumps", "margin_branch", "margin_corners", "margin_step"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = (
             np.append(switches.restart_time, np.inf),
