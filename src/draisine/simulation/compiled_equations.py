@@ -22,7 +22,7 @@ from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram, implicit_form
 from draisine.program.program import DaeResidual, Program
-from draisine.simulation.event_polynomials import polynomial_degrees
+from draisine.simulation.event_polynomials import can_jump, polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
@@ -119,6 +119,12 @@ class CompiledEquations:
         return () if program is None else polynomial_degrees(program, ("t", "x"))
 
     @cached_property
+    def event_jumps(self) -> tuple[bool, ...]:
+        """Whether the event functions jump by themselves, as conditions do."""
+        program = self.equations.events
+        return () if program is None else can_jump(program)
+
+    @cached_property
     def derivatives(self) -> DerivativeArray:
         """For starts of equations of higher index; loaded here because few runs need it."""
         from draisine.simulation.initial_rates import DerivativeArray  # imports what few runs need
@@ -169,6 +175,7 @@ class CompiledEquations:
             0 if contact is None else contact.kernel.outputs[0].size,
             contact is not None and contact.timed,
             self.event_degrees,
+            self.event_jumps,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),

@@ -296,9 +296,9 @@ def _broken(s: FinalState) -> Status:
     if stepper.gross_residual:
         return Status(
             Ending.CONSTRAINTS_BROKEN,
-            f"the constraints are off by {stepper.unprojected:.3g} at {s.at_time}, which error control of the last step did not "
-            "see: their slope or value jumps there, so that velocities would have to jump, an impact that is not modeled; smooth "
-            "the constraints, or stop before by an event; with a fixed step, shorten it",
+            f"the constraints are off by {stepper.unprojected:.3g} after the step that ends at {s.at_time}, which its error "
+            "control did not see: their slope or value jumps in this step, so that velocities would have to jump, an impact that "
+            "is not modeled; smooth the constraints, or stop before by an event; with a fixed step, shorten it",
         )
     slot = [output.name for output in s.equations.report.outputs].index("residuals")
     values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])

@@ -161,6 +161,7 @@ class Stepper(Record):
     stops: Integers  # (e) 1 if the event stops the run
     next_sign: Integers  # (e) at the end of the step
     polynomial: Integers  # (e) 1 if it is a polynomial of θ, of a degree below the number of nodes
+    jumps: Integers  # (e) 1 for event functions that jump by themselves: a change of sign is an event without a zero
     near: Integers  # (e) 1 if it may have zeros in the step
     root: Vector  # (ROOTS e) fractions of the step
     root_event: Integers  # (ROOTS e)

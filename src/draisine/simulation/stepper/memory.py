@@ -41,6 +41,7 @@ class Kernels(NamedTuple):
     contacts: int = 0  # … and their number
     contact_timed: bool = False  # whether they depend on time
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
+    event_jumps: tuple[bool, ...] = ()  # whether they jump by themselves
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
@@ -174,7 +175,7 @@ class Memory:
             "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
             "mark_known": (max(len(_tableau(scheme).points) for scheme in (method.scheme, method.starter)),),
-            **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "near"), (e,)),
+            **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "jumps", "near"), (e,)),
         }
         basis = None if e == 0 else self._event_basis(kernels, method)
         if basis is not None:
@@ -195,6 +196,7 @@ class Memory:
         if basis is not None:
             s.node[:], s.bernstein[:], s.tail[:], s.noise = basis.nodes, basis.coefficients, basis.tail, basis.noise
             degrees = np.array(kernels.event_degrees) * self._terms(method)
+            s.jumps[:] = kernels.event_jumps
             s.polynomial[:] = (degrees >= 0) & (degrees < len(basis.nodes))
         self.use(kernels)
         self._settings(method)
