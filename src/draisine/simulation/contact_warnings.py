@@ -69,12 +69,19 @@ def _margins(segment: Segment, values: Mapping[str, Reals]) -> Reals:
     return np.hstack([forces, needed, tensions])
 
 
+@lru_cache(maxsize=64)
+def _forces(equations: Equations) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The columns of outputs and multipliers that are forces."""
+    outputs, multipliers = (
+        tuple(k for k, quantity in enumerate(quantities) if quantity.unit == "N")
+        for quantities in (equations.outputs, equations.multipliers)
+    )
+    return outputs, multipliers
+
+
 def _largest_force(equations: Equations, outputs: Reals, multipliers: Reals) -> float:
     """The largest force among outputs and multipliers, to tell rounding errors of others."""
-    found = [
-        np.abs(outputs[:, [q.unit == "N" for q in equations.outputs]]),
-        np.abs(multipliers[:, [q.unit == "N" for q in equations.multipliers]]),
-    ]
+    found = [np.abs(values[:, columns]) for values, columns in zip((outputs, multipliers), _forces(equations), strict=True)]
     return max(float(np.max(part, initial=0.0, where=np.isfinite(part))) for part in found)
 
 

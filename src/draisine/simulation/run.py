@@ -259,11 +259,11 @@ class _Driver:
         marks, memory = self._compiled.time_marks, self._memory
         memory.set_marks(None if marks is None else marks.tables(span, memory.inputs.copy(), self._parameters, self._method))
 
-    def _renew_restarts(self, now: float) -> None:
-        """After a change of the inputs: restart times and marks that depend on them."""
+    def _renew_restarts(self, now: float, then: float) -> None:
+        """After a change of the inputs: restart times, and marks until their next change, that depend on them."""
         switching, marks = self._compiled.switching, self._compiled.time_marks
         if marks is not None and marks.determining[0]:
-            self._set_marks((now, self._span[1]))
+            self._set_marks((now, then))
         if switching is not None and switching.depends_on_inputs:
             tables = self._switch_tables((now, self._span[1]), self._memory.state.copy(), self._memory.inputs.copy())
             assert tables is not None
@@ -298,7 +298,7 @@ class _Driver:
                 return layout.ABORTED
             if now != start:
                 stepper.phase = layout.CHANGED
-            self._renew_restarts(float(now))
+            self._renew_restarts(float(now), float(then))
             reason = self._advance_to(float(then))
             if reason != layout.REACHED or (self._only_samples and stepper.sample_count >= stepper.samples):
                 return reason
