@@ -224,3 +224,33 @@ def test_units_are_rewritten_in_si(text: str, si: str) -> None:
 @pytest.mark.parametrize("text", ["1e6", "-1e6*x - 1e4*x_rate", "2.5E-3*x", "1e+2"])
 def test_powers_of_ten_are_part_of_the_number(text: str) -> None:
     assert quantity(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "slot"),
+    [
+        *(("1 Hz", slot) for slot in ("rad/s", "rpm", "deg/s", "rev/s", "rad/min")),
+        *(("60 1/min", slot) for slot in ("rad/s", "rpm", "deg/s")),
+        *((text, "Hz") for text in ("60 rpm", "1 rad/s", "360 deg/s", "1 rev/s")),
+        ("60 rpm", "1/s"),
+        ("2 kHz", "rpm"),
+    ],
+)
+def test_rates_that_may_count_revolutions_or_radians_are_refused(text: str, slot: str) -> None:
+    with pytest.raises(UnitError, match="ambiguous"):
+        quantity_in(text, slot, "spin")
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "value"),
+    [
+        ("60 rpm", "rad/s", 2 * math.pi),
+        ("1 rev/s", "rpm", 2 * math.pi),
+        ("2 1/s", "rad/s", 2.0),
+        ("120 1/min", "Hz", 2.0),
+        ("2 Hz", "1/s", 2.0),
+        ("3 N*m/rad", "N*m", 3.0),
+    ],
+)
+def test_rates_of_one_meaning_are_converted_to_si(text: str, slot: str, value: float) -> None:
+    assert quantity_in(text, slot, "spin") == pytest.approx(value, rel=1e-15)

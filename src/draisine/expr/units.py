@@ -391,8 +391,33 @@ def quantity_in(text: str, slot_unit: str, where: str) -> float | None:
     if dimension != expected.dimension:
         wanted = f"{described(expected.dimension)} such as {slot_unit or 'rad'!r}"
         raise UnitError(f"{where}: got {text.strip()!r} ({dimension}), expected {wanted}")
-    if "Hz" in text and "rad" in slot_unit:
-        raise UnitError(
-            f"{where}: got {text.strip()!r}, but hertz is ambiguous (revolutions or radians per second); write 'rev/s' or 'rad/s'"
-        )
+    doubt = rate_in_doubt(unit_of(text) or "", slot_unit)
+    if doubt:
+        raise UnitError(f"{where}: got {text.strip()!r}, but {doubt}")
     return value
+
+
+_ANGLES = re.compile(r"rad|deg|°|rev|turn|rpm")
+_TURNS = re.compile(r"rev|turn|rpm")
+
+
+def rate_in_doubt(given: str, expected: str) -> str:
+    """Why a number in one unit of rate cannot be one in another, since it may count revolutions or radians; "" if it can.
+
+    >>> rate_in_doubt("rpm", "deg/s"), rate_in_doubt("1/s", "rad/s"), rate_in_doubt("Hz", "1/s")
+    ('', '', '')
+    >>> rate_in_doubt("1/min", "rad/s")
+    "'1/min' is ambiguous (revolutions or radians); write 'rpm', 'rev/s' or 'rad/s'"
+    """
+    if parse_unit(expected).dimension != _RATE:
+        return ""
+    if _ANGLES.search(expected) and not _ANGLES.search(given):
+        if "Hz" in given:
+            return "hertz is ambiguous (revolutions or radians per second); write 'rev/s' or 'rad/s'"
+        if parse_unit(given).scale != 1.0:
+            return f"{given.strip()!r} is ambiguous (revolutions or radians); write 'rpm', 'rev/s' or 'rad/s'"
+    elif "Hz" in expected and _ANGLES.search(given):
+        return f"{expected!r} is ambiguous there (revolutions or radians per second); give the number in {expected!r}"
+    elif not _ANGLES.search(expected) and _TURNS.search(given):
+        return f"{expected!r} is ambiguous there (revolutions or radians); give the number in {expected!r}"
+    return ""

@@ -30,6 +30,8 @@ _TINY = 1e-50  # a comparison with a smaller number is a guard
 _FAR = 1e300  # a limit that is never reached
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _STATE = _MOVING - {"t"}
+NONE = -1  # the branch of what is no switch
+_CORNERS = frozenset({op.LT, op.LE, op.FABS, op.FMIN, op.FMAX, op.SQRT, op.HYPOT, op.LOW})  # `abs` is z times its sign
 _CONTINUOUS = frozenset({op.FABS, op.FMIN, op.FMAX})
 
 
@@ -51,7 +53,8 @@ class _Found:
 class BranchGraph:
     """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
     from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
-    nothing jumps are not fixed; `kinks` are their numbers in `every`."""
+    nothing jumps are not fixed; `kinks` are their numbers in `every`. `knots` are those of tables of time alone that are curved,
+    such as splines: no switches, but they tell where the function can vary."""
 
     def __init__(
         self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
@@ -60,19 +63,21 @@ class BranchGraph:
         self._new: dict[int, int] = {}
         self._slots: list[frozenset[str]] = []  # of each node, the slots on which it depends
         self._found: dict[Any, _Found] = {}
+        self._smooth: dict[Any, _Found] = {}  # curved tables of time
         self._guards: set[int] = set()
         self._complete = False  # whether all switches that count are known
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
             self._new[node] = self._fixed(node)
-        self.every = list(self._found.values())  # inner ones first
-        highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
+        self.every = [*self._found.values(), *self._smooth.values()]  # inner ones first
+        highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self._found.values()}
         self.chosen, inner = self._chosen_for([self._new[node] for node in roots], highest)
-        self._parameters = parameters
+        self.parameters = parameters
         self._find_timely()
         free = [k for k in self.chosen if k not in inner and free_kinks]
         self.kinks = [k for k in free if self._timely[k] and not self.every[k].jump]
         self.chosen = [k for k in self.chosen if k not in self.kinks]
+        self.knots = [k for k, found in enumerate(self.every) if found.branch == NONE and self._timely[k]]
         self._number()
         self._complete = True
 
@@ -206,10 +211,13 @@ class BranchGraph:
 
     def _cell(self, old: tuple[int, ...], new: tuple[int, ...], breaks: Breaks) -> int | None:
         """The cell of a table: free between two breaks, and continued beyond them."""
-        if not breaks.cells:
-            return None
         g = self.graph
         knots = g.numbers[g.values[new[0]].detail]
+        if breaks.curved and "t" in self._depends(new[1]) and not self._depends(new[1]) & _STATE:
+            cell, inner = g.add(op.LOW, new, breaks), tuple(knots[np.isfinite(knots)].tolist())
+            self._smooth.setdefault(cell, _Found(SwitchKind.TABLE, new[1], NONE, [op.LOW], (cell,), old[1:], inner))
+        if not breaks.cells:
+            return None
         key = ("table", new, breaks.cells)
         found = self._switch(key, SwitchKind.TABLE, new[1], op.LOW, new[1:], old[1:])
         found.breaks = tuple(float(knots[cell]) for cell in breaks.cells)
@@ -295,27 +303,36 @@ class BranchGraph:
             inner = [b for b in range(k) if self.every[b].branch in reached]
             self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
 
-    def functions_of_time(self) -> list[int]:
-        """The nodes by which kinks that are not fixed enter the results: functions of time, parameters and branches."""
+    def functions_of_time(self) -> dict[int, bool]:
+        """The nodes by which kinks that are not fixed and tables of time enter the results: functions of time, parameters and
+        branches; of each, whether a curved table is in it."""
         g, roots = self.graph, self.of(self._roots)
-        free = {self._finals[self.every[k].branch] for k in self.kinks}
-        kinked: set[int] = set()
+        cells = {self._final(self.every[k].operands[0]) for k in self.knots}
         reached = g.reached(roots)
-        for node in sorted(reached):
-            if node in free or any(o in kinked for o in g.values[node].operands):
-                kinked.add(node)
-        timely = {node for node in kinked if not self._depends(node) & _STATE}
+        # the cell of a table of time and state is no function of time by itself
+        cells -= {o for node in reached if self._depends(node) & _STATE for o in g.values[node].operands}
+        free = {self._finals[self.every[k].branch] for k in self.kinks}
+        kinked, smooth = self._descendants(reached, free), self._descendants(reached, cells)
+        timely = {node for node in kinked | smooth if not self._depends(node) & _STATE}
         used = {o for node in reached if node not in timely for o in g.values[node].operands if o in timely}
-        return sorted(used | (timely & set(roots)))
+        return {node: node in smooth for node in sorted(used | (timely & set(roots)))}
+
+    def _descendants(self, nodes: set[int], seeds: set[int]) -> set[int]:
+        """Those of the nodes that depend on one of the seeds, these included."""
+        found: set[int] = set()
+        for node in sorted(nodes):
+            if node in seeds or any(o in found for o in self.graph.values[node].operands):
+                found.add(node)
+        return found
 
     def _number(self) -> None:
         """Branches of the chosen switches become entries of p; the others, on which only arguments depend, are computed."""
         g = self.graph
         self._finals: dict[int, int] = {}
         for number, k in enumerate(self.chosen):
-            self._finals[self.every[k].branch] = g.input("p", self._parameters + number)
+            self._finals[self.every[k].branch] = g.input("p", self.parameters + number)
         for k, found in enumerate(self.every):
-            if k not in self.chosen:
+            if k not in self.chosen and found.branch != NONE:
                 self._finals[found.branch] = self._live(found, self._finals)
         self.switches = tuple(self._switch_of(number, self.every[k], self._timely[k]) for number, k in enumerate(self.chosen))
 
@@ -356,7 +373,8 @@ class BranchGraph:
         """The same for each of the `switches`: a table has one function for each knot."""
         g, live = self.graph, dict[int, int]()
         for found in self.every:
-            live[found.branch] = self._live(found, live)
+            if found.branch != NONE:
+                live[found.branch] = self._live(found, live)
         rows: list[list[tuple[str, int]]] = []
         for switch, k in zip(self.switches, self.chosen, strict=True):
             z = self._final(self.every[k].argument, live)
@@ -374,7 +392,8 @@ class BranchGraph:
         steps of `floor` have no effect. No branch is fixed."""
         g, live, branch = self.graph, dict[int, int](), self.every[self.chosen[number]].branch
         for found in self.every:
-            live[found.branch] = self._live(found, live)
+            if found.branch != NONE:
+                live[found.branch] = self._live(found, live)
         rows: list[int] = []
         for node in sorted(g.reached([self._new[root] for root in self._roots])):
             operation, operands, _ = g.values[node]
@@ -427,10 +446,16 @@ class BranchGraph:
         """The node of a switch's argument."""
         return self._final(self.every[self.chosen[number]].argument)
 
+    def has_corners(self, number: int) -> bool:
+        """Whether the argument of a switch has operations that make corners, sharp or rounded, within a branch."""
+        g = self.graph
+        kinds = ((g.values[node].kind, node) for node in g.reached([self.argument(number)]))
+        return any(kind in _CORNERS and self._depends(node) & _MOVING for kind, node in kinds)
+
     def margin(self, number: int, step: int) -> int:
         """The node of a margin: positive inside the branch."""
         g, switch, z = self.graph, self.switches[number], self.argument(number)
-        branch = g.input("p", self._parameters + number)
+        branch = g.input("p", self.parameters + number)
         one = g.constant(1.0)
         if switch.kind == SwitchKind.SIDES:
             side = g.add(op.SUB, (g.add(op.TWICE, (branch,)), one))

@@ -55,9 +55,9 @@ def switch_times(switching: Switching, t0: float, t1: float, u: ArrayLike, p: Ar
     `u` are the inputs, constant in this interval, and `p` the parameters of the original equations.
     """
     numbers = switching.time_only
-    search = _Search(switching.graph, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), np.asarray(p, dtype=float))
+    search = Search(switching.graph, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), np.asarray(p, dtype=float))
     found = {i: search.changes(switching.graph.chosen[i]) for i in numbers}
-    times = _merged([times for times, _ in found.values()], search.resolution)
+    times = merged([times for times, _ in found.values()], search.resolution)
     middles = search.middles(times)
     branches = (
         np.array([search.branch(switching.graph.chosen[i], middles) for i in numbers]).reshape(len(numbers), middles.size).T
@@ -69,49 +69,13 @@ def switch_times(switching: Switching, t0: float, t1: float, u: ArrayLike, p: Ar
     return SwitchTimes(times, branches, numbers, jumps, search.guaranteed)
 
 
-@dataclass(frozen=True, eq=False)
-class Kinks:
-    """Kinks of functions of time that are not fixed (`find_switching` with `free_kinks`), in the order of the run.
-
-    `times` are the kinks, points between them and both ends of the interval; `values` (times, functions) the functions of time
-    there; `is_kink` tells the kinks.
-    """
-
-    times: Reals
-    is_kink: NDArray[np.bool_]
-    values: Reals
-
-
-def kinks_of_time(switching: Switching, timed: SwitchTimes, t0: float, t1: float, u: ArrayLike, p: ArrayLike) -> Kinks:
-    """The kinks strictly between `t0` and `t1`, with the branches of `switch_times` in the same interval."""
-    fixed, numbers = switching.graph, np.asarray(p, dtype=float)
-    search = _Search(fixed, min(t0, t1), max(t0, t1), np.asarray(u, dtype=float), numbers)
-    found = _merged([search.changes(k)[0] for k in fixed.kinks], search.resolution)
-    nodes = fixed.functions_of_time() if found.size else []
-    if not nodes:
-        return Kinks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0)))
-    edges = np.concatenate([[min(t0, t1)], found, [max(t0, t1)]])
-    times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
-    rows = np.searchsorted(np.sort(timed.times), times, side="right")
-    branches = timed.branches if t1 >= t0 else timed.branches[::-1]
-    g = fixed.graph
-    given: dict[int, Reals] = {g.input("t", 0): times}
-    given |= {g.input("u", k): np.asarray(value) for k, value in enumerate(np.asarray(u, dtype=float))}
-    given |= {g.input("p", k): np.asarray(value) for k, value in enumerate(numbers)}
-    given |= {g.input("p", numbers.size + i): np.asarray(1.0) for i in range(len(switching.switches))}
-    given |= {g.input("p", numbers.size + i): branches[rows, column] for column, i in enumerate(timed.numbers)}
-    values = np.column_stack([np.broadcast_to(_evaluated(g, node, given), times.shape) for node in nodes])
-    order = slice(None) if t1 >= t0 else slice(None, None, -1)
-    return Kinks(times[order], np.isin(times, found)[order], values[order])
-
-
-def _merged(groups: Sequence[Reals], resolution: float) -> Reals:
+def merged(groups: Sequence[Reals], resolution: float) -> Reals:
     """All times, those closer together than the resolution once."""
     times = np.unique(np.concatenate([np.zeros(0), *groups]))
     return times[np.concatenate([[True], np.diff(times) > resolution])] if times.size else times
 
 
-class _Search:
+class Search:
     """Changes of switches in one interval of time, for given numbers."""
 
     def __init__(self, fixed: BranchGraph, low: float, high: float, u: Reals, p: Reals) -> None:
@@ -135,8 +99,8 @@ class _Search:
     def changes(self, k: int) -> tuple[Reals, Reals]:
         """The times at which a switch changes its branch, and the branches between them."""
         if k not in self._changes:
-            inner = _merged([self.changes(b)[0] for b in self._inner(k)], self.resolution)
-            candidates = _merged([inner, self._crossings(k, inner)], self.resolution)
+            inner = merged([self.changes(b)[0] for b in self._inner(k)], self.resolution)
+            candidates = merged([inner, self._crossings(k, inner)], self.resolution)
             candidates = candidates[(candidates > self._low) & (candidates < self._high)]
             middles = self.middles(candidates)
             switch = self._fixed.timed(k)
@@ -170,7 +134,7 @@ class _Search:
         argument = self._fixed.every[k].argument
         given = self._given(k, times if at is None else at)
         given[self._graph.input("t", 0)] = times
-        return np.asarray(np.broadcast_to(_evaluated(self._graph, argument, given), times.shape), dtype=float)
+        return np.asarray(np.broadcast_to(evaluated(self._graph, argument, given), times.shape), dtype=float)
 
     # ---------------------------------------------------------------- search
 
@@ -230,7 +194,7 @@ class _Search:
         return self._solved(k, switch, begin, end, inside, np.zeros(begin.size, dtype=bool))
 
 
-def _evaluated(graph: Graph, wanted: int, given: dict[int, Reals]) -> Reals:
+def evaluated(graph: Graph, wanted: int, given: dict[int, Reals]) -> Reals:
     """A node as an array."""
     table = real_operations()
     known: dict[int, Reals] = dict(given)

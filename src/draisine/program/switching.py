@@ -92,10 +92,11 @@ class SwitchingEquations(Equations):
     """Equations whose switching functions are known beforehand, such as variational equations."""
 
     switching: Switching | None = None
+    base: Equations | None = None  # the original equations
 
     @property
     def can_switch(self) -> bool:
-        return self.switching is not None
+        return self.switching is not None or (self.base is not None and self.base.can_switch)
 
 
 def branch_name(number: int) -> str:
@@ -163,16 +164,36 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
     return tuple(replace(switch, jump=jumps.get(k) is not False and switch.jump) for k, switch in enumerate(fixed.switches))
 
 
+def graph_of_time(equations: Equations) -> BranchGraph | None:
+    """The graph of equations without switching functions in which curved tables of time occur (`BranchGraph.knots`), else None.
+
+    Those of variational equations are in the original ones.
+    """
+    original = equations.base if isinstance(equations, SwitchingEquations) else equations
+    if original is None or not original.dynamics.can_switch:
+        return None
+    fixed, _ = _analyzed(original.dynamics, True)
+    return fixed if fixed.knots and not fixed.chosen and not fixed.kinks else None
+
+
 @lru_cache(maxsize=32)
 def _found(dynamics: Dynamics, free_kinks: bool) -> Switching | None:
-    programs = _straight(dynamics)
     if not dynamics.can_switch:
+        _straight(dynamics)
         return None
+    fixed, results = _analyzed(dynamics, free_kinks)
+    return _written(dynamics, fixed, results) if fixed.chosen or fixed.kinks else None
+
+
+@lru_cache(maxsize=8)
+def _analyzed(dynamics: Dynamics, free_kinks: bool) -> tuple[BranchGraph, list[dict[str, list[int]]]]:
+    """The graph with fixed branches, and the nodes of the results of the original programs."""
+    programs = _straight(dynamics)
     graph = Graph()
     results = [graph.read(program) for program in programs]
     everything = [node for table in results for nodes in table.values() for node in nodes]
     fixed = BranchGraph(graph, _roots(dynamics, graph, results), programs[0].input("p").size, everything, free_kinks)
-    return _written(dynamics, fixed, results) if fixed.chosen or fixed.kinks else None
+    return fixed, results
 
 
 def _straight(dynamics: Dynamics) -> list[Program]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program import opcodes as op
-from draisine.program.arithmetic import complex_operations
+from draisine.program.arithmetic import complex_operations, real_operations
 from draisine.program.interpreter import run_tape
 from draisine.program.tape import Callee, Instruction, Tape
 
@@ -19,10 +19,12 @@ _SECOND_DERIVATIVE = re.compile(r"_d2$|_d1_d1$|_d0_d2$|_d2_d0$")  # as `expr/tab
 
 
 class Breaks(NamedTuple):
-    """The cells of a table after which something jumps, and whether it is the value."""
+    """The cells of a table after which something jumps, and whether it is the value; and whether the table is curved within a
+    cell, as splines are."""
 
     cells: tuple[int, ...]  # number of the cell to the right of each break
     jump: bool
+    curved: bool = False
 
 
 def breaks_of(callee: Callee) -> dict[int, Breaks]:
@@ -69,7 +71,22 @@ def _classified(callee: Callee, slot: int, knots: NDArray[np.float64], places: l
     left, right = sides
     jumps = _differ(left.real, right.real)
     kinks = jumps if _SECOND_DERIVATIVE.search(callee.name) else jumps | _differ(left.imag / _STEP, right.imag / _STEP)
-    return Breaks(tuple(int(c) for c in cells[kinks]), bool(jumps.any()))
+    return Breaks(tuple(int(c) for c in cells[kinks]), bool(jumps.any()), _is_curved(callee, slot, knots, others))
+
+
+def _is_curved(callee: Callee, slot: int, knots: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether the table is more than linear in one of its arguments within a cell, as at five points of it."""
+    finite = knots[np.isfinite(knots)]
+    fractions = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    at = (finite[:-1, None] + fractions * np.diff(finite)[:, None]).reshape(-1, 1)
+    inputs: list[Any] = [[at if k == slot else others] for k in range(len(callee.input_sizes))]
+    results = run_tape(callee.tape, inputs, callee.output_sizes, real_operations())
+    for entry in (entry for column in results for entry in column):
+        values = np.broadcast_to(entry, (at.size, others.size)).reshape(finite.size - 1, fractions.size, -1)
+        second = values[:, 2:] - 2.0 * values[:, 1:-1] + values[:, :-2]
+        if np.abs(second).max(initial=0.0) > _EQUAL * np.abs(values).max(initial=0.0):
+            return True
+    return False
 
 
 def _differ(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:

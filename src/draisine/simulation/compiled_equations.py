@@ -22,13 +22,14 @@ from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram, implicit_form
 from draisine.program.program import DaeResidual, Program
-from draisine.simulation.event_polynomials import polynomial_degrees
+from draisine.simulation.event_polynomials import can_jump, polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
 if TYPE_CHECKING:
     from draisine.simulation.initial_rates import DerivativeArray
     from draisine.simulation.switches import CompiledSwitching
+    from draisine.simulation.time_marks import TimeMarks
 
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
@@ -103,6 +104,7 @@ class CompiledEquations:
     events: Kernel | None
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
     quick: bool = False  # compiled without optimization
+    time_marks: TimeMarks | None = None  # of tables of time
 
     @cached_property
     def form(self) -> CompiledForm:
@@ -115,6 +117,12 @@ class CompiledEquations:
         """Degrees of the event functions as polynomials of time and states, −1 for others."""
         program = self.equations.events
         return () if program is None else polynomial_degrees(program, ("t", "x"))
+
+    @cached_property
+    def event_jumps(self) -> tuple[bool, ...]:
+        """Whether the event functions jump by themselves, as conditions do."""
+        program = self.equations.events
+        return () if program is None else can_jump(program)
 
     @cached_property
     def derivatives(self) -> DerivativeArray:
@@ -167,6 +175,7 @@ class CompiledEquations:
             0 if contact is None else contact.kernel.outputs[0].size,
             contact is not None and contact.timed,
             self.event_degrees,
+            self.event_jumps,
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),
@@ -308,25 +317,26 @@ def best_rows(e: Equations, t: float, q: Reals, u: Reals, p: Reals) -> tuple[str
 
 
 def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
-    switching = _switching(e, quick)
+    switching, marks = _switching(e, quick)
     if switching is not None:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
     project, monitor, events = (None if p is None else compile(p, quick=quick) for p in (e.project, e.monitor, e.events))
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick)
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks)
     if explicit is None:
         _ = made.form
     return made
 
 
-def _switching(e: Equations, quick: bool) -> CompiledSwitching | None:
-    """Their switching functions, compiled; None if there are none."""
+def _switching(e: Equations, quick: bool) -> tuple[CompiledSwitching | None, TimeMarks | None]:
+    """Their switching functions, compiled, and their tables of time; None if there are none."""
     if not e.can_switch:
-        return None
-    from draisine.simulation.switches import compile_switching  # a dozen modules that other equations do not need
+        return None, None
+    from draisine.simulation.switches import compile_switching, find_time_marks  # a dozen modules others do not need
 
-    return compile_switching(e, quick)
+    switching = compile_switching(e, quick)
+    return switching, find_time_marks(e, switching)
 
 
 @lru_cache(maxsize=64)

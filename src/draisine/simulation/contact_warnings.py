@@ -25,6 +25,8 @@ from draisine.simulation.stepper.memory import CONTACT_SPACING
 
 SIDE = 1e-6  # part of a step beside a switch at which the margins of this side are evaluated
 CLOSER = 33  # samples of a step that is integrated once more
+ROUNDING = 1e-12  # of forces, relative to the largest one
+UNLOADED = -1e300  # margin of a friction coefficient where there is no normal force
 MOST_BETWEEN = 20_000  # points inside the steps of a run
 
 Reals = NDArray[np.float64]
@@ -50,10 +52,37 @@ def _columns(equations: Equations) -> tuple[tuple[str, ...], tuple[int, ...], tu
 
 def _margins(segment: Segment, values: Mapping[str, Reals]) -> Reals:
     """The margins at the points of a segment, (points, margins): all must not be negative."""
-    _, normal, friction, cables = _columns(segment.equations)
+    names, normal, friction, cables = _columns(segment.equations)
     count = len(segment.times)
     outputs, multipliers = (values[name].reshape(count, -1) for name in ("outputs", "multipliers"))
-    return np.hstack([outputs[:, normal], LARGEST_FRICTION - outputs[:, friction], -multipliers[:, cables]])
+    rounding = ROUNDING * _largest_force(segment.equations, outputs, multipliers)
+    forces, tensions = (
+        np.where(np.abs(found) <= rounding, 0.0, found) for found in (outputs[:, normal], -multipliers[:, cables])
+    )
+    needed = LARGEST_FRICTION - outputs[:, friction]
+    for column, name in enumerate(names[len(normal) : len(normal) + len(friction)]):
+        own = f"{name.removesuffix(FRICTION)}{NORMAL}"
+        if own in names:
+            unloaded = forces[:, names.index(own)] == 0.0
+            tangential = np.abs(outputs[:, friction[column]] * outputs[:, normal[names.index(own)]])
+            needed[unloaded, column] = np.where(tangential > rounding, UNLOADED, LARGEST_FRICTION)[unloaded]
+    return np.hstack([forces, needed, tensions])
+
+
+@lru_cache(maxsize=64)
+def _forces(equations: Equations) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The columns of outputs and multipliers that are forces."""
+    outputs, multipliers = (
+        tuple(k for k, quantity in enumerate(quantities) if quantity.unit == "N")
+        for quantities in (equations.outputs, equations.multipliers)
+    )
+    return outputs, multipliers
+
+
+def _largest_force(equations: Equations, outputs: Reals, multipliers: Reals) -> float:
+    """The largest force among outputs and multipliers, to tell rounding errors of others."""
+    found = [np.abs(values[:, columns]) for values, columns in zip((outputs, multipliers), _forces(equations), strict=True)]
+    return max(float(np.max(part, initial=0.0, where=np.isfinite(part))) for part in found)
 
 
 class Points(NamedTuple):
@@ -198,7 +227,12 @@ def _warnings(name: str, times: Reals, margins: Reals) -> Iterator[str]:
         return
     least = int(np.argmin(margins))
     since, worst = time_text(_first_negative(times, margins)), time_text(float(times[least]))
-    if name.endswith(FRICTION):
+    if name.endswith(FRICTION) and margins[least] == UNLOADED:
+        yield (
+            f"{name.removesuffix(FRICTION)} needs a tangential force to roll at {worst}, but its normal force is zero up to "
+            f"rounding: it would slip, and needs a friction coefficient of more than {LARGEST_FRICTION:g} from {since}"
+        )
+    elif name.endswith(FRICTION):
         most = LARGEST_FRICTION - margins[least]
         yield (
             f"{name.removesuffix(FRICTION)} needs a friction coefficient of {most:.2f} to roll at {worst}, and more than "

@@ -83,6 +83,45 @@ def _degree(operation: int, degrees: Sequence[int], inputs: Sequence[int], const
     return NOT_POLYNOMIAL
 
 
+# `abs`, `min` and `max` have kinks only.
+_JUMPS = frozenset({op.LT, op.LE, op.SIGN, op.FLOOR, op.CEIL, op.FMOD, op.REMAINDER, op.COPYSIGN, op.LOW})
+_TINY = 1e-50  # a comparison with a smaller number guards a singular point
+
+
+def can_jump(program: Program | LinearSolveProgram) -> tuple[bool, ...]:
+    """Whether every entry of the first result depends on an operation that jumps by itself, such as a comparison; where others
+    change their sign without passing zero, they have a pole, or the cut of an angle.
+
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> can_jump(Program.build("g", {"x": x}, {"y": ca.vertcat(1 / x[0], ca.sign(x[1]), ca.atan2(x[0], x[1]))}))
+    (False, True, False)
+    """
+    if isinstance(program, LinearSolveProgram):
+        return (True,) * program.outputs[0].size
+    jumps: dict[int, bool] = {}
+    constants: dict[int, float] = {}
+    found = [False] * program.outputs[0].size
+    for line in program.tape:
+        if line.operation == op.OUTPUT:
+            if line.outputs[0] == 0:
+                found[line.outputs[1]] = jumps[line.inputs[0]]
+            continue
+        if line.operation == op.CALL:
+            own = line.callee is not None and line.callee.code.can_switch
+        else:
+            guards = any(0.0 < abs(constants.get(i, 0.0)) <= _TINY for i in line.inputs)
+            own = line.operation in _JUMPS and not guards
+        inputs = () if line.operation in (op.INPUT, op.CONST) else line.inputs
+        jumped = own or any(jumps.get(i, False) for i in inputs)
+        for place in line.outputs:
+            jumps[place] = jumped
+            constants.pop(place, None)
+        if line.operation == op.CONST and not isinstance(line, Numbers):
+            constants[line.outputs[0]] = float(line.constant or 0.0)
+    return tuple(found)
+
+
 Array = NDArray[np.float64]
 
 

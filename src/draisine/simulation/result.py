@@ -200,6 +200,9 @@ class Clock:
         self._last = at_time
 
 
+SMOOTHER = "tanh(x/width) for sign(x) with max_step below the time in which the width is passed"
+
+
 class FinalState(NamedTuple):
     """The end of a run, from which its status is determined."""
 
@@ -296,9 +299,9 @@ def _broken(s: FinalState) -> Status:
     if stepper.gross_residual:
         return Status(
             Ending.CONSTRAINTS_BROKEN,
-            f"the constraints are off by {stepper.unprojected:.3g} at {s.at_time}, which error control of the last step did not "
-            "see: their slope or value jumps there, so that velocities would have to jump, an impact that is not modeled; smooth "
-            "the constraints, or stop before by an event; with a fixed step, shorten it",
+            f"the constraints are off by {stepper.unprojected:.3g} after the step that ends at {s.at_time}, which its error "
+            "control did not see: their slope or value jumps in this step, so that velocities would have to jump, an impact that "
+            "is not modeled; smooth the constraints, or stop before by an event; with a fixed step, shorten it",
         )
     slot = [output.name for output in s.equations.report.outputs].index("residuals")
     values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])
@@ -329,6 +332,15 @@ def _not_finite(s: FinalState) -> Status:
             "an event",
         )
     what = {0: f"the derivative of {s.failed_name}", 1: s.failed_name, 2: _equation(s)}[int(stepper.failed_kind)]
+    limits = _reached_limits(s)
+    if limits:
+        return Status(
+            Ending.NOT_FINITE,
+            f"the motion reaches the limit of {' and '.join(limits)} at {s.at_time}, and behind it {what} has no value in the "
+            "branch before it, such as the root of a negative number, so that steps cannot pass, though the law as written has "
+            "one. Where its slope is infinite at the limit, give it a finite one, e.g. h/sqrt(max(h, 0) + 1e-6) for sqrt(h); or "
+            "end the run before by an event",
+        )
     if stepper.accepted == 0:
         advice = "look for a division by zero or the root of a negative number at the start, or in the parameters"
     elif s.method.adaptive:
@@ -336,6 +348,21 @@ def _not_finite(s: FinalState) -> Status:
     else:
         advice = f"the fixed step of {s.method.__class__.__name__} may be too long; try a tenth of it, or DOP853"
     return Status(Ending.NOT_FINITE, f"{what} is not a finite number at {time_text(float(stepper.bad_time))}; {advice}")
+
+
+def _reached_limits(s: FinalState) -> list[str]:
+    """The switching functions that are zero, up to the absolute tolerance, at the end of a run whose law as written is finite."""
+    stepper = s.memory.stepper
+    if not s.surfaces or stepper.accepted == 0 or not s.method.adaptive or isinstance(s.equations.dynamics, DaeResidual):
+        return []
+    try:
+        written = s.equations.dynamics([float(stepper.t)], s.memory.state, s.memory.inputs, s.memory.parameters)[0]
+    except (np.linalg.LinAlgError, RuntimeError):  # a singular matrix, dense or sparse
+        return []
+    near = np.abs(stepper.margin[0, : stepper.margins]) < float(np.min(stepper.atol))
+    if not np.isfinite(written).all() or not near.any():
+        return []
+    return list(dict.fromkeys(s.surfaces[row] for row in np.flatnonzero(near)))
 
 
 def _too_small(s: FinalState) -> Status:
@@ -404,7 +431,7 @@ def _ambiguous(s: FinalState) -> Status:
         cure = "their switches act on each other; smooth one of them, or give the motion on both"
     else:
         what = f"{' and '.join(names)} switches back and forth without end at {s.at_time}"
-        cure = "smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis"
+        cure = f"smooth the switch, e.g. {SMOOTHER}, or give it a hysteresis"
         if isinstance(s.equations.dynamics, DaeResidual):
             cure = (
                 "sliding is integrated for ẋ = f, not for 0 = F(t, x, ẋ) of a higher index or from given algebraic unknowns: "
@@ -422,7 +449,7 @@ def _accumulated(s: FinalState) -> Status:
         Ending.SWITCHES_ACCUMULATE,
         f"{' and '.join(names)} {verb} infinitely often before t = {stepper.t:.12g} s, and the equations do not determine how "
         "the motion continues from this limit; the run ends there. Start another run from its end with the law that holds behind "
-        "it, smooth the switch, e.g. tanh(x/width) for sign(x), or give it a hysteresis",
+        f"it, smooth the switch, e.g. {SMOOTHER}, or give it a hysteresis",
     )
 
 

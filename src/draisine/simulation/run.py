@@ -225,6 +225,7 @@ class _Driver:
         self._memory = Memory(
             self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables, steps_too
         )
+        self._set_marks(span)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
@@ -248,14 +249,21 @@ class _Driver:
         switching = self._compiled.switching
         if switching is None:
             return None
-        tables = switching.tables(span, x, inputs, self._parameters, self._method)
+        tables = switching.tables(span, x, inputs, self._parameters)
         self._restarts |= switching.names_of_restarts(tables)
         self._notes.all_restarts &= tables.guaranteed
         return tables
 
-    def _renew_restarts(self, now: float) -> None:
-        """After a change of the inputs: restart times that depend on them."""
-        switching = self._compiled.switching
+    def _set_marks(self, span: tuple[float, float]) -> None:
+        """The marks of functions of time of the present equations over a span of time, by the present method."""
+        marks, memory = self._compiled.time_marks, self._memory
+        memory.set_marks(None if marks is None else marks.tables(span, memory.inputs.copy(), self._parameters, self._method))
+
+    def _renew_restarts(self, now: float, then: float) -> None:
+        """After a change of the inputs: restart times, and marks until their next change, that depend on them."""
+        switching, marks = self._compiled.switching, self._compiled.time_marks
+        if marks is not None and marks.determining[0]:
+            self._set_marks((now, then))
         if switching is not None and switching.depends_on_inputs:
             tables = self._switch_tables((now, self._span[1]), self._memory.state.copy(), self._memory.inputs.copy())
             assert tables is not None
@@ -290,7 +298,7 @@ class _Driver:
                 return layout.ABORTED
             if now != start:
                 stepper.phase = layout.CHANGED
-            self._renew_restarts(float(now))
+            self._renew_restarts(float(now), float(then))
             reason = self._advance_to(float(then))
             if reason != layout.REACHED or (self._only_samples and stepper.sample_count >= stepper.samples):
                 return reason
@@ -395,6 +403,7 @@ class _Driver:
         if tables is not None:
             memory.set_switches(tables)
         memory.take(self._kernels(), self._method)
+        self._set_marks((float(stepper.t), self._span[1]))
         self._advance = self._make_advance()
         memory.state[:] = state
         stepper.limit = max(self._compiled.equations.limits.condition, 2.0 * better)

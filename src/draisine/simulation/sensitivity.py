@@ -93,7 +93,6 @@ def _target(targets: Mapping[str, Any] | None, name: str) -> float:
 class VariedEquations(SwitchingEquations):
     """Variational equations on states (x, S₁, …, S_k), with their base equations."""
 
-    base: Equations | None = None
     directions: tuple[Direction, ...] = ()
 
     @property

@@ -15,23 +15,17 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.mixed_branches import depends_on_jumps, fix_program, mix_program
 from draisine.program.program import DaeResidual, Program
-from draisine.program.ssa import INPUT
-from draisine.program.switch_times import Kinks, SwitchTimes, kinks_of_time, switch_times
-from draisine.program.switching import Switching, find_switching
-from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.program.switch_times import SwitchTimes, switch_times
+from draisine.program.switching import Switching, find_switching, graph_of_time
 from draisine.simulation.result import SwitchOccurrence, time_text
 from draisine.simulation.sliding_samples import SlidingSamples
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import ONE_SIDED, Stepper
 from draisine.simulation.stepper.memory import Memory, SwitchTables
 from draisine.simulation.stepper.mixture import record_mixture
+from draisine.simulation.time_marks import MOST_KNOWN, TimeMarks, inputs_of
 
 Reals = NDArray[np.float64]
-
-# A step crosses kinks of a function of time if it deviates, between the points of the method, by no more than this share of its
-# range; with error control the root of the tolerance if that is less.
-LARGEST_SHARE = 1e-2
-MOST_KNOWN = 64  # times of switches that are kept for other runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +41,7 @@ class CompiledSwitching:
     mixed_dynamics: Kernel | None = None  # with mixed branches, if the run may slide: derivative …
     mixed_rates: Kernel | None = None  # … and rates
     _mixed: dict[str, Kernel | None] = field(default_factory=dict, init=False, repr=False)
-    _times: dict[Hashable, tuple[SwitchTimes, Kinks | None]] = field(default_factory=dict, init=False, repr=False)
+    _times: dict[Hashable, SwitchTimes] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,14 +83,14 @@ class CompiledSwitching:
         numbers = [*(fixed.chosen[i] for i in self.switching.time_only), *fixed.kinks]
         return tuple(fixed.timed(k).name for k in numbers if fixed.depends_on_slot([fixed.every[k].argument], "u"))
 
-    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals, method: SteppingMethod) -> SwitchTables:
-        """The tables of a run over a span of time from a state, with constant inputs, by a method."""
-        (begin, end), share = span, _crossing_share(method)
+    def tables(self, span: tuple[float, float], x: Reals, u: Reals, p: Reals) -> SwitchTables:
+        """The tables of a run over a span of time from a state, with constant inputs."""
+        begin, end = span
         s, count = self.switching, len(self.switching.switches)
         times, known = np.zeros(0), np.full((1, count), np.nan)
-        kinks, guaranteed = None, True
+        guaranteed = True
         if begin != end:
-            timed, kinks = self._known_times(begin, end, u, p)
+            timed = self.known_times(span, u, p)
             times, known = timed.times, np.full((len(timed.times) + 1, count), np.nan)
             known[:, list(timed.numbers)] = timed.branches
             guaranteed = timed.guaranteed
@@ -105,39 +99,33 @@ class CompiledSwitching:
             time_only=list(s.time_only),
             switch_jumps=np.array([switch.jump for switch in s.switches], dtype=np.int64),
             margin_branch=np.array([margin.switch for margin in s.margins], dtype=np.int64),
+            margin_corners=self._corners,
             margin_step=np.array([margin.step for margin in s.margins], dtype=np.int64),
             guaranteed=guaranteed,
             restart_time=times,
             restart_branch=known[1:],
-            mark_time=np.zeros(0) if kinks is None else np.ascontiguousarray(kinks.times),
-            mark_kink=np.zeros(0, dtype=np.int64) if kinks is None else kinks.is_kink.astype(np.int64),
-            mark_value=np.zeros((0, 0)) if kinks is None else np.ascontiguousarray(kinks.values),
-            mark_tolerance=np.zeros(0) if kinks is None or not kinks.times.size else share * np.ptp(kinks.values, axis=0),
         )
 
     @cached_property
-    def _determining(self) -> tuple[list[int], list[int]]:
-        """The inputs and parameters on which switches and kinks of time depend."""
-        graph = self.switching.graph
-        nodes = [graph.every[k].argument for k in (*(graph.chosen[i] for i in self.switching.time_only), *graph.kinks)]
-        nodes += graph.functions_of_time() if graph.kinks else []
-        entries = [
-            graph.graph.values[node].detail for node in graph.graph.reached(nodes) if graph.graph.values[node].kind == INPUT
-        ]
-        u, p = (sorted(entry for slot, entry in entries if slot == name) for name in ("u", "p"))
-        branches = self.switching.dynamics.inputs[-1].size - len(self.switching.switches)
-        return u, [entry for entry in p if entry < branches]
+    def _corners(self) -> NDArray[np.int64]:
+        """Which margins may have corners within a branch."""
+        corners = [self.switching.graph.has_corners(i) for i in range(len(self.switching.switches))]
+        return np.array([corners[margin.switch] for margin in self.switching.margins], dtype=np.int64)
 
-    def _known_times(self, begin: float, end: float, u: Reals, p: Reals) -> tuple[SwitchTimes, Kinks | None]:
-        """Switches and kinks of time; many runs of an ensemble share them."""
+    @cached_property
+    def _determining(self) -> tuple[list[int], list[int]]:
+        """The inputs and parameters on which switches of time depend."""
+        graph = self.switching.graph
+        return inputs_of(graph, [graph.every[graph.chosen[i]].argument for i in self.switching.time_only])
+
+    def known_times(self, span: tuple[float, float], u: Reals, p: Reals) -> SwitchTimes:
+        """Switches of time; many runs of an ensemble share them."""
         inputs, parameters = self._determining
-        key = begin, end, u[inputs].tobytes(), p[parameters].tobytes()
+        key = span, u[inputs].tobytes(), p[parameters].tobytes()
         if key not in self._times:
-            timed = switch_times(self.switching, begin, end, u, p)
-            kinks = kinks_of_time(self.switching, timed, begin, end, u, p) if self.switching.graph.kinks else None
             if len(self._times) >= MOST_KNOWN:
                 self._times.clear()
-            self._times[key] = timed, kinks
+            self._times[key] = switch_times(self.switching, *span, u, p)
         return self._times[key]
 
     def names_of_restarts(self, tables: SwitchTables) -> dict[float, str]:
@@ -206,11 +194,14 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
     return lambda t, x, u, p: kernel([t], x, u, p)[0]
 
 
-def _crossing_share(method: SteppingMethod) -> float:
-    """The share of the range of a function of time by which it may deviate where a step of a method crosses its kinks."""
-    if method.scheme.external:
-        return 5.0 * LARGEST_SHARE  # only the ends of a step are known
-    return min(LARGEST_SHARE, getattr(method, "rtol", 1.0) ** 0.5)
+def find_time_marks(equations: Equations, switching: CompiledSwitching | None) -> TimeMarks | None:
+    """What tells of kinks and tables of time in equations, with their switching functions if they have some; None if there are no
+    such tables."""
+    if switching is None:
+        graph = graph_of_time(equations)
+        return None if graph is None else TimeMarks(graph)
+    graph = switching.switching.graph
+    return TimeMarks(graph, switching.known_times) if graph.kinks or graph.knots else None
 
 
 def compile_switching(equations: Equations, quick: bool = False) -> CompiledSwitching | None:

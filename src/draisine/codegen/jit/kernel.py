@@ -172,7 +172,7 @@ class Kernel:
         name = self.program_name
         check_count(name, self.inputs, arguments)
         batches = [batch(name, slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
-        samples = sample_count(name, self.inputs, batches)
+        samples = sample_count(name, self.inputs, batches, arguments)
         if out is None:
             results = [np.empty((samples, slot.size)) for slot in self.outputs]
             self._run_batch(samples, batches, results, threads)

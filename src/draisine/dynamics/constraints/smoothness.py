@@ -76,5 +76,8 @@ def _message(what: str, name: str, table: bool, jump: bool, level: str) -> str:
     if table:
         cure = "give the table the kind 'spline', with outside='slope'"
     else:
-        cure = "smooth it over a length or a time, for example with 0.5*(1 + tanh((x - 3)/0.05))"
+        cure = (
+            "smooth it over a length or a time, for example with 0.5*(1 + tanh((x - 3)/0.05)), and choose max_step of the method "
+            "below the time in which this is passed"
+        )
     return f"{what} {effect} at {name}: {result}, which is an impact and not modeled; {cure}"

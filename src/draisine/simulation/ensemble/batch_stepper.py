@@ -28,7 +28,7 @@ from draisine.simulation.methods.selection import (
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.singular_passage import set_limits
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, Memory
+from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, MarkTables, Memory, mark_times
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -143,6 +143,12 @@ class BatchStepper:
         self._kernels, self._wide = compiled.kernels(), wide
         self._group = None if wide is None else _group(wide, margins, self._slots)
         self._run = batch_code(wide)
+
+    def set_marks(self, marks: MarkTables | None) -> None:
+        """Use marks of functions of time for all samples."""
+        for place in self._slots:
+            for stepper in (place.stepper, place.settings):
+                mark_times(stepper, marks)
 
     def __call__(self, moved: BatchState, which: Integers) -> None:
         """Begin or resume the samples marked by BEGIN or RESUME."""

@@ -153,13 +153,13 @@ class Worker:
         state = BatchState.of(x, requested.inputs, requested.parameters, len(s.samples), events, contacts)
         values = np.full((len(requested), len(s.samples) + 1, len(s.reporter.names)), np.nan)
         residuals = self._residuals_at_start(x, choice_of, requested)
-        single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused)
+        single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused) | self._marked_otherwise(requested)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
         while action.any():
             reported = state.sample_count.copy()
             for k in np.unique(choice_of[action != SKIP]):
                 own = np.where(choice_of == k, action, SKIP).astype(np.int64)
-                self._stepper(self._choices[k])(state, own)
+                self._stepper(self._choices[k], requested)(state, own)
             if s.stop[0]:
                 return None
             self._report(state, values, choice_of, reported, indices[action != SKIP], residuals)
@@ -191,6 +191,16 @@ class Worker:
         self._check_residuals(finished, residuals)
         self._note_nonfinite(finished)
         return finished
+
+    def _marked_otherwise(self, requested: BatchTargets) -> Bools:
+        """Samples whose functions of time are not those of the first one, whose marks all batches have: their runs are single."""
+        marks = self._shared.choices.compiled(self._shared.equations.choice).time_marks
+        if marks is None or not len(requested):
+            return np.zeros(len(requested), dtype=bool)
+        with self._shared.lock:
+            inputs, parameters = marks.determining
+        numbers = np.hstack([requested.inputs[:, inputs], requested.parameters[:, parameters]])
+        return np.asarray((numbers != numbers[:1]).any(axis=1))
 
     def _small(self, state: BatchState, x: Reals) -> Bools:
         """Samples whose states are so small that the absolute tolerance decides on their accuracy, see `integrate`."""
@@ -230,7 +240,7 @@ class Worker:
         finished.status[broken] = str(Ending.CONSTRAINTS_BROKEN)
         add_text(finished.warnings, inexact & ran, OFF)
 
-    def _stepper(self, choice: Choice) -> BatchStepper:
+    def _stepper(self, choice: Choice, requested: BatchTargets) -> BatchStepper:
         if choice not in self._steppers:
             s = self._shared
             s.prepare(choice)
@@ -238,6 +248,12 @@ class Worker:
             self._steppers[choice] = BatchStepper(
                 compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice], s.margins[choice]
             )
+        marks = self._shared.choices.compiled(choice).time_marks
+        if marks is not None:  # those of the first sample
+            span, method = (0.0, self._shared.until), self._shared.chosen.method
+            with self._shared.lock:
+                tables = marks.tables(span, requested.inputs[0], requested.parameters[0], method)
+            self._steppers[choice].set_marks(tables)
         return self._steppers[choice]
 
     # --------------------------------------------------------------------------------------------------- choices

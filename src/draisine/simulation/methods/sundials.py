@@ -24,11 +24,10 @@ from draisine.errors import ArgumentError, DependencyError
 from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.events_and_samples import precedes
 from draisine.simulation.stepper.implicit_systems import DIFFERENCE, sliding_jacobians
 from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.sliding import sliding_field
-from draisine.simulation.stepper.time_limits import horizon, is_resolved, next_kink, pass_marks
+from draisine.simulation.stepper.time_limits import horizon, resolved_end
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
@@ -198,12 +197,10 @@ class SundialsStepper:
         stepper, n = self._memory.stepper, self._memory.stepper.unknowns
         done, reason = self._made(horizon(stepper))
         if reason == layout.CONTINUE and stepper.marks:
-            pass_marks(stepper)
-            kink = next_kink(stepper)
-            passed = kink >= 0 and precedes(stepper, stepper.mark_time[kink], done.t)
-            if passed and not is_resolved(stepper, stepper.tableau, done.t - stepper.t):
+            limit = resolved_end(stepper, stepper.tableau, done.t)
+            if limit != done.t:
                 self._restart()
-                done, reason = self._made(float(stepper.mark_time[kink]))
+                done, reason = self._made(limit)
         if reason != layout.CONTINUE:
             return reason
         h = done.t - stepper.t

@@ -34,6 +34,7 @@ MANY_PARTS = 16  # so many smallest parts that are not smooth are no kinks: the 
 NOISE = 1e-13  # … unless it varies less than this, which is rounding error
 RESOLVED = 1e-5  # last Chebyshev coefficients at which a part is fine enough, relative to the variation on it
 GOLDEN = 0.6180339887498949
+CONTINUOUS = 0.1  # change of a function at a zero, within rounding error of time, relative to its values in the step
 SEARCH_STEPS = 70  # golden sections from a whole step to rounding error
 # Kinds of intervals: the function has no zero there, at most one, is within rounding error of zero, or has to be divided.
 CLEAR, SINGLE, FLAT, OPEN = 0, 1, 2, 3
@@ -339,6 +340,18 @@ def search_between_nodes(s: Stepper, m: Tableau, h: float, event: int, begin: fl
             search_extremum(s, m, h, event, low, high)
 
 
+def is_zero(s: Stepper, m: Tableau, h: float, event: int, root: float) -> bool:
+    """Whether an event function passes zero at a change of its sign, and has no pole or cut there."""
+    size = 0.0
+    for i in range(GRID + 1):
+        if math.isfinite(s.grid[i, event]):
+            size = max(size, abs(s.grid[i, event]))
+    width = max(4e-15, 1e-15 * abs(s.t / h))
+    before = event_value(s, m, h, event, max(0.0, root - width))
+    after = event_value(s, m, h, event, min(1.0, root + width))
+    return abs(after - before) <= CONTINUOUS * size or sign_of(before) * sign_of(after) >= 0
+
+
 def locate_between_checks(s: Stepper, m: Tableau, h: float, event: int, count: int) -> int:
     """Locate the zeros of an event function between its checks and add them to the `count` found before."""
     sign, before, value_before = int(s.sign[event]), 0.0, s.grid[0, event]
@@ -348,8 +361,9 @@ def locate_between_checks(s: Stepper, m: Tableau, h: float, event: int, count: i
         value = s.check_value[i] if inside else s.grid[GRID, event]
         if crosses(sign, value, int(s.direction[event])):
             root = locate_root(s, m, h, event, sign, before, value_before, theta, value)
-            insert_root(s, root, event, count)
-            count += 1
+            if s.jumps[event] != 0 or is_zero(s, m, h, event, root):
+                insert_root(s, root, event, count)
+                count += 1
         sign = updated_sign(sign, value)
         if value == value:
             before, value_before = theta, value

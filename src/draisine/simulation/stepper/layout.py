@@ -161,6 +161,7 @@ class Stepper(Record):
     stops: Integers  # (e) 1 if the event stops the run
     next_sign: Integers  # (e) at the end of the step
     polynomial: Integers  # (e) 1 if it is a polynomial of θ, of a degree below the number of nodes
+    jumps: Integers  # (e) 1 for event functions that jump by themselves: a change of sign is an event without a zero
     near: Integers  # (e) 1 if it may have zeros in the step
     root: Vector  # (ROOTS e) fractions of the step
     root_event: Integers  # (ROOTS e)
@@ -309,6 +310,7 @@ class Stepper(Record):
     switch_rate: Vector  # (b, and their derivatives in k directions)
     armed: Integers  # (g) 1 if the margin was positive since its branch was taken
     margin_branch: Integers  # (g) the branch of a margin
+    margin_corners: Integers  # (g) 1 if the margin may have corners within a branch: `abs`, `min`, `max`, roots
     margin_step: Integers  # (g) change of the branch where the margin ends; 0 for the other one of two
     shorten: Matrix  # (TERMS, TERMS) coefficients of a shortened interpolant
     cut_work: Vector  # (TERMS + 1)
@@ -324,13 +326,16 @@ class Stepper(Record):
     irregular: int  # … or is shorter than others
     beside_switch: int  # steps beside a switch: the one that ends there, and the next
     restarted: int  # branches changed; read and cleared by external methods and batches
-    # kinks in time: steps may cross them where nothing happens between the points of the method
+    # functions of time: steps may cross where nothing happens between the points of the method
     marks: int  # c
     mark_index: int  # the first one after t
-    mark_time: Vector  # (c) kinks, points between them, and both ends of the run
-    mark_kink: Integers  # (c)
+    mark_time: Vector  # (c) kinks and knots, points between them, and both ends of the run
+    mark_kink: Integers  # (c) the first kink from here on, −1 for none
     mark_value: Matrix  # (c, functions of time)
     mark_tolerance: Vector  # (functions of time) deviation up to which a step may cross
+    mark_curved: Integers  # (functions of time) 1 if it is smooth between kinks, not straight
+    mark_safe: float  # length of steps that pass over nothing in curved functions
+    mark_known: Vector  # values of a function at the points of the method
     kink_crossing: int  # the last attempt crossed a kink
     hits_kinks: int  # no kink is crossed
     kink_limited: int  # the attempt ends at a kink

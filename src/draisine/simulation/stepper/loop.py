@@ -278,6 +278,8 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
                 cut_step(s, m, cut)
                 h, new_time = cut * h, s.t + cut * h
         note_grid(s, cut < 1.0)
+    elif s.marks != 0:
+        note_grid(s, False)
     roots = 0
     if s.events > 0:
         roots = find_crossings(s, m, h, new_time)
@@ -303,7 +305,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         propose_implicit(s, m, full, size)
     else:
         propose(s, m, full, size)
-    if s.switching != 0 and s.kink_limited != 0 and s.adaptive != 0:
+    if s.marks != 0 and s.kink_limited != 0 and s.adaptive != 0:
         s.h = length  # the error of a step between two kinks says nothing about one across
     if theta <= 1.0:
         s.phase = CHANGED
@@ -396,7 +398,7 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
         copy(s.past[j - 1], s.past[j], s.width)
     copy(s.k[0], s.past[0], s.width)
     s.history_filled = min(depth, s.history_filled + 1)
-    if s.switching != 0 and (s.irregular != 0 or s.kink_limited != 0):
+    if (s.switching != 0 or s.marks != 0) and (s.irregular != 0 or s.kink_limited != 0):
         s.history_filled = 1
     record_step(s)
     sample_at_t(s)

@@ -41,6 +41,7 @@ class Kernels(NamedTuple):
     contacts: int = 0  # … and their number
     contact_timed: bool = False  # whether they depend on time
     event_degrees: tuple[int, ...] = ()  # of the event functions as polynomials of time and states, −1 for others
+    event_jumps: tuple[bool, ...] = ()  # whether they jump by themselves
     margins: int = 0  # (t, x, u, p and branches) → margins of switching functions …
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
@@ -60,13 +61,30 @@ class SwitchTables(NamedTuple):
     switch_jumps: NDArray[np.int64]  # (b) 1 where the state derivative may jump
     guaranteed: bool  # no time at which they change is missing
     margin_branch: NDArray[np.int64]  # (g) the branch of a margin
+    margin_corners: NDArray[np.int64]  # (g) 1 if the margin may have corners within a branch
     margin_step: NDArray[np.int64]  # (g) change of the branch where the margin ends; 0 for the other one of two
     restart_time: Reals  # (r) in the order of the run
     restart_branch: Reals  # (r, b) branches from then on; NaN for those of the state
-    mark_time: Reals  # (c) kinks and points between them, in the order of the run
-    mark_kink: NDArray[np.int64]  # (c) 1 for kinks
+
+
+class MarkTables(NamedTuple):
+    """Marks of functions of time in the order of the run."""
+
+    mark_time: Reals  # (c) kinks, knots and points between them
+    mark_kink: NDArray[np.int64]  # (c) the first kink from here on, −1 for none
     mark_value: Reals  # (c, functions of time)
     mark_tolerance: Reals  # (functions of time)
+    mark_curved: NDArray[np.int64]  # (functions of time) 1 for functions that are curved between kinks
+    mark_safe: float  # length of steps that pass over nothing in curved functions
+
+
+def mark_times(s: Stepper, marks: MarkTables | None) -> None:
+    """Use marks of functions of time from the present time on; None for no more."""
+    s.marks, s.mark_index, s.kink_crossing = 0 if marks is None else len(marks.mark_time), 0, 0
+    s.kink_patience = max(1, s.kink_patience)
+    if marks is not None:
+        for name, values in marks._asdict().items():
+            setattr(s, name, values)
 
 
 @lru_cache(maxsize=16)
@@ -156,7 +174,8 @@ class Memory:
             "contact": (s.contacts,),
             "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
-            **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "near"), (e,)),
+            "mark_known": (max(len(_tableau(scheme).points) for scheme in (method.scheme, method.starter)),),
+            **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "jumps", "near"), (e,)),
         }
         basis = None if e == 0 else self._event_basis(kernels, method)
         if basis is not None:
@@ -177,6 +196,7 @@ class Memory:
         if basis is not None:
             s.node[:], s.bernstein[:], s.tail[:], s.noise = basis.nodes, basis.coefficients, basis.tail, basis.noise
             degrees = np.array(kernels.event_degrees) * self._terms(method)
+            s.jumps[:] = kernels.event_jumps
             s.polynomial[:] = (degrees >= 0) & (degrees < len(basis.nodes))
         self.use(kernels)
         self._settings(method)
@@ -199,14 +219,13 @@ class Memory:
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
         s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
-        for name in ("switch_jumps", "margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
+        for name in ("switch_jumps", "margin_branch", "margin_corners", "margin_step"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
         s.restart_time, s.restart_branch = (
             np.append(switches.restart_time, np.inf),
             np.vstack([switches.restart_branch, self._branches]),
         )
-        s.restarts, s.marks = len(switches.restart_time), len(switches.mark_time)
-        s.kink_patience = max(1, s.kink_patience)
+        s.restarts = len(switches.restart_time)
 
     def _set_structure(self, form: CompiledForm) -> None:
         """Structure of implicit equations."""
@@ -271,7 +290,11 @@ class Memory:
             if more > 0:
                 setattr(self.stepper, name, np.hstack([old, np.zeros((len(old), more))]))
         self.stepper.resting = 0
-        self.stepper.switching, self.stepper.sliding, self.stepper.restart_index, self.stepper.mark_index = 0, 0, 0, 0
+        self.stepper.switching, self.stepper.sliding, self.stepper.restart_index = 0, 0, 0
+
+    def set_marks(self, marks: MarkTables | None) -> None:
+        """Use marks of functions of time from the present time on; None for no more."""
+        mark_times(self.stepper, marks)
 
     def renew_restarts(self, switches: SwitchTables) -> None:
         """Use the restart times of other inputs from the present time on; the branches of the state are kept."""
@@ -279,7 +302,7 @@ class Memory:
         known = switches.time_only
         s.branch[known] = switches.branches[known]
         self._switches, self._branches = switches, s.branch.copy()
-        s.restart_index, s.mark_index, s.kink_crossing = 0, 0, 0
+        s.restart_index = 0
         self._set_switches(switches)
 
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:

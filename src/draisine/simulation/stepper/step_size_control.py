@@ -44,7 +44,7 @@ def plan_fixed_steps(s: Stepper) -> None:
         # Fixed steps have no error control that sees a kink: they end at kinks where that costs little.
         kinks = 0
         for i in range(s.marks):
-            kinks += int(s.mark_kink[i])
+            kinks += 1 if s.mark_kink[i] == i else 0
         s.hits_kinks = 1 if kinks <= 0.2 * s.planned_steps else 0
 
 
@@ -80,7 +80,7 @@ def first_step(s: Stepper) -> None:
 
 def next_step(s: Stepper) -> tuple[float, float]:
     """The length of the next step and its end time, exactly the end of the run if it is the last step."""
-    if s.switching != 0:
+    if s.switching != 0 or s.marks != 0:
         return next_limited_step(s)
     if s.adaptive == 0:
         s.index += 1
@@ -94,7 +94,7 @@ def next_step(s: Stepper) -> tuple[float, float]:
 
 def next_limited_step(s: Stepper) -> tuple[float, float]:
     """The same where steps end at restart times. A fixed step that ends at one is followed by one to the next multiple."""
-    limit = horizon(s)
+    limit = horizon(s) if s.switching != 0 else s.end
     grid = limit
     if s.adaptive == 0:
         grid = s.end if s.index + 1 >= s.planned_steps else s.origin + (s.index + 1) * s.h
@@ -180,7 +180,7 @@ def retry_implicit_step(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
     """The stages were not solved: recompute Jacobians of an earlier point, else shorten the step."""
     s.past_stage_valid = 0
     if s.adaptive == 0:
-        s.index -= 1 if s.switching == 0 else s.grid_step
+        s.index -= 1 if s.switching == 0 and s.marks == 0 else s.grid_step
     if s.jacobian_fresh == 0:
         s.jacobian_old = 1
         return CONTINUE

@@ -6,12 +6,15 @@ Restricted Python.
 from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.event_isolation import GOLDEN, SEARCH_STEPS
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import GRID, MARGIN_GRID, Stepper, Tableau
 from draisine.simulation.stepper.switching import evaluate_margins
 
 NEVER = 2.0  # a fraction beyond the step
+STEEPER = 1.5  # slopes of a margin between grid points, relative to the largest one that these suggest
+AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and rises
 
 
 def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
@@ -24,7 +27,8 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does.
 
     If all margins are, on a few points of the step, farther from zero than they vary, none ends. Else they are evaluated on more
-    points of the full interpolant, and near their minima.
+    points of the full interpolant, and near their minima. Those with corners, such as |z| − w, have minima that no parabola
+    suggests: they are searched for wherever the slope would allow one.
     """
     if s.margins == 0:
         return NEVER
@@ -89,8 +93,15 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
     inside = 0.0  # the last point at which it is known to be positive, or −1
     if s.armed[j] == 0 and not s.margin[0, j] > 0.0:
         inside = -1.0
+    slope = 0.0
+    if s.margin_corners[j] != 0:
+        slope = STEEPER * steepest(s, j)
     for i in range(1, MARGIN_GRID + 1):
         value, theta = s.margin[i, j], i / MARGIN_GRID
+        if slope > 0.0 and inside >= 0.0 and s.margin[i - 1, j] > 0.0 and value >= 0.0:
+            low = corner(s, m, h, j, i, slope)
+            if low < NEVER:
+                return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
         if value < 0.0:
             return located_end(s, m, h, j, inside, theta)
         if i < MARGIN_GRID and inside >= 0.0 and dips(s, j, i):
@@ -99,6 +110,46 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
                 return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
         if value > 0.0:
             inside = theta
+    return NEVER
+
+
+def steepest(s: Stepper, j: int) -> float:
+    """The largest slope of a margin between two points of the grid."""
+    largest = 0.0
+    for i in range(MARGIN_GRID):
+        largest = max(largest, abs(s.margin[i + 1, j] - s.margin[i, j]))
+    return largest * MARGIN_GRID
+
+
+def corner(s: Stepper, m: Tableau, h: float, j: int, i: int, slope: float) -> float:
+    """A fraction in the part of the grid that ends at point i at which the margin is negative, by golden sections towards its
+    minimum; NEVER if it cannot be with this slope."""
+    low, high = (i - 1) / MARGIN_GRID, i / MARGIN_GRID
+    before, after = s.margin[i - 1, j], s.margin[i, j]
+    if before + after > slope * (high - low) or (i == 1 and before < AT_ZERO * after):
+        return NEVER
+    a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    margins_at(s, m, h, a, s.margin_value)
+    value_a = s.margin_value[j]
+    margins_at(s, m, h, b, s.margin_value)
+    value_b = s.margin_value[j]
+    for _ in range(SEARCH_STEPS):
+        if value_a < 0.0:
+            return a
+        if value_b < 0.0:
+            return b
+        if not high - low > 4e-16 or min(value_a, value_b) > slope * (high - low):
+            return NEVER
+        if value_a < value_b:
+            high, b, value_b = b, a, value_a
+            a = high - GOLDEN * (high - low)
+            margins_at(s, m, h, a, s.margin_value)
+            value_a = s.margin_value[j]
+        else:
+            low, a, value_a = a, b, value_b
+            b = low + GOLDEN * (high - low)
+            margins_at(s, m, h, b, s.margin_value)
+            value_b = s.margin_value[j]
     return NEVER
 
 

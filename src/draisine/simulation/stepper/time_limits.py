@@ -1,10 +1,11 @@
-"""Times at which steps end: the end of the run, restart times, and kinks of functions of time. Restricted Python.
+"""Times at which steps end: the end of the run, restart times, and kinks and pulses of functions of time. Restricted Python.
 
 No step crosses a restart time, where the equations jump. A kink, where only a derivative jumps, may be crossed: the error control
 sees it. Logged tables have a kink at every row, and steps may be much longer. Two rules decide. A step that crossed
 kinks and was rejected is followed by steps that end at the next kink, the more of them the more often that happens. And no step
 crosses where a function of time has, between the points at which the method evaluates the equations, other values than these
-points suggest: a pulse between two of them would be lost.
+points suggest: a pulse between two of them would be lost. Of a linear table, two neighboring points suggest a straight line; of a
+function that is curved, such as a spline, four of them a cubic, so that steps through smooth ones are as long as without marks.
 """
 
 from __future__ import annotations
@@ -38,18 +39,35 @@ def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:
             s.kink_hits = s.kink_patience
             s.kink_patience = min(MOST_HITS, 2 * s.kink_patience)
         s.kink_crossing = 0
-    if not reaches:
-        return new_time
-    if s.kink_hits > 0 or s.hits_kinks != 0:
+    if reaches and (s.kink_hits > 0 or s.hits_kinks != 0):
         s.kink_hits -= 1
         s.kink_limited = 1
-        return s.mark_time[kink]
+        new_time, reaches = s.mark_time[kink], False
     h = new_time - s.t
-    while not is_resolved(s, m, h):
+    while not is_resolved(s, m, h, reaches):
         h *= 0.5
-        if not precedes(s, s.mark_time[kink], s.t + h):
-            return s.mark_time[kink]
-    s.kink_crossing = 1
+        if reaches and not precedes(s, s.mark_time[kink], s.t + h):
+            new_time, reaches = s.mark_time[kink], False
+            h = new_time - s.t
+    if reaches:
+        s.kink_crossing = 1
+    if h == new_time - s.t:
+        return new_time
+    s.kink_limited = 0
+    return s.t + h
+
+
+def resolved_end(s: Stepper, m: Tableau, new_time: float) -> float:
+    """The end of a step that was made by another library to `new_time`: the next kink, or an earlier time, if the step has passed
+    over something."""
+    pass_marks(s)
+    kink = next_kink(s)
+    reaches = kink >= 0 and precedes(s, s.mark_time[kink], new_time)
+    if reaches and not is_resolved(s, m, new_time - s.t, True):
+        new_time = float(s.mark_time[kink])
+    h = new_time - s.t
+    while not is_resolved(s, m, h, False):
+        h *= 0.5
     return new_time if h == new_time - s.t else s.t + h
 
 
@@ -61,14 +79,21 @@ def pass_marks(s: Stepper) -> None:
 
 def next_kink(s: Stepper) -> int:
     """The first kink after t, or −1."""
-    for i in range(s.mark_index, s.marks):
-        if s.mark_kink[i] != 0:
-            return i
-    return -1
+    return int(s.mark_kink[s.mark_index])
 
 
-def is_resolved(s: Stepper, m: Tableau, h: float) -> bool:
-    """Whether the functions of time are, between the points of the method, where these points suggest."""
+def is_resolved(s: Stepper, m: Tableau, h: float, crossing: bool) -> bool:
+    """Whether the functions of time are, between the points of the method, where these points suggest. Those with kinks alone
+    count if the step crosses a kink."""
+    if abs(h) > s.mark_safe:
+        for function in range(len(s.mark_tolerance)):
+            if s.mark_curved[function] != 0 and not is_followed(s, m, h, function):
+                return False
+    return not crossing or is_straight(s, m, h)
+
+
+def is_straight(s: Stepper, m: Tableau, h: float) -> bool:
+    """Whether functions with kinks are, between the points of the method, on the straight lines between these."""
     begin, end, i = s.t, s.t, s.mark_index
     for point in range(1, len(m.points)):
         begin, end = end, s.t + m.points[point] * h
@@ -76,12 +101,53 @@ def is_resolved(s: Stepper, m: Tableau, h: float) -> bool:
         while i < s.marks - 1 and precedes(s, s.mark_time[i], end):
             i += 1
         for function in range(len(s.mark_tolerance)):
+            if s.mark_curved[function] != 0:
+                continue
             a, b = value_at(s, first, begin, function), value_at(s, i, end, function)
             for j in range(first, i):
                 straight = a + (b - a) * (s.mark_time[j] - begin) / (end - begin)
                 if not abs(s.mark_value[j, function] - straight) <= s.mark_tolerance[function]:
                     return False
     return True
+
+
+def is_followed(s: Stepper, m: Tableau, h: float, function: int) -> bool:
+    """Whether a curved function is, between the points of the method, on the cubics through four of them."""
+    count, i = len(m.points), s.mark_index
+    if not precedes(s, s.mark_time[i], s.t + h):
+        return True
+    for point in range(count):
+        time = s.t + m.points[point] * h
+        s.mark_known[point] = value_at(s, following_mark(s, time), time, function)
+    tolerance, degree, point = s.mark_tolerance[function], min(3, count - 1), 1
+    while i < s.marks - 1 and precedes(s, s.mark_time[i], s.t + h):
+        theta = (s.mark_time[i] - s.t) / h
+        while point < count - 1 and m.points[point] < theta:
+            point += 1
+        first = max(0, min(point - 2, count - 1 - degree))
+        suggested = 0.0
+        for j in range(first, first + degree + 1):
+            term = s.mark_known[j]
+            for k in range(first, first + degree + 1):
+                if k != j:
+                    term *= (theta - m.points[k]) / (m.points[j] - m.points[k])
+            suggested += term
+        if not abs(s.mark_value[i, function] - suggested) <= tolerance:
+            return False
+        i += 1
+    return True
+
+
+def following_mark(s: Stepper, time: float) -> int:
+    """The first mark that is not before a time from t on."""
+    low, high = s.mark_index, s.marks - 1
+    while low < high:
+        middle = (low + high) // 2
+        if precedes(s, s.mark_time[middle], time):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def value_at(s: Stepper, following: int, time: float, function: int) -> float:

@@ -1,0 +1,147 @@
+"""Marks of functions of time: kinks, knots of tables and points between them, with the values of the functions there.
+
+Where the state derivative depends on tables of time, a step of an integration method may pass over what happens between the
+points at which it evaluates them. Marks tell the stepping loop (`simulation/stepper/time_limits.py`) what is there. A function
+with kinks, such as a linear table, is known from its values at the kinks and halfway between them; one that is curved, such as a
+spline, is sampled at its knots and between them until straight lines between the samples are as exact as asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.program.branch_graph import BranchGraph
+from draisine.program.switch_times import Search, SwitchTimes, evaluated, merged
+
+Reals = NDArray[np.float64]
+
+FINENESS = 0.05  # of straight lines between the samples of a curved function, relative to the deviation that matters
+MOST_MARKS = 200_000
+_PARTS = 4  # of a cell, before it is divided further: a cubic may be zero in its middle
+_NO_SWITCHES = SwitchTimes(np.zeros(0), np.zeros((1, 0)), (), np.zeros(0, dtype=bool))
+
+
+class Marks(NamedTuple):
+    """Marks of functions of time in the order of the run: `times` (c), from one end of the interval to the other, with the
+    `values` (c, functions) there.
+
+    `is_kink` tells the kinks (`find_switching` with `free_kinks`), `curved` the functions that are curved between them.
+    """
+
+    times: Reals
+    is_kink: NDArray[np.bool_]
+    values: Reals
+    curved: NDArray[np.bool_]
+
+    @property
+    def ranges(self) -> Reals:
+        """Largest minus smallest value of each function."""
+        return np.asarray(np.ptp(self.values, axis=0)) if self.times.size else np.zeros(0)
+
+
+NO_MARKS = Marks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros(0, dtype=bool))
+
+
+def marks_of_time(
+    fixed: BranchGraph, span: tuple[float, float], u: ArrayLike, p: ArrayLike, share: float, timed: SwitchTimes = _NO_SWITCHES
+) -> Marks:
+    """The marks in a span of time, which may go backwards.
+
+    `u` are constant inputs, `p` the parameters of the original equations, `timed` the branches of switches of time
+    (`switch_times`) in the same span. Deviations beyond this `share` of the range of a function matter.
+    """
+    low, high = min(span), max(span)
+    search = Search(fixed, low, high, np.asarray(u, dtype=float), np.asarray(p, dtype=float))
+    kinks = merged([search.changes(k)[0] for k in fixed.kinks], search.resolution)
+    knots = merged([search.changes(k)[0] for k in fixed.knots], search.resolution)
+    nodes = fixed.functions_of_time() if kinks.size or fixed.knots else {}
+    functions = _Functions(fixed, list(nodes), u, p, timed, span)
+    edges = np.concatenate([[low], kinks, [high]])
+    times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
+    curved = np.array(list(nodes.values()), dtype=bool)
+    if curved.any():
+        times = np.unique(np.concatenate([times, _parted(merged([edges, knots], search.resolution))]))
+        times = _refined(functions, times, curved, share, search.resolution)
+    values = functions(times)
+    usable = np.isfinite(values).all(axis=0) | ~curved
+    if not usable.any():
+        return NO_MARKS
+    order = slice(None) if span[1] >= span[0] else slice(None, None, -1)
+    return Marks(times[order], np.isin(times, kinks)[order], values[order][:, usable], curved[usable])
+
+
+class _Functions:
+    """Functions of time at arrays of times."""
+
+    def __init__(
+        self, fixed: BranchGraph, nodes: list[int], u: ArrayLike, p: ArrayLike, timed: SwitchTimes, span: tuple[float, float]
+    ) -> None:
+        self._fixed, self._nodes = fixed, nodes
+        self._inputs, self._parameters = np.asarray(u, dtype=float), np.asarray(p, dtype=float)
+        self._switches, self._numbers = np.sort(timed.times), timed.numbers
+        self._branches = timed.branches if span[1] >= span[0] else timed.branches[::-1]
+
+    def __call__(self, times: Reals) -> Reals:
+        """The values (times, functions)."""
+        g, count = self._fixed.graph, self._parameters.size
+        rows = np.searchsorted(self._switches, times, side="right")
+        given: dict[int, Reals] = {g.input("t", 0): times}
+        given |= {g.input("u", k): np.asarray(value) for k, value in enumerate(self._inputs)}
+        given |= {g.input("p", k): np.asarray(value) for k, value in enumerate(self._parameters)}
+        given |= {g.input("p", count + i): np.asarray(1.0) for i in range(len(self._fixed.switches))}
+        given |= {g.input("p", count + i): self._branches[rows, column] for column, i in enumerate(self._numbers)}
+        columns = [np.broadcast_to(evaluated(g, node, given), times.shape) for node in self._nodes]
+        return np.column_stack(columns) if columns else np.zeros((times.size, 0))
+
+
+def _parted(edges: Reals) -> Reals:
+    """Points that divide the cells between the edges into parts."""
+    parts = _PARTS if edges.size * _PARTS < MOST_MARKS else 1
+    fractions = np.arange(parts) / parts
+    return np.append((edges[:-1, None] + fractions * np.diff(edges)[:, None]).ravel(), edges[-1])
+
+
+def _refined(functions: _Functions, times: Reals, curved: NDArray[np.bool_], share: float, resolution: float) -> Reals:
+    """Times at which straight lines between the values of curved functions are exact enough."""
+    values = functions(times)[:, curved]
+    left = np.arange(times.size - 1)  # intervals that are not known to be exact, by the number of their left end
+    while left.size and times.size < MOST_MARKS:
+        allowed = FINENESS * share * np.ptp(values, axis=0)
+        left = left[np.diff(times)[left] > 4.0 * resolution]
+        middles = 0.5 * (times[left] + times[left + 1])
+        between = functions(middles)[:, curved]
+        with np.errstate(invalid="ignore"):
+            coarse = (np.abs(between - 0.5 * (values[left] + values[left + 1])) > allowed).any(axis=1)
+        left, middles, between = left[coarse], middles[coarse], between[coarse]
+        times, values = np.insert(times, left + 1, middles), np.insert(values, left + 1, between, axis=0)
+        first = left + np.arange(left.size)  # numbers of the left ends after the insertion
+        left = np.concatenate([first, first + 1])
+        left.sort()
+    return times
+
+
+def followed_length(marks: Marks, share: float, gap: float) -> float:
+    """A length of steps that pass over nothing in curved functions, for a method that evaluates them at points with gaps up to
+    this part of a step.
+
+    With points at this distance, cubics through four of them are exact enough everywhere, and with all smaller distances, too.
+    """
+    if not marks.curved.any():
+        return float("inf")
+    order = slice(None) if marks.times[0] < marks.times[-1] else slice(None, None, -1)
+    times, columns = marks.times[order], marks.values[order][:, marks.curved].T
+    span = float(times[-1] - times[0])
+    found, distance = 0.0, span * 2.0**-14
+    while distance < span:
+        for values in columns:
+            outer, inner = (
+                np.interp(times - part * distance, times, values) + np.interp(times + part * distance, times, values)
+                for part in (1.5, 0.5)
+            )
+            if (np.abs(values - (9.0 * inner - outer) / 16.0) > 0.5 * share * np.ptp(values)).any():
+                return found / gap
+        found, distance = distance, 2.0**0.5 * distance
+    return found / gap
