@@ -21,6 +21,12 @@ FORMS = (
 )
 
 
+def conditions(run: dr.Trajectory) -> list[str]:
+    """The switches but for corners of their arguments."""
+    names = [switch.name for switch in run.switches]
+    return [name for name in names if "<" in name or ">" in name or not name.startswith(("abs", "min", "max"))]
+
+
 def block() -> dr.Model:
     """A mass of 1 kg on a line."""
     model = dr.Model("block")
@@ -42,19 +48,19 @@ def test_windows_at_random_places(form: str) -> None:
         method = (dr.methods.DOP853(), dr.methods.Radau(), dr.methods.RK4(0.25))[k]
         run = dr.simulate(block(), 10.0, start={"x_rate": speed}, inputs={"f": law}, method=method)
         assert run["x_rate"][-1] == pytest.approx(np.sqrt(speed**2 + 4 * force * width), rel=1e-8), (law, method)
-        assert len(run.switches) == 2
+        assert len(conditions(run)) == 2
 
 
 def test_two_windows_of_one_condition_in_one_step() -> None:
     """min(|x − 2|, |x − 5|) < 0.01 is passed twice."""
     run = dr.simulate(block(), 10.0, start={"x_rate": 1.0}, inputs={"f": "where(min(abs(x - 2), abs(x - 5.3)) < 0.01, 10, 0)"})
     assert run["x_rate"][-1] == pytest.approx(np.sqrt(1.0 + 2 * 2 * 10 * 0.02), rel=1e-8)
-    assert len(run.switches) == 4
+    assert len(conditions(run)) == 4
 
 
-def test_corners_that_stay_positive_are_no_switches() -> None:
+def test_corners_that_stay_positive_do_not_switch() -> None:
     model = block()
     model.parameter("width", -1e-9, "m")
     run = dr.simulate(model, 10.0, start={"x_rate": 1.0}, inputs={"f": "where(abs(x - 3.123) < width, 10, 0)"})
     assert run["x_rate"][-1] == 1.0
-    assert not run.switches
+    assert not conditions(run)

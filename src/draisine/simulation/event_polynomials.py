@@ -117,7 +117,7 @@ def can_jump(program: Program | LinearSolveProgram) -> tuple[bool, ...]:
         for place in line.outputs:
             jumps[place] = jumped
             constants.pop(place, None)
-        if line.operation == op.CONST and not isinstance(line, Numbers):
+        if line.operation == op.CONST and line.numbers is None:
             constants[line.outputs[0]] = float(line.constant or 0.0)
     return tuple(found)
 

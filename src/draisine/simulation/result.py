@@ -296,12 +296,12 @@ def _cause(s: FinalState) -> str:
 def _broken(s: FinalState) -> Status:
     """The constraint with the largest residual, of positions first; redundant ones, which are monitored only, are among them."""
     stepper = s.memory.stepper
-    if stepper.gross_residual:
+    if stepper.leaps:
         return Status(
             Ending.CONSTRAINTS_BROKEN,
-            f"the constraints are off by {stepper.unprojected:.3g} after the step that ends at {s.at_time}, which its error "
-            "control did not see: their slope or value jumps in this step, so that velocities would have to jump, an impact that "
-            "is not modeled; smooth the constraints, or stop before by an event; with a fixed step, shorten it",
+            f"the constraints are off by {stepper.unprojected:.3g} after the step beside a switch that ends at {s.at_time}: "
+            "their slope or value jumps at the switch, so that velocities would have to jump, an impact that is not modeled; "
+            "smooth the constraints, or stop before by an event",
         )
     slot = [output.name for output in s.equations.report.outputs].index("residuals")
     values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])

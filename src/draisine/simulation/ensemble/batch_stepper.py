@@ -22,7 +22,6 @@ from draisine.simulation.methods.selection import (
     MethodChoice,
     broken_threshold,
     detects_stiffness,
-    gross_threshold,
     projection_threshold,
 )
 from draisine.simulation.methods.tableau import Scheme
@@ -188,7 +187,6 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)
-    stepper.gross = gross_threshold(e.limits, stepper.threshold, method.adaptive)
     stepper.projections = e.limits.projections
     set_limits(stepper, e)
     stepper.budget = BUDGET

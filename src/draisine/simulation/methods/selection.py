@@ -166,12 +166,6 @@ def broken_threshold(limits: RunLimits, threshold: float) -> float:
     return min(max(1e3 * threshold, 1e-6 * limits.length), max(1e-2 * limits.length, 10.0 * threshold))
 
 
-def gross_threshold(limits: RunLimits, threshold: float, adaptive: bool) -> float:
-    """The residual of a step before its projection at which a run ends, because error control cannot have seen what happened:
-    a thousandth of the typical length, or a tenth with fixed steps, whose length the user answers for."""
-    return max(1e4 * threshold, (1e-3 if adaptive else 0.1) * limits.length) if limits.monitored else math.inf
-
-
 def residual_limit(limits: RunLimits, threshold: float, method: SteppingMethod) -> float:
     """The residual at which a run with projections to `threshold`, or to that of the method, would end."""
     return broken_threshold(

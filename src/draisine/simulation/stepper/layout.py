@@ -33,7 +33,7 @@ UNSOLVED = 10  # Newton's iteration did not converge, see `solver_failure`
 STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
-BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected, or by more than `gross` before
+BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected, or before that beside a switch
 ACCUMULATED = 16  # infinitely many switches before t, and the motion behind them is not known
 AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
 
@@ -206,14 +206,13 @@ class Stepper(Record):
     step: float  # of fixed-step methods
     threshold: float  # of the residual above which the state is projected
     broken: float  # of the residual after projection at which the run ends
-    gross: float  # of the residual before projection at which the run ends: error control did not see what happened in the step
     limit: float  # of the condition
     usual_limit: float  # to which it returns when the condition is low again
     close: float  # condition from which on states are projected to the threshold `tight`
     tight: float
     # progress of the run
     unprojected: float  # residual of the last step before its projection …
-    gross_residual: int  # … and whether it was gross
+    leaps: int  # … and whether a constraint, or its slope, jumps at the switch beside it
     phase: int
     history_filled: int  # rows of `past` that are known
     index: int  # fixed steps: completed …

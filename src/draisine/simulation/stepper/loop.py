@@ -428,14 +428,14 @@ def project(s: Stepper, m: Tableau) -> int:
             return NOT_FINITE
         copy(s.new, s.x, s.states)
         moved = True
-    gross = s.gross
-    if s.switching != 0 and at_restart(s):
-        s.beside_switch = 2
-    if s.switching != 0 and s.beside_switch > 0:  # the row itself may jump there, or its slope
-        gross = min(gross, s.broken)
-        s.beside_switch -= 1
-    s.gross_residual = 1 if s.unprojected > gross else 0
-    broken = s.scalar[0] > s.broken or s.gross_residual != 0
+    s.leaps = 0
+    if s.switching != 0:
+        if at_restart(s):
+            s.beside_switch = 2
+        if s.beside_switch > 0:
+            s.beside_switch -= 1
+            s.leaps = 1 if s.unprojected > s.broken else 0
+    broken = s.scalar[0] > s.broken or s.leaps != 0
     # The rate of an implicit method is that of a smooth solution; a newly evaluated one need not be.
     if moved and m.external == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
         copy(s.x, s.point, s.width)
