@@ -335,6 +335,7 @@ class Stepper(Record):
     mark_curved: Integers  # (functions of time) 1 if it is smooth between kinks, not straight
     mark_safe: float  # length of steps that pass over nothing in curved functions
     mark_known: Vector  # values of a function at the points of the method
+    mark_cubic: Vector  # (4) a polynomial through some of these values, by divided differences
     kink_crossing: int  # the last attempt crossed a kink
     hits_kinks: int  # no kink is crossed
     kink_limited: int  # the attempt ends at a kink

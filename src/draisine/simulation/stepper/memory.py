@@ -174,6 +174,7 @@ class Memory:
             "contact": (s.contacts,),
             "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
+            "mark_cubic": (4,),
             "mark_known": (max(len(_tableau(scheme).points) for scheme in (method.scheme, method.starter)),),
             **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "jumps", "near"), (e,)),
         }

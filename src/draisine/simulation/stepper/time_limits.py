@@ -114,40 +114,39 @@ def is_straight(s: Stepper, m: Tableau, h: float) -> bool:
 def is_followed(s: Stepper, m: Tableau, h: float, function: int) -> bool:
     """Whether a curved function is, between the points of the method, on the cubics through four of them."""
     count, i = len(m.points), s.mark_index
-    if not precedes(s, s.mark_time[i], s.t + h):
-        return True
-    for point in range(count):
-        time = s.t + m.points[point] * h
-        s.mark_known[point] = value_at(s, following_mark(s, time), time, function)
-    tolerance, degree, point = s.mark_tolerance[function], min(3, count - 1), 1
+    degree, tolerance = min(3, count - 1), s.mark_tolerance[function]
+    known, following, point, first = 0, i, 1, -1
     while i < s.marks - 1 and precedes(s, s.mark_time[i], s.t + h):
         theta = (s.mark_time[i] - s.t) / h
         while point < count - 1 and m.points[point] < theta:
             point += 1
-        first = max(0, min(point - 2, count - 1 - degree))
-        suggested = 0.0
-        for j in range(first, first + degree + 1):
-            term = s.mark_known[j]
-            for k in range(first, first + degree + 1):
-                if k != j:
-                    term *= (theta - m.points[k]) / (m.points[j] - m.points[k])
-            suggested += term
+        window = max(0, min(point - 2, count - 1 - degree))
+        if window != first:
+            first = window
+            while known <= first + degree:
+                time = s.t + m.points[known] * h
+                while following < s.marks - 1 and precedes(s, s.mark_time[following], time):
+                    following += 1
+                s.mark_known[known] = value_at(s, following, time, function)
+                known += 1
+            set_cubic(s, m, first, degree)
+        suggested = s.mark_cubic[degree]
+        for k in range(degree - 1, -1, -1):
+            suggested = s.mark_cubic[k] + (theta - m.points[first + k]) * suggested
         if not abs(s.mark_value[i, function] - suggested) <= tolerance:
             return False
         i += 1
     return True
 
 
-def following_mark(s: Stepper, time: float) -> int:
-    """The first mark that is not before a time from t on."""
-    low, high = s.mark_index, s.marks - 1
-    while low < high:
-        middle = (low + high) // 2
-        if precedes(s, s.mark_time[middle], time):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def set_cubic(s: Stepper, m: Tableau, first: int, degree: int) -> None:
+    """The polynomial through the values at `degree` + 1 points of the method, by divided differences."""
+    c, points = s.mark_cubic, m.points
+    for k in range(degree + 1):
+        c[k] = s.mark_known[first + k]
+    for order in range(1, degree + 1):
+        for k in range(degree, order - 1, -1):
+            c[k] = (c[k] - c[k - 1]) / (points[first + k] - points[first + k - order])
 
 
 def value_at(s: Stepper, following: int, time: float, function: int) -> float:
