@@ -39,6 +39,14 @@ SERVES = 5.0  # largest amplification that the few choices of independent veloci
 def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tuple[FormulationChoice, list[str]]:
     """The formulation for a mechanism, and a note where it is not the reduced one; `requested` are independent velocities that
     the user has chosen."""
+    if mechanism.unilateral:
+        if requested:
+            raise ModelError(
+                f"model {mechanism.system.name!r}: its contacts open and slip, so that no velocities are eliminated; do not choose "
+                f"independent ones ({', '.join(requested)})"
+            )
+        names = ", ".join(contact.name for contact in mechanism.unilateral)
+        return Augmented(), [f"augmented formulation, one for all modes of its contacts ({names})"]
     if mechanism.multiplier_symbols:
         loads = ", ".join(mechanism.multiplier_symbols)
         if requested:

@@ -33,6 +33,7 @@ from draisine.dynamics.constraints.rows import (
     without_rounding,
 )
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
     WheelContact,
@@ -102,7 +103,7 @@ class Mechanism:
         ]
         # Blocks are eliminated in the order of the tree: contacts nearest the reference body first.
         self.contacts.sort(key=lambda c: c.link.depth)
-        self.default_parameters = np.array([p.default for p in system.parameters])
+        self.default_parameters = np.array([p.default for p in system.arguments])
         self.residual_contacts, self.knife_edges = residual_contacts(self.measures)
         for contact in (*self.residual_contacts, *self.knife_edges):
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
@@ -126,6 +127,11 @@ class Mechanism:
         self.parametric_residuals = residuals.parametric(self.idle)
         self.laws = [self._law(c) for c in self.residual_contacts if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
+
+    @cached_property
+    def unilateral(self) -> list[WheelOnGround | PointOnSurface]:
+        """Contacts that may slip and open; their rows are those of a closed contact that sticks."""
+        return [c for c in self.residual_contacts if not isinstance(c, SurfacePair) and c.friction is not None]
 
     @cached_property
     def rows(self) -> list[Rows]:
@@ -368,7 +374,7 @@ class Mechanism:
     @cached_property
     def selection(self) -> RowSelection:
         """Rows that are solved for, and redundant or identically satisfied ones."""
-        if not self._few_enough_rows:
+        if not self._few_enough_rows or self.unilateral:  # which rows of these are active, and so redundant, changes
             return RowSelection(tuple(range(len(self.row_names))))
         found = select_rows(self.samples)
         check_consistent(
@@ -468,7 +474,7 @@ class Mechanism:
         """Independent position constraints; those whose rates are rows that are solved for are kept."""
         idle = {constraint.name for constraint, _ in self.parametric_residuals}
         found = [pair for pair in self.position_constraints if pair[0].name not in idle]
-        if not self.residual_constraints and not self.selection.redundant:
+        if self.unilateral or (not self.residual_constraints and not self.selection.redundant):
             return found  # heights of wheels with independent rows are independent
         if not self._few_enough_rows:
             return found

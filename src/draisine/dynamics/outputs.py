@@ -93,7 +93,9 @@ class ReportBuilder:
         found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track_heading(
             contact
         )
-        if not isinstance(contact.law, Rolling):
+        if contact.friction is not None:
+            found[Quantity(f"{name}_gap", "m", f"distance of {name} from what it touches")] = contact.gap[0]
+        if contact.friction is not None or not isinstance(contact.law, Rolling):
             for way, slip in zip(("along", "across"), contact.slip, strict=True):
                 found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
         return found
@@ -247,7 +249,9 @@ class ReportBuilder:
     @cached_property
     def residuals(self) -> ca.SX:
         positions = [r for _, r in self.mechanism.position_constraints]
-        return ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
+        found = ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
+        active = self.formulation.activity
+        return found * ca.vertcat(*[active.get(c.name, ca.SX(1)) for c in self.constraints]) if active else found
 
     # ---------------------------------------------------------------- programs
 

@@ -12,15 +12,18 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
+from typing import Any
 
-from draisine.expr.expression import Expr
+from draisine.errors import ModelError
+from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Amount, amount_in
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
 _FORCES = ("longitudinal", "lateral", "cornering")
 
-__all__ = ["Coulomb", "Creep", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
+__all__ = ["Coulomb", "Creep", "DryFriction", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
 
 
 def unit_of_amount(name: str) -> str:
@@ -129,6 +132,60 @@ class ShenHedrickElkins(TangentialLaw):
     @property
     def bounded(self) -> bool:
         return True
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """Coulomb's law and the law of impact of a unilateral contact, which may stick, slip, open and land.
+
+    It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the coefficient of the
+    law `impact`: "energetic" (Stronge), "poisson" or "newton".
+    """
+
+    static: Expr | None
+    kinetic: Expr | None
+    restitution: Expr = Number(0.0)
+    impact: str = "energetic"
+
+    def amounts(self) -> dict[str, Expr]:
+        """The coefficients, by name, without infinite ones."""
+        every = {"static": self.static, "kinetic": self.kinetic, "restitution": self.restitution}
+        return {name: amount for name, amount in every.items() if amount is not None}
+
+
+IMPACTS = ("energetic", "poisson", "newton")
+
+
+def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) -> DryFriction | None:
+    """The laws of a contact from the arguments of a builder: a coefficient, or those of sticking and of slipping; None for a
+    contact that is ideal and permanent."""
+    if friction is None:
+        if not (isinstance(restitution, int | float) and restitution == 0):
+            raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
+        return None
+    pair = (friction, friction) if isinstance(friction, str | Expr) or not hasattr(friction, "__len__") else tuple(friction)
+    if len(pair) != 2:
+        raise ModelError(f"{where}: friction is a coefficient, or a pair (static, kinetic), got {friction!r}")
+    if impact not in IMPACTS:
+        raise ModelError(f"{where}: impact must be one of {', '.join(map(repr, IMPACTS))}, got {impact!r}")
+    static, kinetic = (None if c == math.inf else amount_in(c, "", f"friction of {where}") for c in pair)
+    for what, amount in (("static", static), ("kinetic", kinetic)):
+        if isinstance(amount, Number) and amount.value < 0.0:
+            raise ModelError(f"{where}: its {what} friction is {amount.value:g}; it must not be negative")
+    if static is not None and kinetic is None or _exceeds(kinetic, static):
+        raise ModelError(
+            f"{where}: its kinetic friction, {pair[1]}, exceeds the static one, {pair[0]}: a body that starts to slip "
+            "would stick at once; give (static, kinetic) in this order"
+        )
+    bounced = amount_in(restitution, "", f"restitution of {where}")
+    if isinstance(bounced, Number) and not 0.0 <= bounced.value <= 1.0:
+        raise ModelError(f"{where}: its restitution is {bounced.value:g}; it lies between 0 and 1")
+    return DryFriction(static, kinetic, bounced, impact)
+
+
+def _exceeds(one: Expr | None, other: Expr | None) -> bool:
+    """Whether a number is larger than another."""
+    return isinstance(one, Number) and isinstance(other, Number) and one.value > other.value
 
 
 LAWS: dict[str, type[TangentialLaw]] = {

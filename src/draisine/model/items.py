@@ -14,7 +14,7 @@ from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import ROLLING, Rolling, TangentialLaw
+from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
@@ -208,6 +208,7 @@ class Wheel:
     radius: Expr
     tube: Expr = NOTHING
     contact: TangentialLaw = ROLLING
+    friction: DryFriction | None = None  # then it may slip and leave the ground
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
@@ -230,6 +231,22 @@ class KnifeEdge:
     at: Vector
     along: str
     on_ground: bool = False
+
+
+@dataclass(frozen=True)
+class PointContact:
+    """A point of a body, or a sphere around it, that may touch the ground, the plane z = 0 of a frame, or another sphere.
+
+    `on` is a frame, or the ground; with `on_radius` it is the center of a sphere, which is touched from outside, or, where it is
+    negative, from inside.
+    """
+
+    name: str
+    point: str
+    friction: DryFriction
+    radius: Expr = NOTHING
+    on: str = GROUND
+    on_radius: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -387,6 +404,7 @@ class System:
     ] = ()  # coordinates without a body, such as positions along a profile; determined by constraints
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
     dependent_parameters: tuple[DependentParameter, ...] = ()
+    point_contacts: tuple[PointContact, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -448,6 +466,28 @@ class System:
         joints = [v for joint in self.joints for v in joint.velocities]
         return (*joints, *(Velocity(c.rate, f"{c.unit or '1'}/s") for c in self.massless))
 
+    @property
+    def arguments(self) -> tuple[Parameter, ...]:
+        """Parameters of the equations: those of the description, then the modes of unilateral contacts."""
+        return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name)))
+
+    @property
+    def unilateral(self) -> tuple[Wheel | PointContact, ...]:
+        """Contacts that may slip and open."""
+        return (*(wheel for wheel in self.wheels if wheel.friction is not None), *self.point_contacts)
+
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""
-        return not (self.ground.still and isinstance(wheel.contact, Rolling))
+        return wheel.friction is not None or not (self.ground.still and isinstance(wheel.contact, Rolling))
+
+
+MODE_ENTRIES = 4  # numbers that describe the mode of a contact
+
+
+def mode_entries(contact: str) -> tuple[Parameter, ...]:
+    """The mode of a unilateral contact as parameters of the equations: by default it is closed and sticks.
+
+    The direction is that of the slip, along and across the track, while it slips.
+    """
+    names = (("closed", 1.0), ("sticks", 1.0), ("direction_along", 0.0), ("direction_across", 0.0))
+    return tuple(Parameter(f"{contact}_{name}", default, "", f"mode of contact {contact}") for name, default in names)

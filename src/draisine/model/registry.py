@@ -24,6 +24,7 @@ KINDS = {
     "joints": "a joint",
     "wheels": "a wheel",
     "edges": "a knife edge",
+    "point_contacts": "a contact",
     "constraints": "a constraint",
     "surface_contacts": "a contact of surfaces",
     "surface_parameters": "a surface parameter",

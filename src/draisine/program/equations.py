@@ -105,6 +105,17 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class Unilateral:
+    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones one after the other."""
+
+    name: str
+    normal: int
+    tangential: int
+    count: int
+    impact: str = "energetic"
+
+
+@dataclass(frozen=True)
 class Event:
     """An event: an expression that crosses zero. `action` is "record" or "stop"."""
 
@@ -173,6 +184,8 @@ class Equations:
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
+    - `unilateral` contacts: their modes are the last parameters, `mode_entries` for each. `contact_margins` → `margins`, positive
+      inside the modes; `contact_terms` → what a change of modes needs.
     """
 
     name: str
@@ -205,6 +218,9 @@ class Equations:
     twists: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
     dependent_parameters: tuple[DependentQuantity, ...] = ()
+    unilateral: tuple[Unilateral, ...] = ()
+    contact_margins: LinearSolveProgram | None = None
+    contact_terms: Program | None = None
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
@@ -263,8 +279,11 @@ class Equations:
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_RECORDS["dependent_parameters"] = DependentQuantity
-_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists")
+_RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral}
+_PROGRAMS = (
+    *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
+    *("contact_margins", "contact_terms"),
+)
 _NOT_STORED = frozenset({"with_independent"})  # a function
 
 

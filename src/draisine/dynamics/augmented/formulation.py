@@ -12,6 +12,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.formulation import BaseFormulation, Outputs
@@ -22,7 +23,9 @@ from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr
+from draisine.model.items import mode_entries
 from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -50,6 +53,14 @@ class AugmentedFormulation(BaseFormulation):
         self._holonomic = [(rows.names[i], _position(rows.source, rows.kept[i])) for rows, i in holonomic]
         self._free_names = [rows.names[i] for rows, i in free]
         self._z = ca.SX.sym("z", len(scope.velocities) + len(kept))
+
+    @cached_property
+    def activity(self) -> dict[str, ca.SX]:
+        found = {}
+        for contact in self.mechanism.unilateral:
+            closed, sticks, *_ = (self.mechanism.scope.symbol(entry.name) for entry in mode_entries(contact.name))
+            found |= {f"{contact.name}_normal": closed} | {f"{contact.name}_{way}": sticks for way in ("along", "across")}
+        return found
 
     @property
     def all_velocities(self) -> ca.SX:
@@ -123,7 +134,7 @@ class AugmentedFormulation(BaseFormulation):
             coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.arguments),
             dependent_parameters=dependent_parameters(system),
             q_rate=m.measures.q_rate,
             mass=m.mass_matrix,
@@ -141,7 +152,55 @@ class AugmentedFormulation(BaseFormulation):
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
+            contacts=self._contacts,
+            dependent_rows=self._dependent_rows(),
         )
+
+    @cached_property
+    def _contacts(self) -> list[ContactRows]:
+        """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
+        names = [*(name for name, _ in self._holonomic), *self._free_names]
+        scope, found = self.mechanism.scope, []
+        for contact in self.mechanism.unilateral:
+            ways = [k for k, way in enumerate(("along", "across")) if f"{contact.name}_{way}" in names]
+            tangential = tuple(names.index(f"{contact.name}_{('along', 'across')[k]}") for k in ways)
+            closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
+            law = contact.friction
+            assert law is not None  # it is unilateral
+            found.append(
+                ContactRows(
+                    contact.name,
+                    names.index(f"{contact.name}_normal"),
+                    tangential,
+                    contact.gap[0],
+                    tuple(contact.slip[k] for k in ways),
+                    closed,
+                    sticks,
+                    tuple(direction[k] for k in ways),
+                    None if law.static is None else scope.value(law.static),
+                    None if law.kinetic is None else scope.value(law.kinetic),
+                    scope.value(law.restitution),
+                    law.impact,
+                )
+            )
+        return found
+
+    def _dependent_rows(self) -> list[float]:
+        """The compliance of every row if rows are dependent where all contacts are closed, or none."""
+        m = self.mechanism
+        if not m.unilateral:
+            return []
+        try:
+            samples = m.samples
+        except ModelError:  # they cannot be closed all at once
+            return []
+        if int(np.linalg.matrix_rank(samples[0])) == samples.shape[1]:
+            return []
+        order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
+        mass = m.at_samples(m.mass_matrix)[0]
+        sizes = np.einsum("ij,ji->i", samples[0], np.linalg.solve(mass, samples[0].T))[order]
+        contacts = {row for c in self._contacts for row in (c.normal, *c.tangential)}
+        return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
         """Residuals of redundant constraints at position and velocity level."""
@@ -158,6 +217,8 @@ class AugmentedFormulation(BaseFormulation):
     def _monitor(self) -> Program | None:
         """Loss of rank of the rows that are solved for: a run takes others where it can, and else passes a singular position."""
         m = self.mechanism
+        if m.unilateral:
+            return None
         if not m.solved_rows:
             condition = self.loop_condition
             return None if condition is None else self.program("monitor", {"condition": (condition, ["condition"])})
