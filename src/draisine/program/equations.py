@@ -113,6 +113,7 @@ class Unilateral:
     tangential: int
     count: int
     impact: str = "energetic"
+    stands: bool = False  # by default it is closed at a start
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from draisine.program.linear_solve import LinearSolveProgram, implicit_form
 from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.stepper.contact_memory import UnilateralKernels
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class CompiledEquations:
     events: Kernel | None
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
     quick: bool = False  # compiled without optimization
+    contact_margins: Kernel | None = None  # of unilateral contacts
+    contact_terms: Kernel | None = None
 
     @cached_property
     def form(self) -> CompiledForm:
@@ -172,7 +175,16 @@ class CompiledEquations:
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=0 if self.switching is None else self.switching.switching.directions,
             mixed=self._mixed(contact),
+            unilateral=self._unilateral(),
         )
+
+    def _unilateral(self) -> UnilateralKernels | None:
+        e = self.equations
+        if self.contact_margins is None or self.contact_terms is None:
+            return None
+        sizes = len(e.velocities), len(e.multipliers), len(e.coordinates)
+        addresses = self.contact_margins.address, self.contact_terms.address
+        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length)
 
     def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
         """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
@@ -313,8 +325,9 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
-    project, monitor, events = (None if p is None else compile(p, quick=quick) for p in (e.project, e.monitor, e.events))
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick)
+    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
+    project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, margins, terms)
     if explicit is None:
         _ = made.form
     return made
@@ -389,5 +402,6 @@ def prepared(equations: Equations) -> Prepared:
     # compiled at its first use on a machine: counted as compile time, not as integration time
     choices = prepare(equations, quick=True)
     switching = choices.compiled(equations.choice).switching is not None
-    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
+    implicit = isinstance(equations.dynamics, DaeResidual)
+    stepping_loop(implicit=implicit, switching=switching, unilateral=bool(equations.unilateral))
     return Prepared(choices, StartProblem(equations, quick=True))

@@ -20,6 +20,7 @@ from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
 
@@ -61,6 +62,7 @@ class Segment:
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
     sliding: SlidingSamples | None = None  # how the law is mixed where the run slides
+    parameters: Reals | None = None  # with the modes of unilateral contacts
     at_steps: Segment | None = None  # the same at the accepted steps, where these are kept beside the samples
 
 
@@ -164,9 +166,30 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.UNSOLVED: _unsolved,
         layout.AMBIGUOUS: _ambiguous,
         layout.ACCUMULATED: _accumulated,
+        layout.CONTACT_UNSOLVED: _contact_unsolved,
         layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
     }
     return descriptions[reason](s)
+
+
+def _contact_unsolved(s: FinalState) -> Status:
+    """No mode of the contacts satisfies the laws of friction and impact, or several do."""
+    modes, names = s.memory.stepper.modes, [c.name for c in s.equations.unilateral]
+    closed = ", ".join(name for name, active in zip(names, modes.active, strict=True) if active)
+    if modes.outcome == INDETERMINATE:
+        return Status(
+            Ending.CONTACT_INDETERMINATE,
+            f"at {s.at_time} rigid bodies with this friction have several motions (Painlevé's paradox): {closed} may stay in "
+            "contact or not; give less friction, or compliance",
+        )
+    why = {
+        INCONSISTENT: "no motion of rigid bodies satisfies the law of friction (Painlevé's paradox)",
+        SINGULAR_MASS: "the masses do not determine the accelerations",
+        ENDLESS: "contacts change without end",
+    }[int(modes.outcome)]
+    return Status(
+        Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}: contacts {closed}; give less friction, or compliance"
+    )
 
 
 def _finished(s: FinalState) -> Status:

@@ -44,7 +44,8 @@ from draisine.simulation.result import FinalState, Occurrence, Run, Segment, Swi
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, Passage, PassageStep, has_loops, set_limits
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
+from draisine.simulation.stepper.contact_memory import mode_parameters
+from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
 
 if TYPE_CHECKING:
     from draisine.simulation.sliding_samples import SlidingSamples
@@ -206,7 +207,7 @@ class _Driver:
         """The switching functions of the present equations over a span of time from a state."""
         switching = self._compiled.switching
         if switching is None:
-            return None
+            return no_switches() if self._compiled.equations.unilateral else None
         tables = switching.tables(span, x, inputs, self._parameters, self._method)
         self._restarts |= switching.names_of_restarts(tables)
         self._all_restarts = self._all_restarts and tables.guaranteed
@@ -222,7 +223,8 @@ class _Driver:
 
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
-        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None)
+        unilateral = bool(self._compiled.equations.unilateral)
+        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None, unilateral=unilateral)
         if not self._method.scheme.external:
             return loop
         command = self._command_without_arguments if self._callback is not None else None
@@ -654,7 +656,23 @@ class _Driver:
                 continue
             at_steps = kept("step", slice(step, next_step)) if self._steps_too else None
             segments.append(replace(kept("sample", slice(sample, next_sample)), at_steps=at_steps))
+        if stepper.unilateral:
+            return self._segments_of_modes(segments[0])
         return tuple(segments)
+
+    def _segments_of_modes(self, whole: Segment) -> tuple[Segment, ...]:
+        """A segment for every interval between two changes of modes, with the modes among the parameters."""
+        modes = self._memory.stepper.modes
+        before = modes.change_step if self._only_steps else modes.change_sample
+        starts = before[: modes.change_count].tolist()
+        ends, found = [*starts[1:], len(whole.times)], []
+        for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+            rows = slice(begin, end)
+            parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
+            found.append(
+                Segment(whole.equations, *parts, whole.steps, parameters=mode_parameters(modes, k, self._parameters))
+            )
+        return tuple(found)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:
         stepper = self._memory.stepper

@@ -26,6 +26,7 @@ from draisine.results.trajectory import Trajectory
 from draisine.simulation.compiled_equations import best_choice_for, prepared
 from draisine.simulation.contact_warnings import has_margins
 from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.contact_start import contact_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.result import start_notes
 from draisine.simulation.methods.selection import Method
@@ -220,7 +221,11 @@ def compute(
     targets = plain(equations, named)
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
-    begin = consistent_start(starts, targets, parameters=values, inputs=constants)
+    if equations.unilateral:
+        begin = contact_start(starts, targets, values, constants)
+        p = begin.given[2]
+    else:
+        begin = consistent_start(starts, targets, parameters=values, inputs=constants)
     u = numbers("input", equations.inputs, constants)
     constants = {i.name: value for i, value in zip(equations.inputs, u.tolist(), strict=True) if i.name in constants}
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]

@@ -44,6 +44,7 @@ class ContactRows:
     kinetic: ca.SX | None
     restitution: ca.SX
     impact: str
+    stands: bool  # it is a wheel
 
     @property
     def slip_direction(self) -> list[ca.SX]:

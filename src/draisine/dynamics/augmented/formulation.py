@@ -14,6 +14,7 @@ import numpy as np
 
 from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
@@ -181,6 +182,7 @@ class AugmentedFormulation(BaseFormulation):
                     None if law.kinetic is None else scope.value(law.kinetic),
                     scope.value(law.restitution),
                     law.impact,
+                    isinstance(contact, WheelOnGround),
                 )
             )
         return found

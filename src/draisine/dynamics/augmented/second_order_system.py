@@ -199,7 +199,7 @@ def augmented(
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
         unilateral=tuple(
-            Unilateral(c.name, c.normal, c.tangential[0] if c.tangential else 0, len(c.tangential), c.impact)
+            Unilateral(c.name, c.normal, c.tangential[0] if c.tangential else 0, len(c.tangential), c.impact, c.stands)
             for c in system.contacts
         ),
         contact_margins=_margins(dynamics, modes, arguments, z, n) if system.contacts else None,

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
+from draisine.simulation.stepper.contact_layout import ENDLESS
+from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -39,6 +41,7 @@ from draisine.simulation.stepper.layout import (
     ABORTED,
     BROKEN,
     CHANGED,
+    CONTACT_UNSOLVED,
     CONTINUE,
     FRESH,
     FULL,
@@ -97,6 +100,8 @@ def advance(s: Stepper) -> int:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
             return FULL
+        if s.unilateral != 0 and s.modes.change_count + 2 > s.modes.change_room:
+            return FULL
         before, begun, slid = s.accepted, s.t, 0
         if s.switching != 0:
             slid = s.sliding
@@ -122,8 +127,11 @@ def begin(s: Stepper) -> int:
     m = s.tableau
     if s.switching != 0:
         reason = begin_branches(s)
+        if reason == CONTINUE and s.unilateral != 0:
+            reason = begin_modes(s)
         if reason != CONTINUE:
             return reason
+        start_margins(s)
     reason = initial_rates(s, m)
     if reason != CONTINUE:
         return reason
@@ -329,8 +337,21 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     """A branch ends where it began: switch without a step."""
     s.rejected += 1
     note_grid(s, True)
-    reason = beyond_limit(s, change_branches(s, row))
+    reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
+
+
+def change_at(s: Stepper, row: int) -> int:
+    """Change branches, and modes of contacts, where the margin `row` has ended, or an interval of time."""
+    if s.unilateral != 0 and row >= s.branch_margins:
+        if s.switches_here > MOST_SWITCHES:
+            s.modes.outcome = ENDLESS
+            return CONTACT_UNSOLVED
+        return change_modes(s, row)
+    reason = beyond_limit(s, change_branches(s, row))
+    if s.unilateral != 0 and reason == CONTINUE:
+        reason = change_modes(s, -1)  # forces may have jumped
+    return reason
 
 
 def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
@@ -346,7 +367,7 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
             evaluate(s, s.t, 0)
         return CONTINUE
     s.switches_here = 0
-    reason = beyond_limit(s, change_branches(s, row))
+    reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
 
 

@@ -15,6 +15,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.contact_memory import CHANGES, MODE_ENTRIES, UnilateralKernels, contact_record, grow_changes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Kernels:
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
     variations: int = 0  # … k
+    unilateral: UnilateralKernels | None = None
     mixed: tuple[int, int, int, int] = (0, 0, 0, 0)  # with mixed branches: derivative, rates, events and contact margins
 
     def extended(self, parameters: Reals) -> Reals:
@@ -70,6 +72,12 @@ class SwitchTables:
     mark_kink: NDArray[np.int64]  # (c) 1 for kinks
     mark_value: Reals  # (c, functions of time)
     mark_tolerance: Reals  # (functions of time)
+
+
+def no_switches() -> SwitchTables:
+    """Tables without switching functions."""
+    none, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
+    return SwitchTables(none, [], whole, True, whole, whole, none, np.zeros((0, 0)), none, whole, np.zeros((0, 0)), none)
 
 
 @lru_cache(maxsize=16)
@@ -168,10 +176,15 @@ class Memory:
             s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
             shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
             shapes["mixed_value"] = (2, max(e, s.contacts))
+        if kernels.unilateral is not None:
+            shapes["margin"] = (layout.MARGIN_GRID + 1, 2 * len(kernels.unilateral.contacts) + shapes["margin"][1])
+            shapes |= {name: (shapes["margin"][1],) for name in ("margin_value", "armed")}
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         if self._switches is not None:
             self._set_switches(self._switches)
+        if kernels.unilateral is not None:
+            self._set_contacts(kernels.unilateral)
         for name, values in given.items():
             getattr(s, name)[...] = values
         if form is not None:
@@ -201,6 +214,7 @@ class Memory:
         s, first = self.stepper, len(self._parameters)
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
+        s.branch_margins = s.margins
         s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
         for name in ("switch_jumps", "margin_branch", "margin_step", "mark_time", "mark_kink", "mark_value", "mark_tolerance"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
@@ -210,6 +224,22 @@ class Memory:
         )
         s.restarts, s.marks = len(switches.restart_time), len(switches.mark_time)
         s.kink_patience = max(1, s.kink_patience)
+
+    def _set_contacts(self, kernels: UnilateralKernels) -> None:
+        """Unilateral contacts, with their present modes."""
+        s, contacts = self.stepper, kernels.contacts
+        known = s.modes if s.unilateral else None
+        s.modes, s.unilateral = contact_record(kernels), 1
+        entries = MODE_ENTRIES * len(contacts)
+        last = len(self._parameters)
+        s.modes.mode = s.parameters[last - entries : last]
+        s.modes.first_margin, s.margins = s.branch_margins, s.branch_margins + 2 * len(contacts)
+        s.modes.work = s.states - 1
+        if known is not None:  # records are kept
+            s.modes.mode[:] = known.mode
+            s.modes.change_room, s.modes.change_count = known.change_room, known.change_count
+            for name in CHANGES:
+                setattr(s.modes, name, getattr(known, name))
 
     def _set_structure(self, form: CompiledForm) -> None:
         """Structure of implicit equations."""
@@ -320,6 +350,8 @@ class Memory:
         if s.switching and s.switch_count + 2 * layout.MOST_SWITCHES > s.switch_room:
             self._resize(("switch_time", "switch_margin", "switch_kind"), s.switch_count, 2 * s.switch_room)
             s.switch_room *= 2
+        if s.unilateral and s.modes.change_count + 2 > s.modes.change_room:
+            grow_changes(s.modes)
 
     def _resize(self, names: Sequence[str], filled: int, room: int) -> None:
         for name in names:
@@ -475,6 +507,10 @@ _MODULES = (
     "saltation",
     "events_and_samples",
     "contact_monitor",
+    "contact_layout",
+    "contact_laws",
+    "contact_impact",
+    "contact_modes",
     "event_isolation",
     "layout",
     "loop",
@@ -484,20 +520,24 @@ SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "drais
 # Constants for explicit methods, and for equations without switching functions; code that they never reach is not compiled.
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
 SMOOTH = {(Stepper, "switching"): 0}
+GLUED = {(Stepper, "unilateral"): 0}
 
 
-def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True) -> Code:
+def stepping_loop(
+    implicit: bool = False, switching: bool = False, at_once: bool = True, unilateral: bool = False
+) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods; without switching functions, and with them. `at_once`: see
+    is all that most runs need, and with the implicit methods; without switching functions, and with them; with unilateral contacts.
+    `at_once`: see
     `Entry.load`.
     """
-    return stepping_entry(implicit, switching).load(at_once)
+    return stepping_entry(implicit, switching or unilateral, unilateral).load(at_once)
 
 
 @cache
-def stepping_entry(implicit: bool, switching: bool) -> Entry:
+def stepping_entry(implicit: bool, switching: bool, unilateral: bool = False) -> Entry:
     """The entry of a variant of the loop."""
-    fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
+    fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH) | ({} if unilateral else GLUED)
     return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed)

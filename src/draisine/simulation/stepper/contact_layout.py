@@ -1,0 +1,99 @@
+"""The record of unilateral contacts for the stepping loop: c contacts with m rows in all, of a mechanism with n velocities."""
+
+from __future__ import annotations
+
+from draisine.codegen.restricted.types import IntegerMatrix, Integers, Matrix, Record, Vector
+
+# Modes of a contact, as they are recorded.
+OPEN = 0
+SLIP = 1
+STICK = 2
+# Numbers that describe a mode among the parameters: closed, sticks, direction of slip along both tangential rows.
+MODE_ENTRIES = 4
+# Laws of impact.
+ENERGETIC = 0
+POISSON = 1
+NEWTON = 2
+# How a change of modes ended.
+FOUND = 0
+INCONSISTENT = 1  # no mode satisfies the laws
+INDETERMINATE = 2  # several do, with different accelerations
+SINGULAR_MASS = 3
+ENDLESS = 4  # modes change without an advance of time
+
+
+class ContactModes(Record):
+    """Contacts, their modes, and the memory of their changes."""
+
+    contacts: int
+    velocities: int
+    rows: int
+    first_velocity: int  # its index in the state
+    work: int  # index of the work in the state
+    first_margin: int  # of two margins for each contact
+    terms: int  # kernels of (t, x, u, p): terms of the equations …
+    margin_kernel: int  # … and margins
+    length: float  # typical one
+    mode: Vector  # (4 c) part of the parameters
+    normal: Integers  # (c) row of the normal
+    tangential: Integers  # (c) first tangential row
+    ways: Integers  # (c) their number: 0, 1, 2
+    law: Integers  # (c) of impact
+    permanent: Integers  # rows of other constraints
+    margins: Vector  # (2 c)
+    # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
+    mass: Vector  # (n n)
+    force: Vector  # (n)
+    row: Vector  # (m n)
+    bias: Vector  # (m)
+    speed: Vector  # (m)
+    gap: Vector  # (c)
+    coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite; restitution
+    # response to forces along the rows, under the other constraints
+    system: Matrix
+    system_pivot: Integers
+    side: Vector
+    free: Vector  # (n) accelerations without contact forces
+    response: Matrix  # (m, n) velocity changes by a unit impulse along a row
+    delassus: Matrix  # (m, m)
+    offset: Vector  # (m) accelerations along the rows without contact forces
+    # complementarity
+    target: Vector  # (m) what is to be made zero by forces: accelerations or velocities
+    reaction: Vector  # (m) forces or impulses
+    result: Vector  # (m) accelerations or velocities along the rows
+    direction: Matrix  # (c, 2) of slip
+    trial: Matrix  # (c, 2)
+    choice: Integers  # (c) the combination that is tried
+    best: Integers  # (c) the first that is right
+    best_reaction: Vector  # (m)
+    best_result: Vector  # (m)
+    best_direction: Matrix  # (c, 2)
+    active: Integers  # (c) contacts that are closed or close
+    excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
+    settled: Integers  # (c) 1 if the direction of its slip is known
+    small: Matrix  # (m, m)
+    small_copy: Matrix
+    small_side: Vector  # (m)
+    small_row: Integers  # (m) row of an unknown
+    small_pivot: Integers
+    unknown: Vector  # (m)
+    # an impact of one contact: normal velocity, slip, work of the normal impulse, normal and tangential impulse
+    path: Vector  # (7)
+    path_new: Vector
+    path_point: Vector
+    path_rate: Matrix  # (4, 7)
+    path_force: Vector  # (2) tangential force per normal force
+    # outcome
+    outcome: int
+    impulse: Vector  # (m) of the last change
+    lost: float  # energy in it
+    # records of changes, the first of them at the start
+    change_room: int
+    change_count: int
+    change_time: Vector
+    change_mode: IntegerMatrix  # (room, c)
+    change_direction: Matrix  # (room, 2 c)
+    change_impulse: Matrix  # (room, m)
+    change_lost: Vector
+    change_sample: Integers  # samples before the change …
+    change_step: Integers  # … and steps

@@ -1,0 +1,95 @@
+"""The driver's side of unilateral contacts: their kernels, their record for the loop, and its growth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program.equations import Unilateral
+from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
+
+Reals = NDArray[np.float64]
+
+LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
+CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
+FIRST_ROOM = 64  # changes of modes
+
+
+@dataclass(frozen=True)
+class UnilateralKernels:
+    """Unilateral contacts of equations, addresses of the kernels of their margins and terms, and sizes."""
+
+    contacts: tuple[Unilateral, ...]
+    margins: int
+    terms: int
+    velocities: int
+    rows: int
+    first_velocity: int
+    length: float
+
+
+def contact_record(kernels: UnilateralKernels) -> ContactModes:
+    """The contacts of a run, without modes."""
+    contacts, n, m = kernels.contacts, kernels.velocities, kernels.rows
+    made, count = ContactModes(), len(kernels.contacts)
+    own = {row for c in contacts for row in (c.normal, *range(c.tangential, c.tangential + c.count))}
+    permanent = [row for row in range(m) if row not in own]
+    made.contacts, made.velocities, made.rows, made.first_velocity = count, n, m, kernels.first_velocity
+    made.terms, made.margin_kernel, made.length = kernels.terms, kernels.margins, kernels.length
+    made.change_room = FIRST_ROOM
+    size = n + m
+    made.allocate(
+        {
+            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
+            **{name: (count,) for name in ("excluded", "settled")},
+            "permanent": (len(permanent),),
+            "margins": (2 * count,),
+            "mass": (n * n,),
+            **{name: (n,) for name in ("force", "free")},
+            "row": (m * n,),
+            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "unknown")},
+            **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
+            "coefficient": (3 * count,),
+            "system": (size, size),
+            **{name: (size,) for name in ("system_pivot", "side")},
+            "response": (m, n),
+            **{name: (m, m) for name in ("delassus", "small", "small_copy")},
+            **{name: (count, 2) for name in ("direction", "trial", "best_direction")},
+            **{name: (7,) for name in ("path", "path_new", "path_point")},
+            "path_rate": (4, 7),
+            "path_force": (2,),
+            **{name: (FIRST_ROOM,) for name in ("change_time", "change_lost", "change_sample", "change_step")},
+            "change_mode": (FIRST_ROOM, count),
+            "change_direction": (FIRST_ROOM, 2 * count),
+            "change_impulse": (FIRST_ROOM, m),
+        }
+    )
+    made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
+    made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
+    made.permanent[:] = permanent
+    return made
+
+
+def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Reals:
+    """The parameters with the modes after a change."""
+    found = parameters.copy()
+    entries = found[len(found) - MODE_ENTRIES * modes.contacts :].reshape(-1, MODE_ENTRIES)
+    mode = modes.change_mode[change]
+    entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
+    entries[:, 2:] = modes.change_direction[change].reshape(-1, 2)
+    return found
+
+
+def grow_changes(modes: ContactModes) -> None:
+    """Double the room for changes of modes."""
+    for name in CHANGES:
+        old = getattr(modes, name)
+        new = np.zeros((2 * modes.change_room, *old.shape[1:]), dtype=old.dtype)
+        new[: modes.change_count] = old[: modes.change_count]
+        setattr(modes, name, new)
+    modes.change_room *= 2
+
+
+__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_record", "grow_changes", "mode_parameters"]

@@ -1,0 +1,242 @@
+"""Changes of the modes of unilateral contacts within the stepping loop. Restricted Python.
+
+A margin of a contact ends within a step: its gap closes, its normal force vanishes, its friction is exceeded, or its slip vanishes. The
+step is cut there (`switch_location`). Contacts that approach take an impact; then the modes of all closed contacts follow
+from complementarity of forces and accelerations, without the mode that has just ended.
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.codegen.restricted.types import call_kernel
+from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
+from draisine.simulation.stepper.contact_laws import respond, solve_complementarity, tangential_size
+from draisine.simulation.stepper.contact_layout import (
+    FOUND,
+    MODE_ENTRIES,
+    OPEN,
+    SINGULAR_MASS,
+    SLIP,
+    STICK,
+    ContactModes,
+)
+from draisine.simulation.stepper.explicit_rk import copy
+from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
+
+CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
+RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
+SLIPPING = 1e-11  # slip, relative to other velocities, that is not zero
+MOST_IMPACTS = 50  # at one time
+
+
+def mode_of(c: ContactModes, i: int) -> int:
+    if c.mode[MODE_ENTRIES * i] == 0.0:
+        return OPEN
+    return STICK if c.mode[MODE_ENTRIES * i + 1] != 0.0 else SLIP
+
+
+def set_mode(c: ContactModes, i: int, mode: int) -> None:
+    """The mode as parameters; the direction of slip is that of the solution."""
+    k = MODE_ENTRIES * i
+    c.mode[k] = 0.0 if mode == OPEN else 1.0
+    c.mode[k + 1] = 1.0 if mode == STICK else 0.0
+    for w in range(2):
+        c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
+
+
+def load_terms(s: Stepper) -> None:
+    """The terms of the equations at (t, x)."""
+    c = s.modes
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient)
+    call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
+
+
+def velocity_scale(s: Stepper) -> float:
+    """The largest velocity along a row; that of a small fall if all are small."""
+    c = s.modes
+    size = 0.0
+    for k in range(c.rows):
+        size = max(size, abs(c.speed[k]))
+    for j in range(c.velocities):
+        size = max(size, abs(s.x[c.first_velocity + j]) * min(1.0, c.length))
+    return max(size, 1e-3 * math.sqrt(c.length * (fall_of(c) + 1e-300)))
+
+
+def fall_of(c: ContactModes) -> float:
+    """The largest acceleration along a normal without contact forces."""
+    size = 0.0
+    for i in range(c.contacts):
+        size = max(size, abs(c.offset[int(c.normal[i])]))
+    return size
+
+
+def begin_modes(s: Stepper) -> int:
+    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+    c = s.modes
+    for i in range(c.contacts):
+        c.excluded[i] = 0
+    return change_modes(s, -1)
+
+
+def change_modes(s: Stepper, row: int) -> int:
+    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    c = s.modes
+    ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
+    c.lost = 0.0
+    for k in range(c.rows):
+        c.impulse[k] = 0.0
+    load_terms(s)
+    if not respond(c):
+        c.outcome = SINGULAR_MASS
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or c.gap[i] <= CLOSE * c.length else 0
+    if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
+        update_parameters(s)
+        return CONTINUE
+    if not collide(s):
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        c.excluded[i] = 0
+    if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
+        c.excluded[ended] = 1 + leaves(c, ended, which)
+    return settle(s)
+
+
+def leaves(c: ContactModes, i: int, which: int) -> int:
+    """The mode that a contact cannot keep after the end of a margin; −1 for none."""
+    if which == 0:
+        return mode_of(c, i)
+    return STICK if mode_of(c, i) == STICK else -1
+
+
+def turns(s: Stepper, i: int) -> bool:
+    """Whether the slip of a contact has only turned by a right angle; its direction is then the present one."""
+    c = s.modes
+    size = tangential_size(c, i, c.speed)
+    if not size > SLIPPING * velocity_scale(s):
+        return False
+    for w in range(c.ways[i]):
+        c.mode[MODE_ENTRIES * i + 2 + w] = c.speed[int(c.tangential[i]) + w] / size
+    return c.ways[i] > 1
+
+
+def collide(s: Stepper) -> bool:
+    """Impacts of contacts that approach, until none does; False if their impulses are not found."""
+    c = s.modes
+    for _ in range(MOST_IMPACTS):
+        count, approaching, last, bounces = 0, 0, -1, False
+        slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
+        room = 1e-12 * velocity_scale(s)
+        for i in range(c.contacts):
+            if c.active[i] != 0:
+                speed = c.speed[int(c.normal[i])]
+                if speed > room and mode_of(c, i) == OPEN:
+                    c.active[i] = 0  # it separates
+                    continue
+                count += 1
+                if speed < -room:
+                    approaching += 1
+                    last = i
+                    if c.coefficient[3 * i + 2] * -speed > slow:
+                        bounces = True
+        if approaching == 0:
+            return True
+        if count == 1:
+            c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
+        else:
+            c.outcome = impact_on_several(c, bounces)
+        if c.outcome != FOUND:
+            return False
+        apply_impulse(s)
+        for i in range(c.contacts):
+            if c.active[i] != 0 and c.speed[int(c.normal[i])] > 1e-9 * velocity_scale(s) and c.speed[int(c.normal[i])] > slow:
+                c.active[i] = 0
+                set_mode(c, i, OPEN)
+    return True
+
+
+def apply_impulse(s: Stepper) -> None:
+    """Velocities, and the energy that is lost."""
+    c = s.modes
+    power = 0.0
+    for k in range(c.rows):
+        power += c.impulse[k] * c.speed[k]
+    for k in range(c.rows):
+        if c.impulse[k] != 0.0:
+            for j in range(c.velocities):
+                s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
+            for l in range(c.rows):
+                c.speed[l] += c.impulse[k] * c.delassus[l, k]
+    for k in range(c.rows):
+        power += c.impulse[k] * c.speed[k]
+    c.lost -= 0.5 * power
+    s.x[c.work] += 0.5 * power
+
+
+def settle(s: Stepper) -> int:
+    """The modes of the active contacts by their accelerations."""
+    c = s.modes
+    if c.lost != 0.0:  # velocity products have changed
+        load_terms(s)
+        if not respond(c):
+            c.outcome = SINGULAR_MASS
+            return CONTACT_UNSOLVED
+    scale = velocity_scale(s)
+    for k in range(c.rows):
+        c.target[k] = c.offset[k]
+    for i in range(c.contacts):
+        size = tangential_size(c, i, c.speed)
+        c.settled[i] = 1 if c.active[i] != 0 and size > SLIPPING * scale and c.coefficient[3 * i + 1] >= 0.0 else 0
+        for w in range(c.ways[i]):
+            c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
+    c.outcome = solve_complementarity(c)
+    if c.outcome != FOUND:
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
+    update_parameters(s)
+    return CONTINUE
+
+
+def update_parameters(s: Stepper) -> None:
+    """After a change of modes: what depends on them, and the record."""
+    c = s.modes
+    if s.prologue != 0:
+        call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+    s.restarted = 1
+    for j in range(2 * c.contacts):
+        s.armed[c.first_margin + j] = 0
+    record_modes(s)
+
+
+def record_modes(s: Stepper) -> None:
+    c = s.modes
+    k = c.change_count
+    if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
+        return
+    c.change_time[k], c.change_lost[k] = s.t, c.lost
+    c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
+    for i in range(c.contacts):
+        c.change_mode[k, i] = mode_of(c, i)
+        for w in range(2):
+            c.change_direction[k, 2 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
+    for j in range(c.rows):
+        c.change_impulse[k, j] = c.impulse[j]
+    c.change_count = k + 1
+    s.switches_here += 1
+
+
+def same_modes(c: ContactModes, k: int) -> bool:
+    """Whether the modes are those of a record."""
+    for i in range(c.contacts):
+        if c.change_mode[k, i] != mode_of(c, i):
+            return False
+        for w in range(2):
+            if c.change_direction[k, 2 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
+                return False
+    return True
