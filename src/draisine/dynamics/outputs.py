@@ -20,7 +20,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean, names, parse
 from draisine.expr.safe_functions import length
 from draisine.model.contact import Rolling
-from draisine.model.items import GROUND, KnifeEdge, Rotate
+from draisine.model.items import GROUND, KnifeEdge, Rotate, mode_entries
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
 
@@ -94,6 +94,8 @@ class ReportBuilder:
             contact
         )
         if contact.friction is not None:
+            closed, sticks, *_ = (self.scope.symbol(entry.name) for entry in mode_entries(name))
+            found[Quantity(f"{name}_mode", "", f"mode of {name}: open 0, slip 1, stick 2")] = closed * (1 + sticks)
             found[Quantity(f"{name}_gap", "m", f"distance of {name} from what it touches")] = contact.gap[0]
         if contact.friction is not None or not isinstance(contact.law, Rolling):
             for way, slip in zip(("along", "across"), contact.slip, strict=True):

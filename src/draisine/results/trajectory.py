@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.results.base import Result, figure
+from draisine.results.contact_modes import ContactHistory
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
 from draisine.results.files import FILMS, save
 from draisine.results.status import Status
@@ -67,7 +68,7 @@ class Trajectory(Result):
     `run["speed"]` is a column; `run.time` the sample times; `run.final` the final state and outputs; `run.at(1.5)` the values at
     a time. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")` for their columns.
     `run.energy_drift` and `run.constraint_residual` measure the accuracy. `run.switches` are the switches of forces and
-    inputs, such as `x > 0`, at which the integration restarted.
+    inputs, such as `x > 0`, at which the integration restarted; `run.modes` when contacts that can open stick, slip and are open.
 
     `scene` is JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
     """
@@ -87,6 +88,7 @@ class Trajectory(Result):
     source: Any = None  # the description of the model, for drawing; not stored in files
     dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
     switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
+    modes: ContactHistory | None = None  # of unilateral contacts; not stored in files
 
     def __post_init__(self) -> None:
         assign = object.__setattr__

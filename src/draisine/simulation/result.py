@@ -16,6 +16,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
+from draisine.results.contact_modes import ContactHistory
 from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
@@ -84,6 +85,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
+    modes: ContactHistory | None = None  # of unilateral contacts
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model

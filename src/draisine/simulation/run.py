@@ -44,7 +44,7 @@ from draisine.simulation.result import FinalState, Occurrence, Run, Segment, Swi
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, Passage, PassageStep, has_loops, set_limits
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_memory import mode_parameters
+from draisine.simulation.stepper.contact_memory import contact_history, mode_parameters
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
 
 if TYPE_CHECKING:
@@ -498,6 +498,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             switches=self._switch_occurrences(),
+            modes=contact_history(stepper.modes, self._choices.root.unilateral, float(stepper.t)) if stepper.unilateral else None,
             contact_least=stepper.contact_least.copy(),
             residual_limit=self._residual_limit(),
             cautions=tuple(warnings),

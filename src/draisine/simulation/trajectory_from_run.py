@@ -95,7 +95,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
         scene={"start": start, "method": run.method},
     )
-    return replace(trajectory, switches=tuple(Occurrence(str(switch), switch.time) for switch in run.switches))
+    return replace(trajectory, modes=run.modes, switches=tuple(Occurrence(str(switch), switch.time) for switch in run.switches))
 
 
 def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Unilateral
+from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
 
 Reals = NDArray[np.float64]
@@ -82,6 +84,20 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     return found
 
 
+def contact_history(modes: ContactModes, contacts: Sequence[Unilateral], end: float) -> ContactHistory:
+    """The changes of modes of a run."""
+    found = []
+    for k in range(modes.change_count):
+        named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
+        impulse = {}
+        for c in contacts if modes.change_impulse[k].any() else ():
+            parts = [modes.change_impulse[k, row] for row in (c.normal, *range(c.tangential, c.tangential + c.count))]
+            if any(parts):
+                impulse[c.name] = tuple(float(part) for part in [*parts, 0.0, 0.0][:3])
+        found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
+    return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
+
+
 def grow_changes(modes: ContactModes) -> None:
     """Double the room for changes of modes."""
     for name in CHANGES:
@@ -92,4 +108,4 @@ def grow_changes(modes: ContactModes) -> None:
     modes.change_room *= 2
 
 
-__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_record", "grow_changes", "mode_parameters"]
+__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_history", "contact_record", "grow_changes", "mode_parameters"]
