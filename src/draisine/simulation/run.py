@@ -666,6 +666,8 @@ class _Driver:
         modes = self._memory.stepper.modes
         before = modes.change_step if self._only_steps else modes.change_sample
         starts = before[: modes.change_count].tolist()
+        if not starts:
+            return (whole,)
         ends, found = [*starts[1:], len(whole.times)], []
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
             rows = slice(begin, end)

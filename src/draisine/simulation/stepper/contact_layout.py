@@ -85,8 +85,10 @@ class ContactModes(Record):
     path_force: Vector  # (2) tangential force per normal force
     # outcome
     outcome: int
-    impulse: Vector  # (m) of the last change
+    impulse: Vector  # (m) of an impact
+    total: Vector  # (m) of all impacts of a change
     lost: float  # energy in it
+    late: float  # time of the bounces that are left out
     # records of changes, the first of them at the start
     change_room: int
     change_count: int

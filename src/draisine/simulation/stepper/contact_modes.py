@@ -85,9 +85,9 @@ def change_modes(s: Stepper, row: int) -> int:
     """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
-    c.lost = 0.0
+    c.lost, c.late = 0.0, 0.0
     for k in range(c.rows):
-        c.impulse[k] = 0.0
+        c.total[k] = 0.0
     load_terms(s)
     if not respond(c):
         c.outcome = SINGULAR_MASS
@@ -152,12 +152,22 @@ def collide(s: Stepper) -> bool:
             c.outcome = impact_on_several(c, bounces)
         if c.outcome != FOUND:
             return False
+        if not bounces:
+            c.late = max(c.late, bounces_left(c, last))
         apply_impulse(s)
         for i in range(c.contacts):
             if c.active[i] != 0 and c.speed[int(c.normal[i])] > 1e-9 * velocity_scale(s) and c.speed[int(c.normal[i])] > slow:
                 c.active[i] = 0
                 set_mode(c, i, OPEN)
     return True
+
+
+def bounces_left(c: ContactModes, i: int) -> float:
+    """How long infinitely many bounces of a contact that approaches take: 2 e v/a, times 1 + e + e² + …"""
+    e, fall = c.coefficient[3 * i + 2], -c.offset[int(c.normal[i])]
+    if not fall > 0.0 or e >= 1.0:
+        return 0.0
+    return -2.0 * e * c.speed[int(c.normal[i])] / (fall * (1.0 - e))
 
 
 def apply_impulse(s: Stepper) -> None:
@@ -167,6 +177,7 @@ def apply_impulse(s: Stepper) -> None:
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
     for k in range(c.rows):
+        c.total[k] += c.impulse[k]
         if c.impulse[k] != 0.0:
             for j in range(c.velocities):
                 s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
@@ -219,14 +230,14 @@ def record_modes(s: Stepper) -> None:
     k = c.change_count
     if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
         return
-    c.change_time[k], c.change_lost[k] = s.t, c.lost
+    c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
         for w in range(2):
             c.change_direction[k, 2 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
     for j in range(c.rows):
-        c.change_impulse[k, j] = c.impulse[j]
+        c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
     s.switches_here += 1
 
