@@ -47,7 +47,7 @@ def sphere(radius: float, slope: float = 0.0, **contact: Any) -> dr.Model:
 
 def planar_ball(radius: float, **contact: Any) -> dr.Model:
     """A solid ball in the vertical plane: x, z and a turn about y."""
-    m = dr.Model("planar ball")
+    m = dr.Model("planar_ball")
     m.gravity(G)
     first, second = m.body("first", mass=0.0), m.body("second", mass=0.0)
     body = m.body("ball", mass=1.0, inertia=(0.4 * radius**2,) * 3)
@@ -204,7 +204,7 @@ def test_rolling_off_a_sphere(case: str) -> None:
     known, rolls = numbers(case), case != "C05b"
     a = 0.25 if rolls else 0.0
     mu = {"C05b": 0.0, "C05d": np.inf, "C05f": 0.3}[case]
-    m = dr.Model("off a sphere")
+    m = dr.Model("off_a_sphere")
     m.gravity(G)
     first, second = m.body("first", mass=0.0), m.body("second", mass=0.0)
     body = m.body("ball", mass=1.0, inertia=(0.4 * a**2,) * 3 if rolls else (1e-3,) * 3)
