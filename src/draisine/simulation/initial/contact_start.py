@@ -1,12 +1,12 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
-By default a wheel stands on the ground and rolls; a point touches what it touches at the default coordinates. Where given values do not
+By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do not
 allow that, contacts slip or open, as few as possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -27,36 +27,56 @@ def contact_start(
     starts: StartProblem, targets: Mapping[str, object], parameters: Mapping[str, float], inputs: Mapping[str, float]
 ) -> Start:
     """A consistent start with the modes of unilateral contacts among its parameters."""
-    e, first = starts.equations, None
-    for modes in _attempts(e, targets, parameters):
+    e = starts.equations
+    first = _first_start(starts, targets, parameters, inputs, [STICK if c.stands else OPEN for c in e.unilateral], False)
+    limit = TOUCHES * e.limits.length
+    closed = _gaps(e, first.q, first.given[2]) <= limit
+    known = _modes(e, first)
+    preferred = [STICK if touches and mode == OPEN else mode for touches, mode in zip(closed, known, strict=True)]
+    return _first_start(starts, targets, parameters, inputs, preferred, True) if preferred != known else _checked(e, first)
+
+
+def _first_start(
+    starts: StartProblem,
+    targets: Mapping[str, object],
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float],
+    preferred: Sequence[int],
+    check: bool,
+) -> Start:
+    """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
+    e, problem = starts.equations, None
+    every = product(*[range(mode, -1, -1) for mode in preferred])
+    for modes in sorted(every, key=lambda modes: -sum(modes))[:MOST_TRIED]:
         values = {**parameters, **_as_parameters(e, modes)}
         try:
             found = consistent_start(starts, targets, parameters=values, inputs=inputs)
-        except StartError as problem:
-            first = first or problem
-            continue
-        if _penetration(e, found) >= -TOUCHES * e.limits.length:
-            return found
-    assert first is not None  # the last attempt has all contacts open
-    raise first
+            return _checked(e, found) if check else found
+        except StartError as one:
+            problem = problem or one
+    assert problem is not None  # there is at least one attempt
+    raise problem
 
 
-def _attempts(e: Equations, targets: Mapping[str, object], parameters: Mapping[str, float]) -> Iterator[tuple[int, ...]]:
-    """Modes to try, the preferred ones first."""
-    preferred = _preferred(e, targets, parameters)
-    every = product(*[range(mode, -1, -1) for mode in preferred])
-    cost = [(sum(a - b for a, b in zip(preferred, modes, strict=True)), modes) for modes in every]
-    for _, modes in sorted(cost, key=lambda pair: pair[0])[:MOST_TRIED]:
-        yield modes
+def _checked(e: Equations, start: Start) -> Start:
+    """Refuse a start in which bodies penetrate each other."""
+    gaps = _gaps(e, start.q, start.given[2])
+    worst = int(np.argmin(gaps))
+    if gaps[worst] < -TOUCHES * e.limits.length:
+        raise StartError(
+            f"{e.name}: at the start contact {e.unilateral[worst].name!r} penetrates by {-gaps[worst]:.4g} m; give coordinates with "
+            "a gap, or leave out those that determine it"
+        )
+    return start
 
 
-def _preferred(e: Equations, targets: Mapping[str, object], parameters: Mapping[str, float]) -> tuple[int, ...]:
-    given = {name: float(value) for name, value in targets.items() if isinstance(value, int | float)}
-    q = np.array([given.get(c.name, c.default) for c in e.coordinates])
-    p = np.array([parameters.get(q.name, q.default) for q in e.parameters])
-    gaps = _gaps(e, q, p)
-    apart = gaps > TOUCHES * e.limits.length
-    return tuple(OPEN if away and not c.stands else STICK for away, c in zip(apart, e.unilateral, strict=True))
+def _modes(e: Equations, start: Start) -> list[int]:
+    names = [q.name for q in e.parameters]
+    found = []
+    for contact in e.unilateral:
+        closed, sticks, *_ = (start.given[2][names.index(entry.name)] for entry in mode_entries(contact.name))
+        found.append(OPEN if closed == 0.0 else STICK if sticks != 0.0 else SLIP)
+    return found
 
 
 def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -66,12 +86,7 @@ def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.atleast_1d(e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)[slots.index("gap")])
 
 
-def _penetration(e: Equations, start: Start) -> float:
-    """The least gap."""
-    return float(_gaps(e, start.q, start.given[2]).min())
-
-
-def _as_parameters(e: Equations, modes: tuple[int, ...]) -> dict[str, float]:
+def _as_parameters(e: Equations, modes: Sequence[int]) -> dict[str, float]:
     found = {}
     for contact, mode in zip(e.unilateral, modes, strict=True):
         closed, sticks, along, across = (entry.name for entry in mode_entries(contact.name))

@@ -21,12 +21,13 @@ from draisine.simulation.stepper.contact_layout import (
     STICK,
     ContactModes,
 )
-from draisine.simulation.stepper.explicit_rk import copy
+from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
 RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 SLIPPING = 1e-11  # slip, relative to other velocities, that is not zero
+PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
 
 
@@ -88,6 +89,7 @@ def change_modes(s: Stepper, row: int) -> int:
     c.lost, c.late = 0.0, 0.0
     for k in range(c.rows):
         c.total[k] = 0.0
+    return_to_constraints(s)
     load_terms(s)
     if not respond(c):
         c.outcome = SINGULAR_MASS
@@ -105,6 +107,19 @@ def change_modes(s: Stepper, row: int) -> int:
     if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
     return settle(s)
+
+
+def return_to_constraints(s: Stepper) -> None:
+    """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
+    if s.project == 0:
+        return
+    for _ in range(PROJECTIONS):
+        copy(s.x, s.point, s.width)
+        s.time[0] = s.t
+        call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+        if first_nonfinite(s.new, s.states) >= 0:
+            return
+        copy(s.new, s.x, s.states)
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:
@@ -202,7 +217,8 @@ def settle(s: Stepper) -> int:
         c.target[k] = c.offset[k]
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
-        c.settled[i] = 1 if c.active[i] != 0 and size > SLIPPING * scale and c.coefficient[3 * i + 1] >= 0.0 else 0
+        slips = size > SLIPPING * scale and (mode_of(c, i) != STICK or c.lost != 0.0)
+        c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
     c.outcome = solve_complementarity(c)
