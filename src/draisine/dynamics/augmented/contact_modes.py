@@ -7,7 +7,8 @@ Its rows, the rates of gap and slip, are rows of a closed contact that sticks. I
     τ (A_t v̇ + b_t) + (1 − τ) (λ_t + μ λ_n d) = 0
 
 so that an open contact has no force, and one that slips has Coulomb's. While it slips, d is the direction of the slip s itself, d̂ =
-± s/|s| with the sign for which d̂·d > 0: it stays smooth where s passes zero, where the step ends. At s = 0 it is d.
+s/|s|, and d where s = 0. Once the slip has grown it is ± s/|s| with the sign for which d̂·d > 0, which is smooth where s passes zero,
+where the step ends.
 
 Where rows may be dependent (a block on two corners), their forces are not determined. Then the active rows get a compliance ε that
 is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces.
@@ -24,7 +25,8 @@ from draisine.program.linear_solve import LinearSolveProgram, Pattern, Slots, So
 from draisine.program.program import Program
 
 TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
-STILL = 1e-14  # m/s, below which the direction of the slip is the given one
+STILL = 1e-12  # m/s, below which the direction of the slip is the given one
+BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
 COMPLIANCE = 1e-9  # relative to that of the mechanism
 
 
@@ -40,6 +42,8 @@ class ContactRows:
     closed: ca.SX
     sticks: ca.SX
     direction: tuple[ca.SX, ...]  # along the tangential rows
+    offset: tuple[ca.SX, ...]  # of the slip where it began
+    grown: ca.SX  # whether it is not small any more
     static: ca.SX | None  # infinite
     kinetic: ca.SX | None
     restitution: ca.SX
@@ -47,13 +51,23 @@ class ContactRows:
     stands: bool  # it is a wheel
 
     @property
+    def moved(self) -> list[ca.SX]:
+        """The slip since it began, without its rounding error there."""
+        return [s - o for s, o in zip(self.slip, self.offset, strict=True)]
+
+    @property
+    def forward(self) -> ca.SX:
+        """The slip along its direction."""
+        return sum((s * d for s, d in zip(self.moved, self.direction, strict=True)), ca.SX(0))
+
+    @property
     def slip_direction(self) -> list[ca.SX]:
         """d̂ of the tangential rows."""
         if len(self.slip) < 2:
             return list(self.direction)
-        along = sum((s * d for s, d in zip(self.slip, self.direction, strict=True)), ca.SX(0))
-        sign = along / ca.sqrt(along * along + TINY * TINY)
-        turned = [s * sign + STILL * d for s, d in zip(self.slip, self.direction, strict=True)]
+        along = self.forward
+        sign = 1 + self.grown * (along / ca.sqrt(along * along + TINY * TINY) - 1)
+        turned = [s * sign + STILL * d for s, d in zip(self.moved, self.direction, strict=True)]
         size = ca.sqrt(sum((c * c for c in turned), ca.SX(TINY * TINY)))
         return [c / size for c in turned]
 
@@ -94,8 +108,7 @@ class ModeRows:
             values.append(c.closed * normal + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
-            along = sum((s * d for s, d in zip(c.slip, c.direction, strict=True)), ca.SX(0))
-            slips = along if c.tangential else ca.SX(1)
+            slips = c.forward + BACKWARD if c.tangential else ca.SX(1)
             values.append(c.closed * (c.sticks * room + (1 - c.sticks) * slips) + (1 - c.closed))
             labels += [f"{c.name}_gap_or_force", f"{c.name}_slip_or_friction"]
         return ca.vertcat(*values), labels

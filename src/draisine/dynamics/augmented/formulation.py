@@ -178,6 +178,8 @@ class AugmentedFormulation(BaseFormulation):
                     closed,
                     sticks,
                     tuple(direction[k] for k in ways),
+                    tuple(direction[2 + k] for k in ways),
+                    direction[4],
                     None if law.static is None else scope.value(law.static),
                     None if law.kinetic is None else scope.value(law.kinetic),
                     scope.value(law.restitution),

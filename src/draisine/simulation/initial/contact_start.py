@@ -89,6 +89,6 @@ def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
 def _as_parameters(e: Equations, modes: Sequence[int]) -> dict[str, float]:
     found = {}
     for contact, mode in zip(e.unilateral, modes, strict=True):
-        closed, sticks, along, across = (entry.name for entry in mode_entries(contact.name))
-        found |= {closed: float(mode != OPEN), sticks: float(mode == STICK), along: 0.0, across: 0.0}
+        closed, sticks, *rest = (entry.name for entry in mode_entries(contact.name))
+        found |= {closed: float(mode != OPEN), sticks: float(mode == STICK), **dict.fromkeys(rest, 0.0)}
     return found

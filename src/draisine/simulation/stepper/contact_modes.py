@@ -26,7 +26,9 @@ from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepp
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
 RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
-SLIPPING = 1e-11  # slip, relative to other velocities, that is not zero
+GROWN = 1e-5  # m/s
+NEAR = 10.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
+SLIPPING = 1e-11  # slip, relative to other velocities and to 1 m/s, that is not zero
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
 
@@ -44,6 +46,9 @@ def set_mode(c: ContactModes, i: int, mode: int) -> None:
     c.mode[k + 1] = 1.0 if mode == STICK else 0.0
     for w in range(2):
         c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
+        begins = mode == SLIP and w < c.ways[i] and c.settled[i] == 0
+        c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
+        c.mode[k + 4 + w] = c.speed[int(c.tangential[i]) + w] if begins else 0.0
 
 
 def load_terms(s: Stepper) -> None:
@@ -129,14 +134,27 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
     return STICK if mode_of(c, i) == STICK else -1
 
 
+def grow_slips(s: Stepper) -> None:
+    """After an accepted step: slips that are not small any more keep their direction where they pass zero."""
+    c = s.modes
+    for i in range(c.contacts):
+        k = MODE_ENTRIES * i
+        if c.ways[i] > 1 and c.mode[k] != 0.0 and c.mode[k + 1] == 0.0 and c.mode[k + 6] == 0.0:
+            if s.margin[0, c.first_margin + 2 * i + 1] > GROWN:
+                c.mode[k + 6] = 1.0
+                if s.prologue != 0:
+                    call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+
+
 def turns(s: Stepper, i: int) -> bool:
     """Whether the slip of a contact has only turned by a right angle; its direction is then the present one."""
     c = s.modes
     size = tangential_size(c, i, c.speed)
-    if not size > SLIPPING * velocity_scale(s):
+    if not size > max(SLIPPING * (1.0 + velocity_scale(s)), NEAR * s.rtol):
         return False
     for w in range(c.ways[i]):
         c.mode[MODE_ENTRIES * i + 2 + w] = c.speed[int(c.tangential[i]) + w] / size
+        c.mode[MODE_ENTRIES * i + 4 + w] = 0.0
     return c.ways[i] > 1
 
 
@@ -217,7 +235,7 @@ def settle(s: Stepper) -> int:
         c.target[k] = c.offset[k]
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
-        slips = size > SLIPPING * scale and (mode_of(c, i) != STICK or c.lost != 0.0)
+        slips = size > SLIPPING * (1.0 + scale) and (mode_of(c, i) != STICK or c.lost != 0.0)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
@@ -227,6 +245,7 @@ def settle(s: Stepper) -> int:
     for i in range(c.contacts):
         set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
     update_parameters(s)
+    return_to_constraints(s)
     return CONTINUE
 
 
@@ -250,8 +269,8 @@ def record_modes(s: Stepper) -> None:
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
-        for w in range(2):
-            c.change_direction[k, 2 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
+        for w in range(5):
+            c.change_direction[k, 5 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
     for j in range(c.rows):
         c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
@@ -263,7 +282,7 @@ def same_modes(c: ContactModes, k: int) -> bool:
     for i in range(c.contacts):
         if c.change_mode[k, i] != mode_of(c, i):
             return False
-        for w in range(2):
-            if c.change_direction[k, 2 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
+        for w in range(4):
+            if c.change_direction[k, 5 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
                 return False
     return True

@@ -11,7 +11,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
+from draisine.simulation.stepper.contact_modes import begin_modes, change_modes, grow_slips
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -361,6 +361,8 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     at_restart = s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
     if row < 0 and not at_restart:
         keep_margins(s)
+        if s.unilateral != 0:
+            grow_slips(s)
         s.switches_here = 0
         if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
             copy(s.x, s.point, s.width)
