@@ -25,7 +25,7 @@ from draisine.program.linear_solve import LinearSolveProgram, Pattern, Slots, So
 from draisine.program.program import Program
 
 TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
-STILL = 1e-12  # m/s, below which the direction of the slip is the given one
+STILL = 1e-14  # m/s, below which the direction of the slip is the given one
 BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
 COMPLIANCE = 1e-9  # relative to that of the mechanism
 
@@ -43,7 +43,8 @@ class ContactRows:
     sticks: ca.SX
     direction: tuple[ca.SX, ...]  # along the tangential rows
     offset: tuple[ca.SX, ...]  # of the slip where it began
-    grown: ca.SX  # whether it is not small any more
+    grown: ca.SX  # whether it is not small any more …
+    still: ca.SX  # … and below which slip it keeps its direction until then
     static: ca.SX | None  # infinite
     kinetic: ca.SX | None
     restitution: ca.SX
@@ -67,7 +68,7 @@ class ContactRows:
             return list(self.direction)
         along = self.forward
         sign = 1 + self.grown * (along / ca.sqrt(along * along + TINY * TINY) - 1)
-        turned = [s * sign + STILL * d for s, d in zip(self.moved, self.direction, strict=True)]
+        turned = [s * sign + (STILL + self.still) * d for s, d in zip(self.moved, self.direction, strict=True)]
         size = ca.sqrt(sum((c * c for c in turned), ca.SX(TINY * TINY)))
         return [c / size for c in turned]
 

@@ -180,6 +180,7 @@ class AugmentedFormulation(BaseFormulation):
                     tuple(direction[k] for k in ways),
                     tuple(direction[2 + k] for k in ways),
                     direction[4],
+                    direction[5],
                     None if law.static is None else scope.value(law.static),
                     None if law.kinetic is None else scope.value(law.kinetic),
                     scope.value(law.restitution),

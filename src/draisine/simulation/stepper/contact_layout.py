@@ -8,8 +8,9 @@ from draisine.codegen.restricted.types import IntegerMatrix, Integers, Matrix, R
 OPEN = 0
 SLIP = 1
 STICK = 2
-# Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows, grown.
-MODE_ENTRIES = 7
+# Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows, grown,
+# still.
+MODE_ENTRIES = 8
 # Laws of impact.
 ENERGETIC = 0
 POISSON = 1
@@ -34,7 +35,7 @@ class ContactModes(Record):
     terms: int  # kernels of (t, x, u, p): terms of the equations …
     margin_kernel: int  # … and margins
     length: float  # typical one
-    mode: Vector  # (7 c) part of the parameters
+    mode: Vector  # (8 c) part of the parameters
     normal: Integers  # (c) row of the normal
     tangential: Integers  # (c) first tangential row
     ways: Integers  # (c) their number: 0, 1, 2
@@ -94,7 +95,7 @@ class ContactModes(Record):
     change_count: int
     change_time: Vector
     change_mode: IntegerMatrix  # (room, c)
-    change_direction: Matrix  # (room, 5 c), offsets, grown
+    change_direction: Matrix  # (room, 6 c), offsets, grown, still
     change_impulse: Matrix  # (room, m)
     change_lost: Vector
     change_sample: Integers  # samples before the change …

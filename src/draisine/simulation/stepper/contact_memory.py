@@ -64,7 +64,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             "path_force": (2,),
             **{name: (FIRST_ROOM,) for name in ("change_time", "change_lost", "change_sample", "change_step")},
             "change_mode": (FIRST_ROOM, count),
-            "change_direction": (FIRST_ROOM, 5 * count),
+            "change_direction": (FIRST_ROOM, 6 * count),
             "change_impulse": (FIRST_ROOM, m),
         }
     )
@@ -80,7 +80,7 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     entries = found[len(found) - MODE_ENTRIES * modes.contacts :].reshape(-1, MODE_ENTRIES)
     mode = modes.change_mode[change]
     entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
-    entries[:, 2:] = modes.change_direction[change].reshape(-1, 5)
+    entries[:, 2:] = modes.change_direction[change].reshape(-1, 6)
     return found
 
 

@@ -26,7 +26,9 @@ from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepp
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
 RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
-GROWN = 1e-5  # m/s
+STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
+LEAST_STILL = 1e-12  # m/s
+GROWN = 1e3  # times that: a slip that is not small any more
 NEAR = 10.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
 SLIPPING = 1e-11  # slip, relative to other velocities and to 1 m/s, that is not zero
 PROJECTIONS = 2
@@ -39,16 +41,16 @@ def mode_of(c: ContactModes, i: int) -> int:
     return STICK if c.mode[MODE_ENTRIES * i + 1] != 0.0 else SLIP
 
 
-def set_mode(c: ContactModes, i: int, mode: int) -> None:
+def set_mode(c: ContactModes, i: int, mode: int, still: float) -> None:
     """The mode as parameters; the direction of slip is that of the solution."""
     k = MODE_ENTRIES * i
     c.mode[k] = 0.0 if mode == OPEN else 1.0
     c.mode[k + 1] = 1.0 if mode == STICK else 0.0
     for w in range(2):
         c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
-        begins = mode == SLIP and w < c.ways[i] and c.settled[i] == 0
         c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
-        c.mode[k + 4 + w] = c.speed[int(c.tangential[i]) + w] if begins else 0.0
+        c.mode[k + 7] = still if mode == SLIP and c.settled[i] == 0 else 0.0
+        c.mode[k + 4 + w] = 0.0
 
 
 def load_terms(s: Stepper) -> None:
@@ -111,7 +113,7 @@ def change_modes(s: Stepper, row: int) -> int:
         c.excluded[i] = 0
     if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
-    return settle(s)
+    return settle(s, ended if row >= 0 and which == 1 else -1)
 
 
 def return_to_constraints(s: Stepper) -> None:
@@ -140,10 +142,34 @@ def grow_slips(s: Stepper) -> None:
     for i in range(c.contacts):
         k = MODE_ENTRIES * i
         if c.ways[i] > 1 and c.mode[k] != 0.0 and c.mode[k + 1] == 0.0 and c.mode[k + 6] == 0.0:
-            if s.margin[0, c.first_margin + 2 * i + 1] > GROWN:
-                c.mode[k + 6] = 1.0
-                if s.prologue != 0:
-                    call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+            follow_direction(s, i)
+
+
+def follow_direction(s: Stepper, i: int) -> None:
+    """The direction of a slip that has begun."""
+    c, k = s.modes, MODE_ENTRIES * i
+    load_terms(s)
+    size = 0.0
+    for w in range(2):
+        moved = c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]
+        c.direction[i, w] = moved + c.mode[k + 7] * c.mode[k + 2 + w]
+        size += c.direction[i, w] * c.direction[i, w]
+    size = math.sqrt(size)
+    for w in range(2):
+        c.mode[k + 2 + w] = c.direction[i, w] / size
+    if size > GROWN * c.mode[k + 7]:
+        c.mode[k + 6], c.mode[k + 7] = 1.0, 0.0
+    update_hoisted_values(s)
+    start_contact_margin(s, i)
+
+
+def start_contact_margin(s: Stepper, i: int) -> None:
+    """The margin of slip after a change of its direction."""
+    c, k = s.modes, MODE_ENTRIES * i
+    total = 0.0
+    for w in range(2):
+        total += (c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]) * c.mode[k + 2 + w]
+    s.margin[0, c.first_margin + 2 * i + 1] = total
 
 
 def turns(s: Stepper, i: int) -> bool:
@@ -191,7 +217,7 @@ def collide(s: Stepper) -> bool:
         for i in range(c.contacts):
             if c.active[i] != 0 and c.speed[int(c.normal[i])] > 1e-9 * velocity_scale(s) and c.speed[int(c.normal[i])] > slow:
                 c.active[i] = 0
-                set_mode(c, i, OPEN)
+                set_mode(c, i, OPEN, 0.0)
     return True
 
 
@@ -222,7 +248,29 @@ def apply_impulse(s: Stepper) -> None:
     s.x[c.work] += 0.5 * power
 
 
-def settle(s: Stepper) -> int:
+def has_direction(c: ContactModes, i: int) -> bool:
+    """Whether the direction of the slip is known; not at a start."""
+    size = 0.0
+    for w in range(c.ways[i]):
+        size += abs(c.mode[MODE_ENTRIES * i + 2 + w])
+    return size > 0.0
+
+
+def present_direction(c: ContactModes, i: int) -> None:
+    """The direction of slip as the equations have it."""
+    k, forward, size = MODE_ENTRIES * i, 0.0, 0.0
+    for w in range(c.ways[i]):
+        c.direction[i, w] = c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]
+        forward += c.direction[i, w] * c.mode[k + 2 + w]
+    sign = -1.0 if c.mode[k + 6] != 0.0 and forward < 0.0 else 1.0
+    for w in range(c.ways[i]):
+        c.direction[i, w] = sign * c.direction[i, w] + (1e-14 + c.mode[k + 7]) * c.mode[k + 2 + w]
+        size += c.direction[i, w] * c.direction[i, w]
+    for w in range(c.ways[i]):
+        c.direction[i, w] /= math.sqrt(size)
+
+
+def settle(s: Stepper, stopped: int) -> int:
     """The modes of the active contacts by their accelerations."""
     c = s.modes
     if c.lost != 0.0:  # velocity products have changed
@@ -239,21 +287,35 @@ def settle(s: Stepper) -> int:
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.lost == 0.0:
+            c.settled[i] = 2  # it goes on slipping, however slowly
+            present_direction(c, i)
     c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
-        set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
-    update_parameters(s)
+        if c.settled[i] != 2 or c.best[i] != SLIP:
+            set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN, max(LEAST_STILL, STILL * s.rtol))
+    update_hoisted_values(s)
     return_to_constraints(s)
+    load_terms(s)
+    for i in range(c.contacts):
+        if c.settled[i] == 0 and mode_of(c, i) == SLIP:
+            for w in range(c.ways[i]):
+                c.mode[MODE_ENTRIES * i + 4 + w] = c.speed[int(c.tangential[i]) + w]
+    update_parameters(s)
     return CONTINUE
+
+
+def update_hoisted_values(s: Stepper) -> None:
+    if s.prologue != 0:
+        call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
 
 
 def update_parameters(s: Stepper) -> None:
     """After a change of modes: what depends on them, and the record."""
     c = s.modes
-    if s.prologue != 0:
-        call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+    update_hoisted_values(s)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
@@ -269,8 +331,8 @@ def record_modes(s: Stepper) -> None:
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
-        for w in range(5):
-            c.change_direction[k, 5 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
+        for w in range(6):
+            c.change_direction[k, 6 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
     for j in range(c.rows):
         c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
@@ -283,6 +345,6 @@ def same_modes(c: ContactModes, k: int) -> bool:
         if c.change_mode[k, i] != mode_of(c, i):
             return False
         for w in range(4):
-            if c.change_direction[k, 5 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
+            if c.change_direction[k, 6 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
                 return False
     return True
