@@ -25,7 +25,8 @@ from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 SLACK = 1e-9  # relative error of inequalities
 COMPLIANCE = 1e-10  # relative, of rows that may be dependent; removed by iteration
 REFINEMENTS = 3
-TURNS = 200  # iterations for the directions in which slip begins
+TURNS = 50  # iterations for the directions in which several contacts begin to slip
+BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction
 
 
 def respond(c: ContactModes) -> bool:
@@ -209,41 +210,69 @@ def turn_directions(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if c.active[i] != 0 and c.choice[i] == SLIP and c.settled[i] == 0:
             take_direction_of_force(c, i)
-    room = 1e-13 * largest(c)
-    for turn in range(TURNS):
-        if not solve_choice(c):
-            return False
-        change = 0.0
+    if not solve_choice(c):
+        return False
+    room = BOUNDARY * largest(c)
+    for _ in range(TURNS):
+        turned = False
         for i in range(c.contacts):
             if c.active[i] != 0 and c.choice[i] == SLIP and c.settled[i] == 0:
-                size = tangential_size(c, i, c.result)
-                if size > room:
-                    change = max(change, turn_one(c, i, size, turn))
-        if change <= 1e-14:
+                if c.ways[i] == 1:
+                    turned = reverse(c, i, room) or turned
+                elif abs(sideways(c, i)) > room:
+                    if not turn(c, i):
+                        return False
+                    turned = True
+        if not turned:
             return True
-    return True  # the inequalities decide
+    return False
 
 
-def turn_one(c: ContactModes, i: int, size: float, turn: int) -> float:
-    """Turn the direction of slip of a contact to that of its motion; return by how much."""
-    if c.ways[i] == 1:
-        sign = 1.0 if c.result[int(c.tangential[i])] > 0.0 else -1.0
-        if sign == c.direction[i, 0] or turn > 0:
-            return 0.0
-        c.direction[i, 0] = sign
-        return 1.0
-    old, new, total = 0.0, 0.0, 0.0
-    for w in range(2):
-        c.trial[i, w] = c.direction[i, w] + c.result[int(c.tangential[i]) + w] / size
-        total += c.trial[i, w] * c.trial[i, w]
-    if not total > 0.0:
-        return 0.0
-    change = 0.0
-    for w in range(2):
-        new, old = c.trial[i, w] / math.sqrt(total), c.direction[i, w]
-        change = max(change, abs(new - old))
-        c.direction[i, w] = new
-    return change
+def reverse(c: ContactModes, i: int, room: float) -> bool:
+    """Reverse a slip in one direction if it would go the other way; whether it was reversed."""
+    if c.result[int(c.tangential[i])] * c.direction[i, 0] >= -room:
+        return False
+    c.direction[i, 0] = -c.direction[i, 0]
+    if solve_choice(c) and c.result[int(c.tangential[i])] * c.direction[i, 0] >= -room:
+        return True
+    c.direction[i, 0] = -c.direction[i, 0]
+    solve_choice(c)
+    return False
+
+
+def sideways(c: ContactModes, i: int) -> float:
+    """The acceleration (or velocity) across the direction of slip, to its left."""
+    first = int(c.tangential[i])
+    return c.direction[i, 0] * c.result[first + 1] - c.direction[i, 1] * c.result[first]
+
+
+def at_angle(c: ContactModes, i: int, angle: float) -> float:
+    """What is left across the direction of slip at an angle from `trial`; NaN without a solution."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    c.direction[i, 0] = cosine * c.trial[i, 0] - sine * c.trial[i, 1]
+    c.direction[i, 1] = sine * c.trial[i, 0] + cosine * c.trial[i, 1]
+    if not solve_choice(c):
+        return math.nan
+    return sideways(c, i)
+
+
+def turn(c: ContactModes, i: int) -> bool:
+    """Turn the direction of slip, as the motion turns it, to the first one that it keeps."""
+    c.trial[i, 0], c.trial[i, 1] = c.direction[i, 0], c.direction[i, 1]
+    first = sideways(c, i)
+    sign = 1.0 if first > 0.0 else -1.0
+    low, high = 0.0, 1e-6
+    while not sign * at_angle(c, i, sign * high) < 0.0:
+        low, high = high, 2.0 * high
+        if high > 6.4:
+            return False
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if sign * at_angle(c, i, sign * middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return not math.isnan(at_angle(c, i, sign * low))
 
 
 def allowed(c: ContactModes, i: int, choice: int) -> bool:
