@@ -29,7 +29,7 @@ RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact 
 STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
 LEAST_STILL = 1e-12  # m/s
 GROWN = 1e3  # times that: a slip that is not small any more
-NEAR = 10.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
+NEAR = 1.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
 SLIPPING = 1e-11  # slip, relative to other velocities and to 1 m/s, that is not zero
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
@@ -283,7 +283,10 @@ def settle(s: Stepper, stopped: int) -> int:
         c.target[k] = c.offset[k]
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
-        slips = size > SLIPPING * (1.0 + scale) and (mode_of(c, i) != STICK or c.lost != 0.0)
+        least = SLIPPING * (1.0 + scale)
+        if i == stopped:
+            least = max(least, NEAR * s.rtol)
+        slips = size > least and (mode_of(c, i) != STICK or c.lost != 0.0)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
