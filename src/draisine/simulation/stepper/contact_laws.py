@@ -190,7 +190,7 @@ def satisfies(c: ContactModes) -> bool:
             forward = 0.0
             for w in range(c.ways[i]):
                 forward += c.result[int(c.tangential[i]) + w] * c.direction[i, w]
-            if forward < -room:
+            if forward < -10.0 * BOUNDARY * largest(c):
                 return False
     return True
 
