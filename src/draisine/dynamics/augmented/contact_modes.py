@@ -27,6 +27,7 @@ from draisine.program.program import Program
 TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
 STILL = 1e-14  # m/s, below which the direction of the slip is the given one
 BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
+BACKWARD_SHARE = 0.05  # the same, of the slip below which it keeps its direction: errors of integration
 COMPLIANCE = 1e-9  # relative to that of the mechanism
 
 
@@ -109,7 +110,7 @@ class ModeRows:
             values.append(c.closed * normal + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
-            slips = c.forward + BACKWARD if c.tangential else ca.SX(1)
+            slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)
             values.append(c.closed * (c.sticks * room + (1 - c.sticks) * slips) + (1 - c.closed))
             labels += [f"{c.name}_gap_or_force", f"{c.name}_slip_or_friction"]
         return ca.vertcat(*values), labels
