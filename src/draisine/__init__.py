@@ -11,11 +11,21 @@ Names are loaded when first used, so that `import draisine` itself costs little;
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
 
-import lazy_loader
+try:
+    from typing import Any
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+    import lazy_loader
+
+    _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+except KeyboardInterrupt:
+    # the command `draisine` imports the package before its own code can catch an interruption (130: cli/terminal.py)
+    if sys.argv[:1] != ["-m"] and os.path.basename(*sys.argv[:1] or [""]) != "draisine":
+        raise
+    os.write(2, b"interrupted\n")
+    os._exit(130)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,15 +4,17 @@ import os
 import sys
 from typing import NoReturn
 
+INTERRUPTED = 130  # as in cli/terminal.py, which may not be loaded yet
+
 
 def leave() -> NoReturn:
     """End as interrupted.
 
-    130 is INTERRUPTED of cli/terminal.py, which may not be loaded yet. Python itself would end by the signal, without this
-    status, if the interruption happened inside `exec`, with which dataclasses are made.
+    Python itself would end by the signal, without this status, if the interruption happened inside `exec`, with which
+    dataclasses are made.
     """
     os.write(2, b"interrupted\n")
-    os._exit(130)
+    os._exit(INTERRUPTED)
 
 
 try:
@@ -24,9 +26,14 @@ except KeyboardInterrupt:
 def run() -> int:
     """Run the command line; the exit status."""
     try:
-        return main()
+        code = main()
     except KeyboardInterrupt:
         leave()
+    if code == INTERRUPTED:  # said by `main`; see `leave`
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+    return code
 
 
 if __name__ == "__main__":

@@ -20,10 +20,25 @@ def test_tricycle_says_which_contact_row_is_too_many():
 
 @pytest.mark.parametrize("name", ["tricycle", "car", "sarrus_lift", "stewart_platform", "planetary_gear"])
 def test_the_derivation_says_the_same(name):
-    """Each repeated constraint is in a warning of the equations, and no other."""
-    warned = [w.split()[1] for w in dr.derive(dr.gallery.model(name)).warnings if "repeats" in w]
-    assert list(diagnosed(name).redundant) == warned
-    assert warned
+    """Each repeated constraint is in a note of the equations, and no other; one warning names them."""
+    equations = dr.derive(dr.gallery.model(name))
+    noted = [note.split()[1] for note in equations.notes if "repeats" in note]
+    assert list(diagnosed(name).redundant) == noted
+    assert noted
+    (warning,) = [w for w in equations.warnings if "are not unique" in w]
+    assert all(name in warning for name in noted)
+
+
+def test_many_redundant_rows_fit_a_screen():
+    """Twelve knife edges side by side on one axle: eleven repeat the first, in one warning; what each repeats is in the notes."""
+    m = planar()
+    for k in range(12):
+        m.knife_edge("body", at=(0, 0.1 * k, 0), name=f"edge_{k}")
+    equations = dr.derive(m)
+    (warning,) = equations.warnings
+    assert len(warning) < 500
+    assert "edge_1_across, " in warning and "and 4 more repeat others" in warning, warning
+    assert sum("repeats edge_0" in note for note in equations.notes) == 11
 
 
 def test_loop_in_a_plane_closed_in_space():

@@ -101,3 +101,36 @@ def test_pinene():
         found = dr.estimate(model, data, unknown, {f"y{n}": (n, 1.0) for n in names}, start=start, method=method)
         assert abs(found.chi_square - table["squares"]) < 5e-4
         np.testing.assert_allclose([1e-5 * found[f"k{i + 1}"] for i in range(5)], table["rates"], rtol=2.5e-3)
+
+
+def test_references_are_the_least_squares_solutions_of_scipy():
+    """Whatever the papers print: with these data the numbers of the reference file are the minima, by other software."""
+    from scipy.integrate import solve_ivp
+    from scipy.optimize import least_squares
+
+    def fitted(rates, start, times, measured, guess):
+        def residuals(p):
+            run = solve_ivp(lambda t, s: rates(s, p), (0, times[-1]), start, "LSODA", times, rtol=1e-10, atol=1e-11)
+            return (run.y.T - measured).ravel()
+
+        return least_squares(residuals, guess, x_scale=guess, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+
+    table = KINETICS["barnes"]
+    measured = np.column_stack([table["x"], table["y"]])
+    lotka = fitted(
+        lambda s, p: (p[0] * s[0] - p[1] * s[0] * s[1], p[1] * s[0] * s[1] - p[2] * s[1]),
+        measured[0],
+        table["time"],
+        measured,
+        [1, 1, 1],
+    )
+    np.testing.assert_allclose(lotka.x, list(table["known start"].values()), atol=6e-4)
+
+    def pinene(s, p):
+        back = p[3] * s[2]
+        return -(p[0] + p[1]) * s[0], p[0] * s[0], p[1] * s[0] - p[2] * s[2] - back + p[4] * s[4], p[2] * s[2], back - p[4] * s[4]
+
+    table = KINETICS["pinene"]
+    found = fitted(pinene, table["start"], table["time"], np.array(table["values"]), table["rates"])
+    assert 2 * found.cost == pytest.approx(table["squares"], abs=1e-4)
+    np.testing.assert_allclose(found.x, table["rates"], rtol=0.01)

@@ -29,6 +29,21 @@ def test_wobble_weave_and_capsize_of_a_flexible_frame(flexible) -> None:
     np.testing.assert_array_equal(growing - growing[0], passed)
 
 
+def test_a_wobble_as_fast_as_that_of_a_motorcycle(flexible) -> None:
+    """A head stiff enough for 62 rad/s, followed from the wobble of the flexible one, is still a wobble, and damped."""
+    speeds = np.linspace(8, 12, 9)
+    rates = []
+    for stiffness in (3000.0, 6000.0, 12000.0):
+        parameters = {"head_stiffness": stiffness}
+        found = dr.modes(flexible, speed=speeds, states=("lean", "steer", "head_twist"), parameters=parameters)
+        (wobble,) = [k for k, name in enumerate(found.names) if name == "wobble"]
+        rates.append(found.eigenvalues[4, wobble])
+        weave = found.eigenvalues[4, found.names.index("weave")]
+        assert abs(weave.imag) < 15 < abs(rates[-1].imag)
+    assert np.all(np.diff(np.abs(np.imag(rates))) > 0)
+    assert abs(rates[-1].imag) == pytest.approx(62, abs=1.5)
+
+
 def test_stable_beside_a_neutral_direction(flexible) -> None:
     """More damping in the head: from weave to capsize speed every mode decays but the one along the family of speeds."""
     found = dr.modes(flexible, speed=np.linspace(3, 7, 21), states=("lean", "steer"), parameters={"head_damping": 20.0})

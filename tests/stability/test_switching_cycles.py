@@ -13,6 +13,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.simulation.run import integrate
 from draisine.stability import limit_cycle, state_transition
+from draisine.stability.periodic.shooting import factors, off_surfaces
 
 u, v, x, y, z = sp.symbols("u v x y z")
 t = dynamicsymbols._t
@@ -58,6 +59,7 @@ def test_stick_slip(nodes: int) -> None:
     cycle = limit_cycle(belt, start={"u": 1.2}, settle=40.0, nodes=nodes)
     assert_allclose(cycle.multipliers, 0.0, atol=1e-9)
     assert cycle.stable and cycle.floquet.digits > 9 and not cycle.notes
+    assert len(factors(off_surfaces(cycle.shot))[0]) < 100  # a piece that sticks is singular however short it is
 
 
 @pytest.mark.parametrize("seed", range(3))

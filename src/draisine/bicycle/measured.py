@@ -102,9 +102,9 @@ class MeasuredBicycle:
             )
         parameters = tuple(replace(p, default=ours[p.name]) for p in system.parameters)
         description = f"Whipple–Carvallo bicycle with the parameters of {self.name}"
-        model = Model.of(
-            replace(system, name=re.sub(r"\W", "_", self.name).lower(), description=description, parameters=parameters)
-        )
+        name = re.sub(r"[^A-Za-z0-9]+", "_", self.name).strip("_").lower()
+        name = name if name[:1].isalpha() else f"bicycle_{name}".rstrip("_")
+        model = Model.of(replace(system, name=name, description=description, parameters=parameters))
         model.freeze()  # validates: a file may have impossible moments of inertia
         return model
 

@@ -1,13 +1,10 @@
-"""Values of arguments: models, NAME=VALUE pairs, initial conditions, numbers with units, sweeps and ranges."""
+"""Values of arguments: models, NAME=VALUE pairs, initial conditions, numbers with units."""
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterable
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 import draisine
 from draisine import gallery
@@ -18,7 +15,6 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 
 T = TypeVar("T")
-MOST_VALUES = 10_000_000  # of a sweep
 
 
 def model_of(name: str) -> Model | Equations:
@@ -62,7 +58,7 @@ def targets_of(rest: list[str]) -> dict[str, float]:
             value = waiting.pop(0)
         if identifier(name) in targets:
             raise ArgumentError(f"--{name} is given twice; give it once")
-        targets[identifier(name)] = _number(value, f"--{name}")
+        targets[identifier(name)] = number_of(value, f"--{name}")
     return targets
 
 
@@ -102,7 +98,7 @@ def numbers_of(texts: list[str], option: str) -> dict[str, float]:
     >>> numbers_of(["trail=8 cm", "m_frame=60"], "--set")
     {'trail': 0.08, 'm_frame': 60.0}
     """
-    return {name: _number(value, f"{option} {name}") for name, value in pairs_of(texts, option)}
+    return {name: number_of(value, f"{option} {name}") for name, value in pairs_of(texts, option)}
 
 
 def laws_of(texts: list[str], option: str) -> dict[str, float | str]:
@@ -115,48 +111,6 @@ def names_of(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def sweep_of(text: str) -> tuple[str, Any]:
-    """`speed=0:10:200` as a name and its values."""
-    name, sign, numbers = text.partition("=")
-    parts = numbers.split(":")
-    try:
-        first, last = float(parts[0]), float(parts[1])
-        count = int(parts[2]) if len(parts) > 2 else 101
-    except (ValueError, IndexError):
-        count = 0
-    if not sign or len(parts) > 3 or count < 2:
-        raise ArgumentError(
-            f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200, with numbers in SI units and at least two values"
-        )
-    check_sweep(text, first, last, count)
-    return identifier(name), np.linspace(first, last, count)
-
-
-def check_sweep(text: str, first: float, last: float, count: int) -> None:
-    """Refuse sweeps without values, without end, or with more values than memory."""
-    if not (math.isfinite(first) and math.isfinite(last)):
-        raise ArgumentError(f"--over {text!r}: the ends of a sweep are finite numbers")
-    if not 1 <= count <= MOST_VALUES:
-        raise ArgumentError(f"--over {text!r}: {count} values; give between 1 and {MOST_VALUES:,}, e.g. speed=3:8:60")
-
-
-def range_of(text: str, option: str) -> tuple[float, float]:
-    """`0:10` as its two ends."""
-    try:
-        low, high = (float(part) for part in text.split(":"))
-    except ValueError:
-        raise ArgumentError(f"{option} {text!r}: write FROM:TO, e.g. 0:10") from None
-    return low, high
-
-
-def named_range_of(text: str, option: str) -> tuple[str, tuple[float, float]]:
-    """`lean=-1.2:1.2` as a name and its range."""
-    name, sign, limits = text.partition("=")
-    if not sign:
-        raise ArgumentError(f"{option} {text!r}: write NAME=FROM:TO, e.g. lean=-1.2:1.2")
-    return identifier(name), range_of(limits, option)
-
-
 def number_or_text(text: str) -> float | str:
     """A number where the text is one."""
     try:
@@ -165,7 +119,7 @@ def number_or_text(text: str) -> float | str:
         return text
 
 
-def _number(text: str, option: str) -> float:
+def number_of(text: str, option: str) -> float:
     """A number, or a number with a unit or an expression of numbers ("18 deg", "pi/10")."""
     try:
         return float(text)

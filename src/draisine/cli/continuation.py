@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 
 from draisine.bicycle.hands_free_turns import hands_free_turns
 from draisine.bicycle.turning_atlas import TURN_INPUTS, turning_atlas
-from draisine.cli.arguments import identifier, motion_of, named_once, named_range_of, names_of, range_of, sweep_of
+from draisine.cli.arguments import identifier, motion_of, named_once, names_of, numbers_of
+from draisine.cli.sweeps import Sweeps
 from draisine.cli.terminal import DONE, print_json, print_result
 from draisine.errors import ArgumentError
 from draisine.stability.continuation.branch import Branch, continuation
@@ -17,15 +19,15 @@ from draisine.view.plots.figure_files import save_figure
 
 def run_continue(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
-    name, sign, limits = given.over.partition("=")
+    sweeps, (name, sign, limits) = Sweeps(model), given.over.partition("=")
     branch = continuation(
         model,
         identifier(name),
-        fixed=_values(given.fix, "--fix"),
+        fixed=numbers_of(given.fix, "--fix"),
         free=names_of(given.free),
         start=targets,
-        between=range_of(limits, "--over") if sign else None,
-        bounds=dict(named_range_of(text, "--bound") for text in given.bound),
+        between=sweeps.limits(identifier(name), limits, "--over") if sign else None,
+        bounds=named_once((sweeps.range(text, "--bound") for text in given.bound), "--bound"),
         parameters=parameters,
     )
     found: dict[str, Branch] = {branch.model: branch}
@@ -36,26 +38,15 @@ def run_continue(given: argparse.Namespace, rest: list[str]) -> int:
     return DONE
 
 
-def _values(texts: list[str], option: str) -> dict[str, float]:
-    found = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        try:
-            found[identifier(name)] = float(value)
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise ArgumentError(f"{option} {text!r}: write NAME=VALUE, e.g. speed=5")
-    return found
-
-
 def run_turns(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
     if targets:
         raise ArgumentError(
             f"draisine turns finds all families and takes no initial conditions; leave out --{next(iter(targets))}"
         )
-    _print_branches(given, hands_free_turns(model, speed=range_of(given.speed, "--speed"), parameters=parameters))
+    _print_branches(
+        given, hands_free_turns(model, speed=Sweeps(model).limits("speed", given.speed, "--speed"), parameters=parameters)
+    )
     return DONE
 
 
@@ -74,8 +65,8 @@ def _print_branches(given: argparse.Namespace, branches: Mapping[str, Branch]) -
 def run_atlas(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
     hold = TURN_INPUTS if given.hold is None else names_of(given.hold)
-    axes = named_once((sweep_of(text) for text in given.over), "--over")
-    if given.friction is not None and not given.friction > 0.0:
+    axes = named_once(map(Sweeps(model).sweep, given.over), "--over")
+    if given.friction is not None and not 0.0 < given.friction < math.inf:
         raise ArgumentError(f"--friction {given.friction:g}: a coefficient of friction is a positive number, e.g. 0.8")
     found = turning_atlas(model, axes, hold=hold, near=targets or None, parameters=parameters)
     if given.plot is not None:

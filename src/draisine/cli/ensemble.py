@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from draisine.cli.arguments import check_sweep, identifier, laws_of, model_of, named_once, names_of, numbers_of, targets_of
+from draisine.cli.arguments import identifier, laws_of, model_of, named_once, names_of, numbers_of, targets_of
+from draisine.cli.sweeps import Sweeps
 from draisine.cli.terminal import DONE, INTERRUPTED, print_json, print_text
 from draisine.errors import ArgumentError, require
+from draisine.expr.tree import short
 from draisine.results.status import ProgressCallback
 from draisine.simulation.ensemble.distributions import Normal, Uniform
 from draisine.simulation.ensemble.ensemble import ensemble
@@ -26,8 +28,9 @@ def run_ensemble(given: argparse.Namespace, rest: list[str]) -> int:
     """Make the runs, print their statistics."""
     model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
     inputs = laws_of(given.input, "--input")
-    over = named_once((values_of(text) for text in given.over), "--over")
-    samples = named_once((distribution_of(text) for text in given.sample), "--sample")
+    sweeps = Sweeps(model)
+    over = named_once((sweeps.values(text) for text in given.over), "--over")
+    samples = named_once((_distribution(text, sweeps) for text in given.sample), "--sample")
     with _progress(given.json) as progress, _cluster(given.on) as on:
         found = ensemble(
             model,
@@ -57,44 +60,14 @@ def run_ensemble(given: argparse.Namespace, rest: list[str]) -> int:
     return DONE if found.complete else INTERRUPTED
 
 
-def values_of(text: str) -> tuple[str, Any]:
-    """`speed=3:8:60` or `mass=80,85,90` as a name and its values.
-
-    >>> values_of("mass=80,85")
-    ('mass', [80.0, 85.0])
-    """
-    name, sign, numbers = text.partition("=")
-    try:
-        if ":" in numbers:
-            first, last, count = numbers.split(":")
-            values: Any = (float(first), float(last), int(count))
-        else:
-            values = [float(word) for word in numbers.split(",")]
-    except ValueError:
-        sign = ""
-    if not sign or not name.strip():
-        raise ArgumentError(
-            f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=3:8:60, or NAME=VALUE,VALUE,…, with numbers in SI units"
-        )
-    if isinstance(values, tuple):
-        check_sweep(text, *values)
-    return identifier(name), values
-
-
-def distribution_of(text: str) -> tuple[str, Any]:
-    """`roll_rate=normal(0,1)` as a name and a distribution.
-
-    >>> distribution_of("roll_rate=normal(0, 0.5)")
-    ('roll_rate', Normal(mean=0.0, deviation=0.5))
-    """
+def _distribution(text: str, sweeps: Sweeps) -> tuple[str, Normal | Uniform]:
+    """`roll_rate=normal(0,1)` as a name and a distribution."""
     name, _, law = text.partition("=")
+    form = "NAME=normal(MEAN,DEVIATION) or NAME=uniform(LOW,HIGH), e.g. speed=normal(20,2km/h)"
     match = DISTRIBUTION.fullmatch(law)
-    try:
-        numbers = [float(word) for word in match.groups()[1:]] if match else []
-    except ValueError:
-        match = None
     if not match or not name.strip():
-        raise ArgumentError(f"--sample {text!r}: write NAME=normal(MEAN,DEVIATION) or NAME=uniform(LOW,HIGH)")
+        raise ArgumentError(f"--sample {short(text)!r}: write {form}")
+    numbers = sweeps.numbers(identifier(name), match.groups()[1:], f"--sample {short(text)!r}", form)
     return identifier(name), (Normal if match[1] == "normal" else Uniform)(*numbers)
 
 

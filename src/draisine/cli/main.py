@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from draisine.cli.parser import COMMANDS, action, parser, similar_commands
+from draisine.cli.parser import COMMANDS, action, parser, shortened_options, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
+from draisine.control_characters import escaped
 from draisine.errors import DraisineError
 
 # Imported objects live until the end: collecting garbage among them at Python's default rate is measurable in a short process.
@@ -53,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DraisineError, OSError) as problem:
         # errors with a cause and a cure in the message
         logging.getLogger("draisine").debug("raised here", exc_info=True)
-        print(f"draisine: {problem}", file=sys.stderr)
+        meant = " or ".join(shortened_options(given.command, rest, str(problem)))
+        cure = f"; if {meant} is meant, write it in full" if meant else ""
+        print(f"draisine: {escaped(str(problem))}{cure}", file=sys.stderr)
         return code_of(problem)
 
 

@@ -65,14 +65,14 @@ def add_simulate(commands: Any) -> None:
     parser.add_argument(
         "--tolerance",
         type=float,
-        default=1e-8,
+        default=None,
         metavar="REL",
         help="relative tolerance of methods with step-size control (default 1e-8)",
     )
     parser.add_argument(
         "--step",
         type=seconds,
-        default=0.005,
+        default=None,
         metavar="SECONDS",
         help="step of gauss and of the explicit fixed-step methods (default 0.005)",
     )

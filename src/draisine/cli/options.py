@@ -9,6 +9,7 @@ from typing import Any
 from draisine.expr.units import Measured
 
 TARGETS = "further --NAME VALUE set initial conditions by name, as in simulate"
+FIGURES = (".png", ".pdf", ".svg")
 REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
 
@@ -28,6 +29,14 @@ def seconds(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+
+
+def figure_file(text: str) -> Path:
+    """The file of a figure; its suffix is checked before anything is computed."""
+    path = Path(text)
+    if path.suffix.lower() not in FIGURES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the file of a figure; its suffix must be one of {', '.join(FIGURES)}")
+    return path
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +62,7 @@ def add_motion(parser: argparse.ArgumentParser) -> None:
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
     """--plot: a figure of the result."""
-    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help=f"draw {what} (.png, .pdf, .svg)")
+    parser.add_argument("--plot", type=figure_file, default=None, metavar="FILE", help=f"draw {what} (.png, .pdf, .svg)")
 
 
 def add_json(parser: argparse.ArgumentParser, text: str = "print one JSON object") -> None:

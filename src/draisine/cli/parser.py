@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -88,11 +88,27 @@ def similar_commands(word: str) -> list[str]:
     return difflib.get_close_matches(word, COMMANDS, n=3, cutoff=0.6)
 
 
+def shortened_options(command: str, words: Sequence[str], problem: str) -> list[str]:
+    """Options of a command of which a word is a beginning that the problem names; they must be written in full.
+
+    >>> shortened_options("simulate", ["--unt", "2", "--speed", "3"], "unknown name 'unt'")
+    ['--until']
+    """
+    commands = next(a for a in parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    known = commands.choices[command]._option_string_actions
+    begun = [word.partition("=")[0] for word in words if word.startswith("--") and len(word) > 2]
+    begun = [word for word in begun if f"{word} " in problem or repr(word[2:].replace("-", "_")) in problem]
+    return [option for option in known if any(option.startswith(word) for word in begun)]
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser, also of each command, that refuses an option given twice unless it may repeat."""
+    """A parser, also of each command, that refuses an option given twice unless it may repeat.
+
+    Options are written in full: `--th 2` is an initial condition of a model with a coordinate `th`, not `--threads 2`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
         for name in (None, "store"):
             self.register("action", name, _Once)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from draisine.cli.arguments import model_of, numbers_of, sweep_of, targets_of
+from draisine.cli.arguments import model_of, numbers_of, targets_of
+from draisine.cli.sweeps import Sweeps
 from draisine.cli.terminal import DONE, ENDED_EARLY, bar, print_json, table
 from draisine.errors import ArgumentError, ToolError
 from draisine.view.report.page import browser
@@ -22,7 +23,7 @@ def run_report(given: argparse.Namespace, rest: list[str]) -> int:
             given.until,
             parameters=parameters,
             start=targets,
-            over=dict([sweep_of(given.over)]) if given.over else None,
+            over=dict([Sweeps(model).sweep(given.over)]) if given.over else None,
             film=not given.no_film,
             title=given.model,
             progress=progress,

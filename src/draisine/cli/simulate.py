@@ -28,6 +28,7 @@ METHODS = {  # names in `methods`, which loads each when it is used
     "heun": "Heun",
     "predictor-corrector": "PredictorCorrector",
 }
+DEFAULT_STEP, DEFAULT_TOLERANCE = 0.005, 1e-8  # as the help says
 
 
 def run_simulate(given: argparse.Namespace, rest: list[str]) -> int:
@@ -74,11 +75,21 @@ def _check_files(given: argparse.Namespace) -> None:
 
 def _method(given: argparse.Namespace) -> Any:
     method = getattr(methods, METHODS[given.method])
+    fixed = given.method in FIXED_STEP
+    if given.step is not None and not fixed:
+        raise ArgumentError(
+            f"--step: {given.method} chooses its steps; --tolerance sets them, or name a method with a fixed step: "
+            f"{', '.join(FIXED_STEP)}"
+        )
+    if given.tolerance is not None and fixed:
+        raise ArgumentError(f"--tolerance: {given.method} has a fixed step; --step sets it")
+    step = DEFAULT_STEP if given.step is None else given.step
     if given.method == "gauss":
-        return method(step=given.step, stages=2)
-    if given.method in FIXED_STEP:
-        return method(step=given.step)
-    return method(rtol=given.tolerance, atol=given.tolerance * 1e-2)
+        return method(step=step, stages=2)
+    if fixed:
+        return method(step=step)
+    rtol = DEFAULT_TOLERANCE if given.tolerance is None else given.tolerance
+    return method(rtol=rtol, atol=rtol * 1e-2)
 
 
 def _as_data(run: Trajectory, out: Path | None, film: Path | None) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Mapping
 
 from draisine.bicycle.measured import read_bicycle
-from draisine.cli.arguments import model_of, motion_of, named_once, names_of, numbers_of, sweep_of, targets_of
+from draisine.cli.arguments import model_of, motion_of, named_once, names_of, numbers_of, targets_of
 from draisine.cli.motion_options import SPEEDS
+from draisine.cli.sweeps import Sweeps
 from draisine.cli.terminal import DONE, bar, print_json, print_result, print_text, table
 from draisine.control.design.regulator import lqr
 from draisine.errors import ArgumentError, SolverError
@@ -25,7 +26,7 @@ from draisine.view.plots.figure_files import save_figure
 def _modes(
     given: argparse.Namespace, model: Model | Equations, targets: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    name, values = sweep_of(given.over or _default_sweep(model))
+    name, values = Sweeps(model).sweep(given.over or _default_sweep(model))
     return modes(model, {name: values}, fixed=targets, parameters=parameters, states=_states(given, model))
 
 
@@ -115,7 +116,7 @@ def run_linearize(given: argparse.Namespace, rest: list[str]) -> int:
 
 def run_map(given: argparse.Namespace, rest: list[str]) -> int:
     model, targets, parameters = motion_of(given, rest)
-    over = named_once((sweep_of(text) for text in given.over), "--over")
+    over = named_once(map(Sweeps(model).sweep, given.over), "--over")
     with bar("map", silent=given.json) as progress:
         found = stability_map(
             model,
@@ -160,10 +161,10 @@ def run_lqr(given: argparse.Namespace, rest: list[str]) -> int:
 
 
 def run_uncertainty(given: argparse.Namespace, _: list[str]) -> int:
-    name, speeds = sweep_of(given.over)
+    bike = read_bicycle(given.file)
+    name, speeds = Sweeps(bike.model()).sweep(given.over)
     if name != "speed":
         raise ArgumentError(f"--over {given.over!r}: this command sweeps the speed, e.g. speed=0:10:101")
-    bike = read_bicycle(given.file)
     found = bike.modes(speeds, runs=given.samples)
     if given.plot is not None:
         save_figure(bike.figure(speeds), given.plot)

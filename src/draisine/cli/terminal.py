@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from draisine.control_characters import escaped
 from draisine.errors import SimulationError, SolverError
 from draisine.results.status import Progress
 
@@ -42,6 +43,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -
     speed  4.6 m/s
     lean   0.1 rad
     """
+    head, rows, title = [*map(escaped, head)], [[*map(escaped, row)] for row in rows], escaped(title)
     if sys.stdout.isatty():
         _rich_table(head, rows, title)
         return
@@ -73,7 +75,7 @@ _STYLES = {"holds": "green", "FAILS": "bold red", "stable": "green", "unstable":
 
 def print_text(result: object) -> None:
     """Print the text of a result; on a terminal with bold headings and colored verdicts."""
-    text = str(result)
+    text = escaped(str(result))
     if not sys.stdout.isatty():
         print(text)
         return

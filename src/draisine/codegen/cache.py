@@ -10,7 +10,7 @@ The directory is `$DRAISINE_CACHE_DIR`, else the user's cache directory of the p
 from __future__ import annotations
 
 import atexit
-import hashlib
+import gc
 import os
 import stat
 import sys
@@ -21,11 +21,12 @@ from functools import cache
 from pathlib import Path
 
 from draisine.errors import CacheWarning
+from draisine.program.digest import SIZE, digest_of
 
 LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files are removed first
 PRUNE_EVERY = 16  # one write in so many, by the file's name, prunes: scanning the directory takes longer than writing a file
 
-_MAGIC = b"draisine object 1\n"
+_MAGIC = b"draisine object 2\n"
 _SUFFIX = ".object"
 _HALF_WRITTEN = ".part"
 _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
@@ -60,11 +61,11 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
         path = _path(key)
     except OSError as error:
         _warn_uncached(error)
-        return make()
+        return _made(make)
     stored = _read(path, key)
     if stored is not None:
         return stored
-    content = make()
+    content = _made(make)
     try:
         _write(path, key, content)
         if int(path.stem, 16) % PRUNE_EVERY == 0:
@@ -72,6 +73,18 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     except OSError as error:
         _warn_uncached(error)
     return content
+
+
+def _made(make: Callable[[], bytes]) -> bytes:
+    """`make()` while no garbage is collected: derivation and code generation make many objects and few cycles of them, and the
+    collector would walk through all that is alive time and again, a tenth of the time of a new model."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return make()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def stored_object(key: str) -> bytes | None:
@@ -100,7 +113,7 @@ def release(key: str) -> None:
 
 
 def _path(key: str) -> Path:
-    return cache_directory() / (hashlib.sha256(key.encode()).hexdigest() + _SUFFIX)
+    return cache_directory() / (digest_of(key.encode()).hexdigest() + _SUFFIX)
 
 
 @cache
@@ -174,7 +187,7 @@ def _warn_uncached(error: OSError) -> None:
 
 
 def _checksum(key: str, content: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + b"\0" + content).digest()
+    return digest_of(key.encode() + b"\0" + content).digest()
 
 
 def _read(path: Path, key: str) -> bytes | None:
@@ -186,7 +199,7 @@ def _read(path: Path, key: str) -> bytes | None:
             data = file.read()
     except OSError:
         return None  # absent or unreadable: compiled again, and writing will warn if the disk is at fault
-    head = len(_MAGIC) + 32
+    head = len(_MAGIC) + SIZE
     content = data[head:]
     if not data.startswith(_MAGIC) or data[len(_MAGIC) : head] != _checksum(key, content):
         return None

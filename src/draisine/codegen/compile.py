@@ -85,7 +85,8 @@ def compile_symbolic(
             if member in symbols:
                 raise ArgumentError(f"symbol {member} occurs twice among the arguments of {name!r}")
             symbols[member] = column[k]
-        inputs[slot] = (column, tuple(str(m) for m in members))
+        is_number = not isinstance(arguments, Mapping) and slot == str(members[0])  # labels would make it a column of one entry
+        inputs[slot] = (column, () if is_number else tuple(str(m) for m in members))
     return compile_program(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), vectorized, passes)
 
 

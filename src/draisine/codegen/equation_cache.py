@@ -6,7 +6,6 @@ depend on: the model with all its expressions and numbers, laws, events, and the
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -22,6 +21,7 @@ from draisine.codegen.cache import cached_object
 from draisine.errors import DataError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
+from draisine.program.digest import digest_of
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.serialization import from_bytes, to_bytes
 
@@ -94,9 +94,9 @@ def _length(equations: Equations) -> int:
 
 def _model_digest(*parts: Any) -> str:
     """A hash of model descriptions: every class, name and number, exactly."""
-    sha = hashlib.sha256()
-    _write(parts, sha.update)
-    return sha.hexdigest()
+    digested = digest_of()
+    _write(parts, digested.update)
+    return digested.hexdigest()
 
 
 def _write(value: Any, put: Callable[[bytes], None]) -> None:
@@ -131,7 +131,7 @@ def _source_key() -> str:
 
 def source_digest(package: Path) -> str:
     """A digest of the contents of the source files that decide what equations are; a copy of them elsewhere has the same."""
-    sha = hashlib.sha256()
+    digested = digest_of()
     for folder in _SOURCES:
         for directory, inner, files in os.walk(package / folder):
             inner.sort()
@@ -139,9 +139,9 @@ def source_digest(package: Path) -> str:
                 if name.endswith(".py"):
                     with open(os.path.join(directory, name), "rb") as file:
                         content = file.read()
-                    sha.update(f"{folder} {name} {len(content)}\n".encode())
-                    sha.update(content)
-    return sha.hexdigest()
+                    digested.update(f"{folder} {name} {len(content)}\n".encode())
+                    digested.update(content)
+    return digested.hexdigest()
 
 
 def _casadi() -> str:
@@ -151,4 +151,4 @@ def _casadi() -> str:
         return "no casadi"
     package = Path(found.origin).parent
     named = sorted(name for name in os.listdir(package.parent) if name.startswith("casadi-"))
-    return f"{' '.join(named)} {hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()}"
+    return f"{' '.join(named)} {digest_of(Path(found.origin).read_bytes()).hexdigest()}"

@@ -27,6 +27,7 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import checked
 from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
@@ -48,6 +49,7 @@ ATTEMPTS = 9  # refinements of the mesh
 SAMPLES_PER_SECOND = 100
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Bounded:
     """The bounded motion on a path whose zero dynamics is unstable.

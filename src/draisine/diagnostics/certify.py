@@ -25,6 +25,7 @@ from draisine.errors import ArgumentError, ModelError, StartError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.number_range import refuse_large_count
 from draisine.numerics.rank import decompose
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
@@ -35,6 +36,7 @@ Reals = NDArray[np.float64]
 
 _NOTHING = 1e-4  # smallest scale of a quantity, relative to the largest of its kind
 UNDECIDED = ("an error that both descriptions have",)
+MOST_STATES = 100_000
 POTENTIAL = "potential energy"
 _OPEN = 1e-7  # component of a velocity that the common names do not determine
 
@@ -54,6 +56,9 @@ def certify(
     minus sign means the opposite sign, {"spin": "-turn_rate"}, and an empty name a quantity without counterpart. Of equations
     alone, the properties that one derivation can show are certified, and the certificate lists the others.
     """
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError(f"certify: count is the number of random states, one or more, got {count!r}")
+    refuse_large_count("certify: count", count, MOST_STATES)
     if against is None:
         if names:
             raise ArgumentError("names relates two descriptions; give the second one: against=…")

@@ -9,10 +9,11 @@ zero slip too: the bound of Shen, Hedrick and Elkins multiplies a linear force F
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
 from draisine.dynamics.contact.ground_contacts import ResidualContact
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench
@@ -107,6 +108,7 @@ class AppliedForces:
     driven: ca.SX  # joint forces and wrenches: inputs and dampers
     conservative: ca.SX  # of potentials
     potential: ca.SX
+    warnings: tuple[str, ...] = ()  # about jumps of potentials in time
 
     @property
     def total(self) -> ca.SX:
@@ -130,16 +132,24 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
             row = scope.velocity_index(rates[given.measure.identifier])
             driven[row] = driven[row] + amount
         else:
-            driven += _along(measures, given.measure, f"the measure of generalized force {given.name!r}") * amount
+            where = f"the measure of generalized force {given.name!r}"
+            _jumps_in_time(scope, where, given.measure)
+            driven += _along(measures, given.measure, where) * amount
     if scope.system.wrenches:
         driven += _wrench_forces(scope, measures)
     for law in laws:
         driven += law.generalized_forces
-    potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
+    potential, conservative, warnings = ca.SX(0), ca.SX.zeros(v.numel()), list[str]()
     for field in scope.system.potentials:
+        warnings += uncounted(f"potential {field.name!r}", _jumps_in_time(scope, f"potential {field.name!r}", field.energy))
         potential = potential + scope.value(field.energy)
         conservative -= _along(measures, field.energy, f"potential {field.name!r}")
-    return AppliedForces(driven, conservative, potential)
+    return AppliedForces(driven, conservative, potential, tuple(warnings))
+
+
+def _jumps_in_time(scope: Scope, what: str, quantity: Expr) -> list[str]:
+    """Jumps in time of an energy or of the place of a force. A jump in the coordinates would be an impulse and is refused."""
+    return check_smooth(scope, what, scope.value(quantity), "energy") if may_switch(scope, quantity) else []
 
 
 def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:

@@ -212,7 +212,7 @@ class BaseFormulation(ABC):
             for name in names
         ]
         idle = [f"constraint {name} is satisfied identically: no coordinate enters it, and it has no force" for name in m.idle]
-        return warnings, [*unbalanced, *notes, *idle]
+        return [*warnings, *m.forces.warnings], [*unbalanced, *notes, *idle]
 
     @property
     def loop_condition(self) -> ca.SX | None:

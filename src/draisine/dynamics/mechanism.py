@@ -10,18 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.assembled import assembled
+from draisine.dynamics.constraints.configurations import MAX_SAMPLED_ROWS, ConfigurationSampler, sample_coordinates
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error, implied
 from draisine.dynamics.constraints.redundancy import (
-    ADMISSIBLE,
-    LATEST_TIME,
-    ProjectedSamples,
     RowSelection,
     check_consistent,
-    project_samples,
-    sample_coordinates,
     select_rows,
-    within_spans,
 )
 from draisine.dynamics.constraints.row_choices import combinations_vary, generic, other_rows, quality, row_space
 from draisine.dynamics.constraints.rows import (
@@ -67,11 +61,7 @@ from draisine.model.items import Ball, Float, ResidualConstraint, System
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are compared
-MANY_ROWS = 40  # constraint rows beyond which a few configurations near the default are used
-MAX_SAMPLED_ROWS = 200  # and beyond which redundancy is not examined
-_FEW, _NEARBY = 3, 0.1  # their number, and their relative distance from the default
 _AWAY = 9  # samples that need not be admissible, with which derivatives are compared
-_TRIALS = 5  # rounds of samples that are projected onto the constraints of a mechanism with loops
 
 
 class Mechanism:
@@ -249,90 +239,25 @@ class Mechanism:
     def forces(self) -> AppliedForces:
         return applied_forces(self.scope, self.measures, self.laws)
 
+    @cached_property
+    def _sampler(self) -> ConfigurationSampler:
+        return ConfigurationSampler(
+            self.system,
+            self.scope,
+            self.default_parameters,
+            self.position_constraints,
+            self.matrix,
+            self.drift,
+            self.length,
+            contacts=bool(self.contacts),
+            loops=bool(self.residual_constraints),
+            guess=self._with_contacts_under_hubs,
+        )
+
     def configurations(self, count: int, seed: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Admissible coordinates and times spread over the ranges of the joints. The first is the default, if it can be projected
         onto the constraints."""
-        scope = self.scope
-        residual = ca.densify(ca.vertcat(*[r for _, r in self.position_constraints]))
-        both = [residual, ca.densify(ca.jacobian(residual, scope.q))]
-        function = ca.Function("residual", [scope.t, scope.q, scope.p], both)
-        points, times = np.empty((0, len(scope.coordinates))), np.empty(0)
-        tries: list[ProjectedSamples] = []
-        many = len(self.row_names) > MANY_ROWS
-        count = min(count, _FEW) if many else count
-        # random joint coordinates of a loop are far from closing it: some do not converge, so more are drawn
-        for trial in range(_TRIALS if self.residual_constraints else 1):
-            own = {} if seed is None and trial == 0 else {"seed": (seed or 0) + 7919 * trial}
-            starts = self._with_contacts_under_hubs(sample_coordinates(self.system, count, **own))
-            if many:
-                starts = starts[:1] + _NEARBY * (starts - starts[:1])
-            tries.append(project_samples(starts, self._sample_times(count, trial), function, self.default_parameters))
-            reached, when = tries[-1].admissible()
-            points, times = np.concatenate([points, reached[trial > 0 :]]), np.concatenate([times, when[trial > 0 :]])
-            if 2 * len(points) >= count:
-                break
-        if len(points) == 0:
-            self._raise_unreachable(function, tries)
-        if self.system.constraints:
-            inside = within_spans(self.system, points)
-            inside[0] = True
-            if 4 * inside.sum() >= count:  # ranges given by the user are informative; default ranges of angles are not
-                points, times = points[inside], times[inside]
-        if self.residual_constraints and tries[0].size[0] < ADMISSIBLE and self._few_enough_rows and not many:
-            points, times = self._assembled(points[:count], times[:count])
-        return points[:count], times[:count]
-
-    def _assembled(
-        self, points: NDArray[np.float64], times: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The samples without those that no motion connects with the first, where the mobility differs; time is a coordinate of
-        driven mechanisms."""
-        scope, p = self.scope, self.default_parameters
-        unknowns = ca.vertcat(scope.q, scope.t)
-        residual = ca.densify(ca.vertcat(*[r for _, r in self.position_constraints]))
-        if not residual.numel():
-            return points, times
-        function = ca.Function("f", [unknowns, scope.p], [residual, ca.densify(ca.jacobian(residual, unknowns))])
-
-        def evaluate(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-            f, j = (part.full() for part in function(y, p))
-            return (f[:, 0], j) if np.isfinite(f).all() and np.isfinite(j).all() else None
-
-        def rows_at(y: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.nan_to_num(self._at(self.matrix, y[:, :-1], y[:, -1]))
-
-        lengths = [self.length if c.unit == "m" else 1.0 for c in self.system.coordinates]
-        sizes = np.array([*lengths, 1.0 if ca.depends_on(residual, scope.t) else 0.0])
-        found = assembled(np.column_stack([points, times]), rows_at, evaluate, sizes)
-        return found[:, :-1], found[:, -1]
-
-    def _sample_times(self, count: int, seed: int) -> NDArray[np.float64]:
-        scope = self.scope
-        rest = ca.vertcat(ca.vec(self.matrix), self.drift, *[r for _, r in self.position_constraints])
-        if not ca.depends_on(rest, scope.t):
-            return np.zeros(count)
-        times = np.random.default_rng(seed).uniform(0.0, LATEST_TIME, count)
-        times[:1] = 0.0
-        return times
-
-    def _raise_unreachable(self, residual: ca.Function, tries: list[ProjectedSamples]) -> None:
-        what = "all its wheels touch the ground" if self.contacts else "all its constraints are satisfied"
-        if not self.system.constraints:
-            raise ModelError(
-                f"model {self.system.name!r}: no configuration was found in which {what}; "
-                "check radii, hub positions and the ranges of the joints"
-            )
-        best = min(tries, key=lambda a: float(a.size.min()))
-        k = int(np.argmin(best.size))
-        left = residual(best.times[k], best.points[k], self.default_parameters)[0].full()[:, 0]
-        worst = int(np.argmax(np.abs(left)))
-        constraint = self.position_constraints[worst][0]
-        names = ", ".join(constraint.name for constraint in self.system.constraints)
-        raise ModelError(
-            f"model {self.system.name!r}: no configuration was found in which {what} and its constraints ({names}) are "
-            f"satisfied; the best attempt leaves {constraint.name!r} open by {abs(left[worst]):.3g} {constraint.unit}: check "
-            "lengths, points, and the ranges and defaults of the joints"
-        )
+        return self._sampler.draw(count, seed)
 
     @cached_property
     def sampled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -359,15 +284,7 @@ class Mechanism:
 
     def at_samples(self, matrix: ca.SX) -> NDArray[np.float64]:
         """A matrix of (t, q, p) at the sampled configurations: samples × rows × columns."""
-        return self._at(matrix, *self.sampled)
-
-    def _at(self, matrix: ca.SX, points: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A matrix of (t, q, p) at some configurations."""
-        scope = self.scope
-        evaluate = ca.Function("sampled", [scope.t, scope.q, scope.p], [ca.densify(matrix)]).map(len(points))
-        parameters = np.repeat(self.default_parameters[:, None], len(points), axis=1)
-        values = evaluate(times[None, :], points.T, parameters).full()
-        return np.asarray(values.reshape(matrix.shape[0], len(points), matrix.shape[1]).transpose(1, 0, 2))
+        return self._sampler.at(matrix, *self.sampled)
 
     # ---------------------------------------------------------------- independent rows
 
@@ -559,7 +476,7 @@ class Mechanism:
         for names in turns:
             drawn = rng.normal(size=(len(points), 4))
             points[:, [self.scope.coordinates.index(n) for n in names]] = drawn / np.linalg.norm(drawn, axis=1)[:, None]
-        turned = self._at(self.matrix, points, times)[:, list(self.selection.kept)]
+        turned = self._sampler.at(self.matrix, points, times)[:, list(self.selection.kept)]
         return np.concatenate([found, turned[np.isfinite(turned).all(axis=(1, 2))]])
 
     @property

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from draisine.dynamics.formulations import Augmented, Recursive, Reduced
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 
 TIME_CONSTANT = 0.1  # s; decay time of constraint errors where no step size is known
 STEPS = 4.0  # decay time in steps: shorter would be stiff for the integrator, longer would let errors grow
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Baumgarte:
     """Feedback on constraint errors: f̈ + 2α ḟ + β f = 0 for holonomic, ġ + γ g = 0 for nonholonomic ones (eqs 11 and 12).
@@ -72,6 +74,7 @@ class NoControl:
     """No drift control: accelerations satisfy the constraints, velocities and positions drift. For comparison."""
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Projection:
     """After a step the state is projected onto the constraints by the least change: coordinates and, optionally, velocities.
@@ -90,6 +93,7 @@ class Projection:
         object.__setattr__(self, "invariants", _texts("Projection", self.invariants))
 
 
+@with_number_range
 @dataclass(frozen=True)
 class VelocityProjection:
     """After a step the velocities are projected onto their constraints by the least change. Positions still drift, but only by
@@ -101,6 +105,7 @@ class VelocityProjection:
         _check_limit("VelocityProjection", self.limit)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class InvariantStabilization:
     """After a step x ← x − γ F(x) (I(x) − I₀) once, with F = Eᵀ(E Eᵀ)⁻¹ and E = ∂I/∂x (Thomsen 2005, 4.3.3). With γ = 1 it is one
@@ -117,6 +122,7 @@ class InvariantStabilization:
             raise ArgumentError(f"InvariantStabilization: errors decrease for gamma between 0 and 2 only, got {self.gamma!r}")
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Minimal:
     """Minimal coordinates: as many as degrees of freedom are integrated; the others are found by Newton's method at every
@@ -137,6 +143,7 @@ class GGL:
     implicit methods."""
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Rattle:
     """H. C. Andersen's RATTLE (J. Comput. Phys. 52 (1983) 24–34) for any mass matrix (L. Jay, SIAM J. Numer. Anal. 33 (1996)
@@ -149,6 +156,7 @@ class Rattle:
         _check_step("Rattle", self.step)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Symplectic:
     """Gauss–Legendre in coordinates and momenta: symplectic, of order 2 (the implicit midpoint rule), 4 or 6, with fixed steps.

@@ -15,6 +15,7 @@ from draisine.expr.expression import Expr, Name
 from draisine.expr.tree import Call, walk
 from draisine.model.contact import Rolling
 from draisine.model.items import GROUND, Float, Glide, Joint, Rotate, Translate
+from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Equations, GroundPose, Structure
 from draisine.program.program import DaeResidual, Program
 
@@ -152,7 +153,7 @@ def _hinge(joint: Joint) -> bool:
 def _enters(e: Equations, coordinate: str) -> bool:
     """Whether accelerations or constraints change with a coordinate, at two states far from the default."""
     names = [q.name for q in e.coordinates]
-    random = np.random.default_rng(7)
+    random = UniformNumbers(7)
     p, u = e.default_parameters, random.uniform(-1, 1, len(e.inputs))
     q0, v0 = np.array([q.default for q in e.coordinates]), np.zeros(len(e.velocities))
     for _ in range(2):

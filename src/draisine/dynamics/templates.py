@@ -9,12 +9,13 @@ from link to link and are not part of the structure: only which of them are equa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.linear_algebra import ONE, ZERO
 
 T = TypeVar("T")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
+from draisine.estimation.tangent_coordinates import usual_size
 from draisine.estimation.window_layout import edges_of
 from draisine.numerics.direct_methods import Collocation, breaks_of
 from draisine.numerics.newton_batch import BatchNewton, square_steps
@@ -111,6 +112,7 @@ class CollocationSolver:
         deviations, then by the directions. None if Newton's method does not converge."""
         c, a = np.array(self.scheme.nodes), self.scheme.matrix
         (count, n), s = x.shape, len(c)
+        least = usual_size(float(np.abs(x).max(initial=0.0)))
         times = begins[:, None] + lengths[:, None] * c
         # of each interval at its last evaluation
         by_x, system = np.empty((count, s, n, n)), np.empty((count, s * n, s * n))
@@ -127,9 +129,9 @@ class CollocationSolver:
             return value.reshape(-1, s * n), system[indices]
 
         def step_size(step: Reals, _: Reals, indices: Indices) -> Reals:
-            """The change of states, relative to their size or one."""
+            """The change of states, relative to their size, or to the usual one."""
             change = np.abs(np.einsum("jl,eln->ejn", a, step.reshape(-1, s, n))).max(axis=1)
-            return np.asarray((lengths[indices, None] * change / np.maximum(np.abs(x[indices]), 1.0)).max(axis=1))
+            return np.asarray((lengths[indices, None] * change / np.maximum(np.abs(x[indices]), least)).max(axis=1))
 
         found = NEWTON.solve(evaluate, np.zeros((count, s * n)), square_steps, step_size)
         if not found.converged.all():

@@ -1,8 +1,9 @@
 """Recorded experiments: named columns over time, from tables, files and trajectories.
 
-All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples. Units are
-given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps count from the
-first.
+All data become `Experiment`s: time in seconds by the clock of the data, columns in SI units, NaN for missing samples, which are
+empty cells, NaN, or masked entries. Other texts and infinite values count as missing too, with a warning where the column is
+used. Units are given in headers, "lean [deg]", or in a table's attributes; a column without a unit is in SI units. Time stamps
+count from the first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ class Experiment:
 
     - `start`: targets for the start of this experiment; they take precedence over those given to `estimate`.
     - `start_time`: when the start holds, by the clock of the data; it takes precedence over that given to `estimate`.
+    - `texts`: by column, which of its cells are neither numbers nor empty.
 
     >>> import numpy as np
     >>> e = Experiment.of({"time [ms]": [0, 10, 30], "lean [deg]": [0.0, float("nan"), 180.0]}, "first")
@@ -49,11 +52,12 @@ class Experiment:
     units: Mapping[str, str] = field(default_factory=dict)
     start: Mapping[str, Any] = field(default_factory=dict)
     start_time: float | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        time = np.asarray(self.time, dtype=float)
+        time = np.asarray(_unmasked(self.time), dtype=float)
         _check_time(time, self.name)
-        columns = {name: np.asarray(values, dtype=float) for name, values in self.columns.items()}
+        columns = {name: np.asarray(_unmasked(values), dtype=float) for name, values in self.columns.items()}
         for name, values in columns.items():
             if values.shape != time.shape:
                 raise DataError(f"{self.name}: column {name!r} has {values.size} samples, time has {time.size}")
@@ -72,9 +76,10 @@ class Experiment:
             return replace(data, start={**data.start, **(start or {})}, start_time=when)
         where = str(data) if isinstance(data, str | os.PathLike) else name
         headers, columns, units = _table(data, where)
-        time, values, known = _sorted_out(headers, columns, units, where)
-        _check_time(time, where, _lines_of(data))
-        return Experiment(name, time, values, known, dict(start or {}), start_time)
+        lines = _lines_of(data)
+        time, values, known, texts = _sorted_out(headers, columns, units, where, lines)
+        _check_time(time, where, lines)
+        return Experiment(name, time, values, known, dict(start or {}), start_time, texts)
 
     def column(self, name: str) -> Reals:
         """A column by name; an unknown name raises an error that suggests the closest one."""
@@ -82,6 +87,17 @@ class Experiment:
             raise DataError(f"{self.name}: the data have no column {name!r}{did_you_mean(name, list(self.columns))}")
         _unit(self.units.get(name, ""), name, self.name)  # an unknown unit is an error only if the column is used
         return self.columns[name]
+
+    def not_numbers(self, name: str) -> tuple[str, ...]:
+        """Warnings about samples of a column that count as missing although they are not empty."""
+        found = [self.texts[name]] if name in self.texts else []
+        infinite = np.flatnonzero(np.isinf(self.columns[name]))
+        if infinite.size:
+            found.append(f"{infinite.size} infinite, the first at t = {self.time[infinite[0]]:.6g} s")
+        return tuple(
+            f"{self.name}: samples of column {name!r} count as missing: {text}; correct them, or leave these cells empty"
+            for text in found
+        )
 
     def part(self, begin: float, end: float) -> Experiment:
         """The samples with begin ≤ time ≤ end, by the same clock; it starts at `begin`, without targets."""
@@ -213,8 +229,10 @@ def _read(path: Path) -> Any:
 def _read_text(path: Path) -> Any:
     """The table in a text file, separated by commas, semicolons or tabs; the latter two allow decimal commas."""
     pandas = require("pandas", "data in text files")
+    read = partial(pandas.read_csv, path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
     try:
-        table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
+        table = read()
+        titles = read(header=None, nrows=1, dtype=str).iloc[0].dropna().str.strip()  # pandas renames repeated ones
     except UnicodeDecodeError:
         line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
         raise DataError(f"{path}, line {line}: not UTF-8 text; save it in that encoding") from None
@@ -224,12 +242,16 @@ def _read_text(path: Path) -> Any:
             f"{path}{f', line {place[1]}' if place else ''}: no table of columns with a header ({problem}); write one such as "
             "'time [s],lean [deg]', then rows with the same number of values"
         ) from None
+    for title in titles[titles.duplicated()]:
+        raise DataError(f"{path}: two columns are called {title!r}; rename one")
     with path.open(encoding="utf-8-sig") as lines:
         header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     for title in table.columns if re.search("[;\t]", header) else ():
-        reported = table[title].dropna().astype(str)
-        if table[title].dtype.kind not in "fiub" and reported.str.fullmatch(_DECIMAL_COMMA).all():
-            table[title] = pandas.to_numeric(table[title].astype(str).str.replace(",", ".", regex=False), errors="coerce")
+        if table[title].dtype.kind not in "fiub":
+            cells = table[title].astype(str)
+            points = table[title].where(~cells.str.fullmatch(_DECIMAL_COMMA), cells.str.replace(",", ".", regex=False))
+            numbers = pandas.to_numeric(points, errors="coerce")
+            table[title] = numbers if (numbers.isna() == points.isna()).all() else points
     return table
 
 
@@ -237,26 +259,30 @@ _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
 
 
 def _sorted_out(
-    headers: Sequence[str], columns: Sequence[Any], units: Mapping[str, str], name: str
-) -> tuple[Reals, dict[str, Reals], dict[str, str]]:
-    """Time in seconds, columns in SI, units as they were written."""
+    headers: Sequence[str], columns: Sequence[Any], units: Mapping[str, str], name: str, lines: Sequence[int]
+) -> tuple[Reals, dict[str, Reals], dict[str, str], dict[str, str]]:
+    """Time in seconds, columns in SI, units as they were written, and cells that are texts; `lines` are those of a file."""
     found: dict[str, Reals] = {}
     written: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    seen: set[str] = set()
     time: Reals | None = None
     for header, values in zip(headers, columns, strict=True):
         title, unit = _split(header)
         title, unit = (title, unit) if title else (header, "")
         unit = unit or units.get(header, "")
-        if title in found:
+        if title in seen:
             raise DataError(f"{name}: two columns are called {title!r}; rename one")
+        seen.add(title)
         if title.lower() in TIMES and time is None:
             time = _seconds(values, unit, title, name)
             continue
-        numbers = _numbers(values)
+        numbers, text = _numbers(values, lines)
+        texts |= {title: text} if text else {}
         found[title], written[title] = numbers * (_unit(unit, title, name).scale if _known(unit) else 1.0), unit
     if time is None:
         raise DataError(f"{name}: no column of time among {', '.join(headers)}; name it 'time', or 'time [ms]'")
-    return time, found, written
+    return time, found, written, texts
 
 
 def _unit(text: str, column: str, name: str) -> Unit:
@@ -273,20 +299,41 @@ def _known(unit: str) -> bool:
         return False
 
 
-def _numbers(values: Any) -> Reals:
-    """Values as numbers; NaN for everything else, such as remarks."""
-    array = np.asarray(values)
+def _unmasked(values: Any) -> Any:
+    """Masked entries as missing ones."""
+    if not np.ma.is_masked(values) or not isinstance(values, np.ma.MaskedArray):
+        return values
+    kind, known = values.dtype.kind, ~np.ma.getmaskarray(values)
+    plain = np.asarray(values).astype(float if kind in "fiub" else values.dtype if kind == "M" else object)
+    missing: Any = np.nan if kind in "fiub" else np.datetime64("NaT") if kind == "M" else None
+    return np.where(known, plain, missing)
+
+
+def _numbers(values: Any, lines: Sequence[int] = ()) -> tuple[Reals, str]:
+    """Values as numbers, NaN for everything else, such as remarks; and which cells are neither numbers nor empty."""
+    array = np.asarray(_unmasked(values))
     if array.dtype.kind in "fiub":
-        return array.astype(float)
+        return array.astype(float), ""
     pandas = require("pandas", "columns of data that are not numbers")
-    return np.asarray(pandas.to_numeric(pandas.Series(array), errors="coerce"), dtype=float)
+    cells = pandas.Series(array)
+    numbers = np.asarray(pandas.to_numeric(cells, errors="coerce"), dtype=float)
+    empty = cells.isna() | (cells.astype(str).str.strip().str.lower().isin(("", "nan")))
+    texts = np.flatnonzero(np.isnan(numbers) & ~np.asarray(empty, dtype=bool))
+    if not texts.size:
+        return numbers, ""
+    k = int(texts[0])
+    where = f"in line {lines[k]}" if k < len(lines) else f"at sample {k + 1}"
+    return numbers, f"{texts.size} that {'is no number' if texts.size == 1 else 'are no numbers'}, {str(cells[k])[:40]!r} {where}"
 
 
 def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
     """Time in seconds: numbers in their unit, or time stamps since the first."""
-    array = np.asarray(values)
+    array = np.asarray(_unmasked(values))
     if not array.size:
         raise DataError(f"{name}: there are no samples; an experiment needs two or more")
+    if array.dtype.kind in "OU" and all(isinstance(cell, str | int | float) for cell in array.ravel()):
+        numbers, texts = _numbers(array)
+        array = array if texts else numbers  # texts of numbers are numbers, not years
     if array.dtype.kind in "fiu":
         made = _unit(unit or "s", column, name)
         if made.dimension != parse_unit("s").dimension:

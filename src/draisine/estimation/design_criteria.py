@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.fisher_information import Identifiability
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
@@ -53,6 +54,10 @@ class EOptimal:
         return float(np.log(np.linalg.eigvalsh(covariance)[-1]))
 
 
+MOST_TIMES = 100_000  # that are optimized
+
+
+@with_number_range
 @dataclass(frozen=True)
 class SamplingTimes:
     """`count` samples at times that are optimized too, from `first` to the end of the run; several may coincide."""
@@ -63,8 +68,9 @@ class SamplingTimes:
     def __post_init__(self) -> None:
         if self.count < 1 or not self.first >= 0.0:
             raise ArgumentError(
-                f"Instants: count is one or more and first 0 s or later, got count {self.count!r} and first {self.first!r} s"
+                f"SamplingTimes: count is one or more and first 0 s or later, got count {self.count!r} and first {self.first!r} s"
             )
+        refuse_large_count("SamplingTimes: count", self.count, MOST_TIMES)
 
 
 # ------------------------------------------------------------------------------------------------------------- result

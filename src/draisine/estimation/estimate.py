@@ -17,7 +17,7 @@ from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_starts
 from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import FitMethod, Outcome, evaluate_at_guess, solve
+from draisine.estimation.solve import EXACT, FitMethod, Outcome, evaluate_at_guess, fits_exactly, sizes_of, solve
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -29,7 +29,6 @@ Reals = NDArray[np.float64]
 
 ROUNDS = 12  # of fits with updated noise estimates
 TRUST = 10.0  # factor between the noise of a column that is trusted and that of the others, each way
-ROUNDING = 1e-9  # of a column's size: smaller noise is that of integration
 SAME = 0.01  # relative change of the noise at convergence
 
 
@@ -187,7 +186,7 @@ def _most_likely(
     found = [_with_noise(problem, method, sigmas, loss, best, progress)]
     free = [j for j, c in enumerate(problem.recordings[0].channels) if c.sigma is None]
     if len(free) > 1:
-        sizes = _sizes(problem)
+        sizes = sizes_of(problem)
         for j in free:
             trusted = found[0][1].copy()
             trusted[[i for i in free if i != j]] *= TRUST
@@ -197,7 +196,7 @@ def _most_likely(
                 found.append(_with_noise(problem, method, trusted, loss, begin, progress))
             except SolverError:  # from there the model does not reach the data: no other maximum on this side
                 continue
-        proper = [one for one in found if (one[1][free] > ROUNDING * sizes[free]).all() and one[0].settled]
+        proper = [one for one in found if (one[1][free] > EXACT * sizes[free]).all() and one[0].settled]
         found = proper or found[:1]
     return min(found, key=lambda one: _unlikelihood(problem, one[0], one[1], free))
 
@@ -206,11 +205,6 @@ def _unlikelihood(problem: EstimationProblem, outcome: Outcome, sigmas: Reals, f
     """−2 log of the likelihood, up to a constant: Σ r²/σ² + 2 n log σ."""
     counts = sum(np.isfinite(r.values).sum(axis=0) for r in problem.recordings)
     return outcome.squares + 2.0 * float(np.sum((counts * np.log(sigmas))[list(free)]))
-
-
-def _sizes(problem: EstimationProblem) -> Reals:
-    """Largest measured values of the channels."""
-    return np.asarray(np.nanmax(np.abs(np.concatenate([r.values for r in problem.recordings])), axis=0))
 
 
 def _with_noise(
@@ -223,9 +217,9 @@ def _with_noise(
 ) -> tuple[Outcome, Reals]:
     """Estimate unknown noise from residuals and fit again, until convergence."""
     unknown_noise = np.array([c.sigma is None for c in problem.recordings[0].channels])
-    if not unknown_noise.any():
+    if not unknown_noise.any() or best.freedom <= 0:  # as many unknowns as data: the residuals say nothing about the noise
         return best, sigmas
-    sizes = _sizes(problem)
+    sizes = sizes_of(problem)
     for _ in range(ROUNDS):
         raw = [predicted - r.values for predicted, r in zip(best.predicted, problem.recordings, strict=True)]
         taken = problem.samples + len(best.prior) - best.freedom
@@ -235,5 +229,7 @@ def _with_noise(
         best = solve(problem, method, sigmas, loss, best, progress)
         if change <= SAME:
             return best, sigmas
+    if fits_exactly(problem, best.predicted):  # the noise is rounding, which does not converge
+        return best, sigmas
     reason = f"noise estimated from the residuals still changes by {100 * change:.2g} %"
     return replace(best, settled=False, trouble=best.trouble or reason), sigmas

@@ -114,6 +114,34 @@ class Recording:
         known = np.isfinite(column)
         return drive.interpolation.values(t, self.experiment.time[known], column[known])
 
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about the data: samples that are no numbers, inputs that are needed beyond their record."""
+        used = dict.fromkeys([*(c.column for c in self.channels), *(drive.column for drive in self.recorded.values())])
+        return (*(text for column in used for text in self.experiment.not_numbers(column)), *self._beyond_record)
+
+    @property
+    def _beyond_record(self) -> tuple[str, ...]:
+        """Warnings about inputs that the run needs for longer than an interval of their samples before or after their record."""
+        found = []
+        for name, drive in self.recorded.items():
+            column = self.experiment.columns[drive.column]
+            known = np.isfinite(column)
+            times, values = self.experiment.time[known], column[known]
+            usual = float(np.median(np.diff(times))) * (1.0 + 1e-6)
+            head = f"{self.name}: the input {name!r} is recorded from t = {times[0]:.6g} s to {times[-1]:.6g} s"
+            if times[0] - self.begin > usual:
+                found.append(
+                    f"{head}, but the start holds at t = {self.begin:.6g} s; before its record it is taken as constant, "
+                    f"{values[0]:.6g}; say when the start holds, start_time={times[0]:.9g}, or record it from the start"
+                )
+            if self.end - times[-1] > usual:
+                found.append(
+                    f"{head}, the measurements until t = {self.end:.6g} s; after its record it is taken as constant, "
+                    f"{values[-1]:.6g}; leave out the later measurements, or record it until the end"
+                )
+        return tuple(found)
+
     def inputs_at(self, t: Reals) -> Reals:
         """All inputs of the model at given times, (times, inputs)."""
         found = np.zeros((len(t), len(self.equations.inputs)))

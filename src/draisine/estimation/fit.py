@@ -45,7 +45,8 @@ class Fit(Result):
     """Estimated parameters: `fit["trail"]`, `fit.interval("trail")`, `print(fit)`.
 
     - `parameters`: all parameters of the model, for `simulate(…, parameters=fit.parameters)`.
-    - `noise`: standard deviation of every measured column, given or estimated.
+    - `noise`: standard deviation of every measured column, given or estimated; NaN, as are deviations and intervals of the
+      unknowns, if there are not more data than unknowns, which leaves nothing to estimate it from.
     - `before`: identifiability at the guess; `identifiability`: the same at the estimate.
     """
 
@@ -92,8 +93,9 @@ class Fit(Result):
 
     @cached_property
     def covariance(self) -> Reals:
-        """Covariance of the unknowns, by linearization at the estimate."""
-        return self.identifiability.covariance * self.outcome.covariance_factor
+        """Covariance of the unknowns, by linearization at the estimate; NaN if the noise is not known."""
+        factor = self.outcome.covariance_factor if self.noise_known else float("nan")
+        return self.identifiability.covariance * factor
 
     @cached_property
     def deviations(self) -> dict[str, float]:
@@ -122,6 +124,11 @@ class Fit(Result):
     def noise_given(self) -> bool:
         return all(c.sigma is not None for c in self.problem.recordings[0].channels)
 
+    @property
+    def noise_known(self) -> bool:
+        """Whether the noise is given, or can be estimated: there are more data than unknowns."""
+        return self.noise_given or self.freedom > 0
+
     def quantile(self, level: float) -> float:
         """Half-width of a two-sided interval in standard deviations; Student's distribution if noise is estimated."""
         from scipy.stats import norm, t
@@ -141,6 +148,7 @@ class Fit(Result):
     def profile(self, name: str, level: float = 0.95) -> Profile:
         """Profile likelihood of one unknown, with all others refitted: an interval without linearization."""
         self._index(name)
+        self._refuse_unknown_noise("profile")
         return profile(
             self.problem, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
         )
@@ -150,13 +158,24 @@ class Fit(Result):
 
         With noisy inputs, noise with the given standard deviations is added to measurements and inputs.
         """
+        self._refuse_unknown_noise("bootstrap")
         return bootstrap(self.problem, self.method, self.outcome, self.sigmas, self.loss, count, seed, block, progress)
+
+    def _refuse_unknown_noise(self, what: str) -> None:
+        if not self.noise_known:
+            raise ArgumentError(f"{what}: {self._no_noise}; give the noise, measured={{column: (quantity, noise)}}, or more data")
+
+    @property
+    def _no_noise(self) -> str:
+        return f"{self.problem.samples} samples for {len(self.names)} unknowns leave no residuals to estimate the noise from"
 
     # ------------------------------------------------------------ goodness of fit
 
     @cached_property
     def noise(self) -> dict[str, float]:
-        return {c.column: float(s) for c, s in zip(self.problem.recordings[0].channels, self.sigmas, strict=True)}
+        channels = self.problem.recordings[0].channels
+        known = [self.noise_known or c.sigma is not None for c in channels]
+        return {c.column: float(s) if k else float("nan") for c, s, k in zip(channels, self.sigmas, known, strict=True)}
 
     @cached_property
     def residuals(self) -> tuple[Reals, ...]:
@@ -215,12 +234,18 @@ class Fit(Result):
                 f"the model does not fit: residuals are {ratio:.3g} times the noise given (χ² = {self.chi_square:.4g} with "
                 f"{self.freedom} degrees of freedom); intervals are too narrow"
             )
-        colored = {w.channel: w for w in self.whiteness if not w.white}
+        if not self.noise_known:
+            found.append(
+                f"{self._no_noise}: the values have no intervals, and nothing tests the model; give the noise, "
+                "measured={column: (quantity, noise)}, or more data"
+            )
+        colored = {w.channel: w for w in self.whiteness if not w.white} if self.noise_known else {}
         driven = any(r.noisy for r in self.problem.recordings)
         if colored and not driven:
             reported = ", ".join(f"{c} ({w.evidence})" for c, w in colored.items())
             found.append(f"residuals are not white: {reported}; the model is incomplete, or the noise is not white")
         for recording in self.problem.recordings:
+            found += recording.warnings
             left = [f"{n} of {c.column}" for n, c in zip(recording.dropped, recording.channels, strict=False) if n]
             if left:
                 found.append(
@@ -230,7 +255,8 @@ class Fit(Result):
         for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.problem.sizes, strict=True):
             if min(value - a, b - value) <= 1e-6 * size:
                 found.append(f"{name} lies at a bound of its range ({value:.6g}); its interval is not reliable")
-        found += [f"the data do not identify {c}" for c in self.identifiability.unidentifiable]
+        vague = [c for c in self.identifiability.unidentifiable if self.noise_known or not np.isfinite(c.deviation)]
+        found += [f"the data do not identify {c}" for c in vague]
         found += contact_warnings(self.problem, self.method, self.outcome)
         if isinstance(self.method, SingleShooting) and jumps_of(self.problem.equations):
             found += Predictor(self.problem, self.method).warnings(self.outcome.unknowns)
@@ -251,13 +277,17 @@ class Fit(Result):
             if not self.converged:
                 lines.append(f"  {name:<{width}} = {self[name]:.6g} {unit}   where the search ended: no interval")
                 continue
+            if not self.noise_known:
+                lines.append(f"  {name:<{width}} = {self[name]:.6g} {unit}   no interval: the noise is not known")
+                continue
             lines.append(
                 f"  {name:<{width}} = {self[name]:.6g} ± {self.deviations[name]:.2g} {unit}   95 %: {low:.6g} … {high:.6g}"
             )
         source = "given" if self.noise_given else "estimated"
         if self.estimated_start:
             lines.append(f"start (not given) estimated too: {', '.join(self.estimated_start)}")
-        lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
+        if self.noise_known:
+            lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
         if self.noise_given:
             lines.append(f"χ² = {self.chi_square:.5g} with {self.freedom} degrees of freedom")
         lines += [f"warning: {w}" for w in self.warnings]
@@ -281,7 +311,7 @@ class Fit(Result):
         return {
             "model": self.problem.equations.name,
             "unknowns": unknowns,
-            "noise": self.noise,
+            "noise": {column: number(size) for column, size in self.noise.items()},
             "noise_given": self.noise_given,
             "samples": self.problem.samples,
             "converged": self.converged,

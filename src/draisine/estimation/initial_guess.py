@@ -13,10 +13,12 @@ from draisine.estimation.collocation import CollocationScheme
 from draisine.estimation.experiment_data import Recording, initial_state, start_problem
 from draisine.estimation.known_starts import ALL, FirstState, known_quantities, tangent_with
 from draisine.estimation.problem import EstimationProblem
-from draisine.estimation.tangent_coordinates import default_spread, fixed_velocities
+from draisine.estimation.tangent_coordinates import default_spread, fixed_velocities, usual_size
 from draisine.estimation.window_chain import Chain, white
 from draisine.estimation.window_layout import WindowLayout
 from draisine.estimation.windows import WindowRun, Windows
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.selection import Method
 
 Reals = NDArray[np.float64]
@@ -42,6 +44,7 @@ class WindowSettings:
     known_start: bool | None = None
     states: tuple[str, ...] = ()
     spread: Mapping[str, float] = field(default_factory=dict)
+    chosen: bool = False  # the integration method is not the user's
 
 
 def chains_of(problem: EstimationProblem, settings: WindowSettings, theta: Reals, sigmas: Reals) -> tuple[Chain, ...]:
@@ -61,9 +64,10 @@ def chains_of(problem: EstimationProblem, settings: WindowSettings, theta: Reals
         mesh, readings = settings.mesh(recording), problem.readings(theta)
         recording = recording.moved(readings.shift)
         layout = WindowLayout.of(recording, *mesh)
-        windows = Windows(recording, layout, tangent, settings.stepping, problem.varied, readings, problem.shifting)
         sizes = np.fmax(np.abs(tangent.values(np.array([t]), x0[None], u[None], p)[0]), recording.largest(tangent.names))
         spread = default_spread(tangent.names, sizes, settings.spread)
+        stepping = _at_scale(settings, float(sizes.max(initial=0.0)))
+        windows = Windows(recording, layout, tangent, stepping, problem.varied, readings, problem.shifting)
         fixed = {*problem.starts, *(tangent.names if known is ALL else known)}
         free = np.array([i for i, name in enumerate(tangent.names) if name not in fixed], dtype=np.intp)
         pairs = [(tangent.names.index(n), c) for n, c in zip(problem.starts, columns, strict=True) if n in tangent.names]
@@ -72,6 +76,14 @@ def chains_of(problem: EstimationProblem, settings: WindowSettings, theta: Reals
         recorded = recording.samples
         made.append(Chain(windows, spread, states, recorded.values, recorded, free, named, of_named))
     return tuple(made)
+
+
+def _at_scale(settings: WindowSettings, largest: float) -> Method | CollocationScheme:
+    """A default method with an absolute tolerance relative to the largest state where all of them are small."""
+    stepping, size = settings.stepping, usual_size(largest)
+    if settings.chosen and isinstance(stepping, DOP853 | Radau) and size < 1.0:
+        return replace(stepping, atol=float(np.min(stepping.atol)) * size)
+    return stepping
 
 
 def _first_pass(windows: Windows, x0: Reals, p: Reals, spread: Reals, sigmas: Reals, free: Indices) -> Reals:

@@ -23,6 +23,7 @@ from draisine.expr.units import quantity, quantity_in
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.program.equations import Equations
 from draisine.stability.linearization import equations_of
@@ -45,6 +46,7 @@ class LinearInput:
         return np.interp(t, times, samples)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class CubicInput:
     """A recorded input with cubic Hermite interpolation, for smooth signals such as a rider's torque; slopes are those of

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import positive
 
 __all__ = ["Cauchy", "Huber", "Loss", "SoftL1"]
@@ -22,6 +23,7 @@ class Loss(Protocol):
         """ρ, ρ′ and ρ″, (3, residuals)."""
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Huber:
     """Quadratic up to `threshold` standard deviations, linear beyond; 95 % efficiency for normal noise.
@@ -49,6 +51,7 @@ class Huber:
         )
 
 
+@with_number_range
 @dataclass(frozen=True)
 class SoftL1:
     """A smooth transition from quadratic to linear at about `threshold` standard deviations."""
@@ -64,6 +67,7 @@ class SoftL1:
         return np.array([2 * c2 * (root - 1.0), 1.0 / root, -0.5 / (c2 * root**3)])
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Cauchy:
     """Logarithmic beyond `threshold` standard deviations: distant outliers have little influence."""

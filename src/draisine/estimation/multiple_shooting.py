@@ -60,6 +60,7 @@ def window_settings(method: MultipleShooting | Collocation, equations: Equations
         method.known_start,
         method.states,
         method.spread,
+        method.integration is None,
     )
 
 

@@ -14,12 +14,17 @@ from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 from draisine.numerics.parallel import Job
 from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
 
 
+MOST_FITS = 1_000_000
+
+
+@with_number_range
 @dataclass(frozen=True)
 class MultiStart:
     """Fit `count` times: from the guess, and from random points between the bounds of the unknowns, drawn with `seed`."""
@@ -30,6 +35,7 @@ class MultiStart:
     def __post_init__(self) -> None:
         if self.count < 1:
             raise ArgumentError(f"MultiStart: count is the number of fits, one or more, got {self.count!r}")
+        refuse_large_count("MultiStart: count", self.count, MOST_FITS)
 
     def begins(self, problem: EstimationProblem) -> list[Reals]:
         """Initial unknowns of the fits."""

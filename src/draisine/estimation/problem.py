@@ -274,7 +274,7 @@ def _unknowns(
     found: list[Unknown] = []
     starts: dict[str, tuple[float, float]] = {}
     for name, pair in bounds.items():
-        low, high = _bounds(name, pair)
+        low, high = _bounds(name, pair, _unit_of(name, equations))
         if name.startswith(START):
             starts[name.removeprefix(START)] = low, high
             _refuse_start(name, low, high, recordings)
@@ -282,7 +282,7 @@ def _unknowns(
         _index_of(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations)
         if name in related:
             raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}) and cannot be unknown")
-        value = float(guess.get(name, fixed[names.index(name)]))
+        value = _finite(guess.get(name, fixed[names.index(name)]), f"guess: {name!r}", units[name])
         if not low <= value <= high:
             if name in guess:
                 raise ArgumentError(f"guess of {name!r} is {value:g}, outside of {low:g} … {high:g}")
@@ -299,20 +299,28 @@ def _sensor_unknowns(channels: Sequence[Channel], guess: Mapping[str, float]) ->
     for c in channels:
         for name, (low, high) in c.calibration.unknown.items():
             full = f"{c.column}.{name}"
-            value = float(guess.get(full, getattr(c.calibration, name)))
+            unit = {"scale": "", "bias": c.unit}.get(name, "s")
+            value = _finite(guess.get(full, getattr(c.calibration, name)), f"guess: {full!r}", unit)
             if not low <= value <= high:
                 raise ArgumentError(f"guess of {full!r} is {value:g}, outside of {low:g} … {high:g}")
-            found[full] = Unknown(full, {"scale": "", "bias": c.unit}.get(name, "s"), value, low, high)
+            found[full] = Unknown(full, unit, value, low, high)
     return found
 
 
-def _bounds(name: str, pair: Any) -> tuple[float, float]:
+def _unit_of(unknown: str, equations: Equations) -> str | None:
+    """The unit of an unknown parameter, or of an unknown start; None where it is not known."""
+    e = equations
+    own = (*e.velocities, *e.coordinates, *e.states, *e.outputs) if unknown.startswith(START) else e.parameters
+    return next((q.unit for q in own if q.name == unknown.removeprefix(START)), None)
+
+
+def _bounds(name: str, pair: Any, unit: str | None) -> tuple[float, float]:
     if pair is None:
         return -np.inf, np.inf
-    try:
-        low, high = (float(side) for side in pair)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"unknown {name!r}: bounds must be two numbers, (low, high), got {pair!r}") from None
+    sides = [number_in(side, unit, f"unknown {name!r}") for side in pair] if isinstance(pair, tuple | list | np.ndarray) else []
+    if len(sides) != 2 or None in sides:
+        raise ArgumentError(f"unknown {name!r}: bounds must be two numbers, (low, high), got {pair!r}")
+    low, high = (float(side) for side in sides if side is not None)
     if not low < high:
         raise ArgumentError(f"unknown {name!r}: bounds must be (low, high), got ({low:g}, {high:g})")
     return low, high
@@ -412,7 +420,7 @@ def _check_begin(experiment: Experiment, times: Reals, begin: float) -> None:
         raise DataError(
             f"{experiment.name}: the first measurement is at t = {times[0]:g} s, the start at t = {begin:g} s; {cure}"
         )
-    if times[0] - begin > FAR * (times[-1] - times[0]):
+    if len(times) > 1 and times[0] - begin > FAR * (times[-1] - times[0]):  # one measurement says nothing about the clock
         raise DataError(
             f"{experiment.name}: the measurements take {times[-1] - times[0]:g} s and begin {times[0] - begin:g} s after the "
             f"start at t = {begin:g} s; {cure}"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.expr.units import quantity_in
+from draisine.numerics.number_range import with_number_range
 
 Reals = NDArray[np.float64]
 
@@ -24,6 +25,7 @@ NEUTRAL = {"scale": 1.0, "bias": 0.0, "offset": 0.0, "delay": 0.0}
 Property = float | str | tuple[float, float]
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Sensor:
     """What a column measures: `measured={"gyro": Sensor("-roll_rate", "0.01 rad/s", bias="unknown", delay=(0.0, 0.05))}`.

@@ -28,6 +28,7 @@ CLOSE = 1e-6  # of an unknown's size: distance from a bound
 RANK = 1e-7  # of the largest singular value: directions that the data do not identify
 STEP = 0.02  # standard deviations: a longer step from where a search ended shows that it did not converge
 ROUNDING = 1e-4  # of the noise: smaller residuals are errors of integration
+EXACT = 1e-9  # of a column's size: smaller residuals, or noise, are those of integration
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,12 +188,15 @@ def _single(
     )
     at = np.asarray(found.x)
     reported = _of_predicted(problem, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
-    trouble = "" if found.status > 0 else "the limit of runs was reached"
+    exact = fits_exactly(problem, reported.predicted)
+    trouble = "" if found.status > 0 or exact else "the limit of runs was reached"
     broken = next(
         (f"{r.name}: {one.trouble}" for r, one in zip(problem.recordings, residuals.at(at)[0], strict=True) if one.trouble), ""
     )
     trouble = (
-        trouble or broken or (_unfinished(problem, *_rows(problem, residuals.at(at)[0], at, sigmas), at) if loss is None else "")
+        trouble
+        or broken
+        or (_unfinished(problem, *_rows(problem, residuals.at(at)[0], at, sigmas), at) if loss is None and not exact else "")
     )
     return replace(reported, settled=not trouble, trouble=trouble)
 
@@ -212,6 +216,23 @@ def _unfinished(problem: EstimationProblem, side: Reals, jacobian: Reals, at: Re
     step = float(np.linalg.norm(vectors[:, kept].T @ side))
     scale = max(float(np.linalg.norm(side)) / np.sqrt(max(len(side) - len(at), 1)), 1e-300)
     return "" if step <= STEP * max(scale, ROUNDING) else f"the next step is {step / scale:.2g} standard deviations"
+
+
+def fits_exactly(problem: EstimationProblem, predicted: Sequence[Reals]) -> bool:
+    """Whether all residuals are rounding, about which steps of a search say nothing.
+
+    Only without given noise: given noise, however small, is a statement about the residuals.
+    """
+    if any(c.sigma is not None for c in problem.recordings[0].channels):
+        return False
+    measured = np.concatenate([r.values for r in problem.recordings])
+    close = np.abs(np.concatenate(list(predicted)) - measured) <= EXACT * sizes_of(problem)
+    return bool(close[np.isfinite(measured)].all())
+
+
+def sizes_of(problem: EstimationProblem) -> Reals:
+    """Largest measured values of the channels."""
+    return np.asarray(np.nanmax(np.abs(np.concatenate([r.values for r in problem.recordings])), axis=0))
 
 
 def _of_predicted(
@@ -250,8 +271,8 @@ def _of_shot(problem: EstimationProblem, shot: ShootingState, loss: Loss | None)
         predicted.append(values)
     white = shot.residuals()
     freedom = shot.all_rows + len(shot.priors[1]) - shot.all_starts - len(shot.theta)
-    trouble = ""
-    if not shot.settled:
+    trouble, settled = "", shot.settled or (shot.gap <= EXACT and fits_exactly(problem, predicted))
+    if not settled:
         ratio = np.sqrt(2.0 * shot.cost / max(freedom, 1))
         trouble = (
             f"residuals are {ratio:.3g} times the noise, and gaps between windows reach {shot.gap:.1g} of the spread of starts"
@@ -268,7 +289,7 @@ def _of_shot(problem: EstimationProblem, shot: ShootingState, loss: Loss | None)
         shot.gap,
         shot,
         2.0 * shot.cost,
-        shot.settled,
+        settled,
         trouble,
     )
 

@@ -26,7 +26,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
-from draisine.stability.deviations import Deviations, Naming, deviations_of
+from draisine.stability.deviations import Deviations, Naming, deviations_of, entry_rounding
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,6 +34,7 @@ Indices = NDArray[np.int64]
 SETTLED = 1e-11
 LOOKS = 5  # random states near the start at which dependence is tested
 NEARBY = 0.05
+SMALL_SCALE = 1e-2  # of the largest state
 
 
 @lru_cache(maxsize=32)
@@ -126,7 +127,8 @@ class TangentCoordinates:
             g, by_state, _ = self._at(t, np.hstack([own, x[:, self.own :]]), u, p)
             return (g - target)[indices], by_state[indices]
 
-        newton = BatchNewton(tolerance=SETTLED * max(1.0, float(np.abs(target).max())), max_iterations=12)
+        size = max(float(np.abs(part).max(initial=0.0)) for part in (target, x[:, : self.own]))
+        newton = BatchNewton(tolerance=SETTLED * max(usual_size(size), float(np.abs(target).max())), max_iterations=12)
         found = newton.solve(evaluate, x[:, : self.own], square_steps)
         return np.hstack([found.x, x[:, self.own :]]) if found.converged.all() else None
 
@@ -178,16 +180,20 @@ def _relevant_names(
     t, many = np.full(LOOKS, time), np.tile(x, (LOOKS, 1))
     inputs = u + NEARBY * random.normal(size=(LOOKS, len(u))) * pushed
     base = tangent.values(t, many, inputs, p)
-    points = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
+    floor = usual_size(float(np.abs(base).max(initial=0.0)))
+    points = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), floor))
     if points is None:
         return set(names)
-    jacobian = deviations_of(e, tangent.asked).derivatives(time, points, inputs, np.tile(p, (LOOKS, 1)))
+    deviations = deviations_of(e, tangent.asked)
+    jacobian = deviations.derivatives(time, points, inputs, np.tile(p, (LOOKS, 1)))
     span = tangent.naming.span(jacobian)
     a, _ = tangent.naming.matrices(jacobian)
     _, by_state, _ = measurement_function(e, quantities, ())(t, points, inputs, p)
     c = by_state[:, :, : tangent.own] @ span
     seen: NDArray[np.bool_] = np.asarray(_nonzero(c).any(axis=0))
-    links = _nonzero(a)
+    at_points = zip(points, inputs, strict=True)
+    rounding = np.array([entry_rounding(deviations, tangent.naming, x, u, p, time) for x, u in at_points])
+    links = np.asarray((np.abs(a) > rounding).any(axis=0))
     while True:
         more = np.asarray(seen | links[seen].any(axis=0))
         if (more == seen).all():
@@ -196,13 +202,21 @@ def _relevant_names(
 
 
 def _nonzero(matrices: Reals) -> NDArray[np.bool_]:
+    """Entries that are not small against their row."""
     sizes = np.abs(matrices).max(axis=0)
-    return np.asarray(sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300))
+    return np.asarray(sizes > 1e-9 * np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), 1e-300))
+
+
+def usual_size(largest: float) -> float:
+    """The size of states that are zero at present: one, or less where all states are small, in proportion."""
+    return min(1.0, largest / SMALL_SCALE) or 1.0
 
 
 def default_spread(names: tuple[str, ...], values: Reals, given: Mapping[str, float]) -> Reals:
-    """How far starts of windows may lie from their initial guesses: the given value, else 0.2 or half of the value."""
+    """How far starts of windows may lie from their initial guesses: the given value, else half of the value, and at least 0.2, or
+    less where all values are small."""
+    least = 0.2 * usual_size(float(np.abs(values).max(initial=0.0)))
     for name in given:
         if name not in names:
             raise ArgumentError(f"spread: {name!r} is not among the relevant deviations: {', '.join(names)}")
-    return np.array([given.get(n, max(0.2, 0.5 * abs(v))) for n, v in zip(names, values, strict=True)])
+    return np.array([given.get(n, max(least, 0.5 * abs(v))) for n, v in zip(names, values, strict=True)])

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import NamedTuple, NoReturn
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ExpressionError
 
 MAX_DEPTH = 200  # levels of nesting; keeps recursions far from Python's limit

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+
+from draisine.dataclass import dataclass
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory

@@ -13,9 +13,10 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Amount, amount_in
@@ -172,7 +173,7 @@ def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) ->
     for what, amount in (("static", static), ("kinetic", kinetic)):
         if isinstance(amount, Number) and amount.value < 0.0:
             raise ModelError(f"{where}: its {what} friction is {amount.value:g}; it must not be negative")
-    if static is not None and kinetic is None or _exceeds(kinetic, static):
+    if (static is not None and kinetic is None) or _exceeds(kinetic, static):
         raise ModelError(
             f"{where}: its kinetic friction, {pair[1]}, exceeds the static one, {pair[0]}: a body that starts to slip "
             "would stick at once; give (static, kinetic) in this order"

@@ -126,7 +126,8 @@ def _described(model: Model | System) -> System:
     system = model.freeze() if isinstance(model, Model) else model
     if not isinstance(system, System):
         raise ArgumentError(
-            f"only models of bodies and joints can be written to a file; {type(model).__name__} consists of formulas"
+            f"only models of bodies and joints can be written to a model file; {getattr(model, 'name', type(model).__name__)!r} "
+            "consists of formulas: keep the Python code that states it, or export its programs (draisine.export)"
         )
     return system
 

@@ -16,9 +16,9 @@ here; `freeze()` validates the description and returns an immutable `System`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from draisine.dataclass import dataclass
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
@@ -51,7 +51,7 @@ from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
-from draisine.model.validate import check_name, check_system
+from draisine.model.validate import check_system, check_system_name
 
 
 @with_checked_texts
@@ -64,7 +64,7 @@ class Model(JointBuilders, ConstraintBuilders):
     description: str = ""
 
     def __post_init__(self) -> None:
-        check_name("model", self.name)
+        check_system_name(self.name)
         self._items: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         self._gravity: Vector = (Number(0.0), Number(0.0), Number(-9.81))
         self._ground = Ground()

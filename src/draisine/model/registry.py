@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeVar
 
+from draisine.control_characters import one_line, refuse_control_characters
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model.dimensions import MEASURES, Dimensions
@@ -45,6 +47,10 @@ class ItemRegistry:
 
     def _add(self, kind: str, item: Any) -> Any:
         check_name(kind, item.name)
+        description = getattr(item, "description", "")
+        refuse_control_characters(f"the description of {KINDS[kind].split()[-1]} {item.name!r}", description)
+        if description != one_line(description):
+            item = replace(item, description=one_line(description))
         if item.name in self._items[kind]:
             raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; choose another name")
         self._items[kind][item.name] = item

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
+from draisine.control_characters import refuse_control_characters
 from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
@@ -20,10 +21,11 @@ from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
 from draisine.model.vocabulary import TIME, check_expressions
 
-__all__ = ["check_name", "check_numbers", "check_system"]
+__all__ = ["check_name", "check_numbers", "check_system", "check_system_name"]
 
 AXES = ("x", "y", "z")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SYSTEM_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 
 
 def check_name(kind: str, name: str) -> None:
@@ -31,8 +33,18 @@ def check_name(kind: str, name: str) -> None:
         raise ModelError(f"{kind}: {name!r} is not a valid name; use letters, digits and underscores, beginning with a letter")
 
 
+def check_system_name(name: str) -> None:
+    """The name of a model or of typed equations begins the names of its programs, which are more restricted than others."""
+    if not isinstance(name, str) or not _SYSTEM_NAME.fullmatch(name):
+        raise ModelError(
+            f"model: {name!r} is not a valid name; use letters, digits and single underscores, beginning with a letter and not "
+            "ending with an underscore"
+        )
+
+
 def check_system(system: System) -> None:
     """Validate the whole description; raises `ModelError` for the first error."""
+    refuse_control_characters(f"the description of model {system.name!r}", system.description)
     _check_names(system)
     _check_units(system)
     _check_tree(system)

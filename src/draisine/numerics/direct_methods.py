@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange, lagrange_derivatives, quadrature, radau_nodes
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Scheme = Literal["radau", "gauss", "hermite-simpson", "trapezoidal"]
 
+MOST_INTERVALS = 1_000_000
 STEPS = 4  # of the classical Runge–Kutta method in an interval of optimal control
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Collocation:
     """Direct collocation: polynomials that satisfy the equations at the nodes of a scheme.
@@ -80,6 +83,7 @@ class Collocation:
         return fixed[self.scheme]
 
 
+@with_number_range
 @dataclass(frozen=True)
 class MultipleShooting:
     """Multiple shooting: each interval has an initial state of its own, joined to the interval before by continuity.
@@ -115,6 +119,7 @@ class MultipleShooting:
         check_breaks("MultipleShooting", self.intervals)
         if self.steps is not None and self.steps < 1:
             raise ArgumentError(f"MultipleShooting: at least one step per interval is needed, got {self.steps!r}")
+        refuse_large_count("MultipleShooting: steps", self.steps, MOST_INTERVALS)
         if self.window is not None and not self.window > 0.0:
             raise ArgumentError(f"MultipleShooting: window is a time in seconds, got {self.window!r}")
 
@@ -159,6 +164,7 @@ def check_breaks(method: str, intervals: int | Sequence[float]) -> None:
     if isinstance(intervals, int):
         if intervals < 1:
             raise ArgumentError(f"{method}: at least one interval is needed, got {intervals!r}")
+        refuse_large_count(f"{method}: intervals", intervals, MOST_INTERVALS)
         return
     breaks = np.asarray(intervals, dtype=float)
     if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or breaks[-1] != 1.0 or not (np.diff(breaks) > 0).all():
@@ -203,6 +209,20 @@ class Grid:
     @property
     def rows(self) -> int:
         return int(self.linear[0].max()) + 1
+
+    @cached_property
+    def edges(self) -> tuple[Indices, Indices, Indices]:
+        """Interval, point and control of the edges of intervals with a constant control that are not nodes with that control.
+
+        The control jumps there: what depends on it has two values, one of which no node has.
+        """
+        constant = np.flatnonzero((self.control_of == self.control_of[:, :1]).all(axis=1))
+        interval = np.repeat(constant, 2)
+        point = np.searchsorted(self.points, self.breaks)[interval + np.tile([0, 1], len(constant))]
+        control = self.control_of[interval, 0]
+        nodes = set(zip(self.node_point.tolist(), self.node_control.tolist(), strict=True))
+        new = np.array([edge not in nodes for edge in zip(point.tolist(), control.tolist(), strict=True)], dtype=bool)
+        return interval[new], point[new], control[new]
 
     def locate(self, tau: Reals) -> tuple[Indices, Reals]:
         """Index of the interval, and the position in it from 0 to 1."""

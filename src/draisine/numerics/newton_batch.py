@@ -6,10 +6,11 @@ Full steps, or Levenberg damping, which increases where a step increases the res
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.dataclass import dataclass
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

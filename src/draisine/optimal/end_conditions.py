@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.numerics.newton import Newton
 from draisine.numerics.rank import independent_rows
+from draisine.optimal.scaling import ordinary
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 
 Reals = NDArray[np.float64]
@@ -24,7 +25,7 @@ Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters
 
 MET = 1e-7  # residual below which a condition counts as satisfied
 NEWTON = Newton(tolerance=1e-12, max_iterations=60)
-LONGEST = 10.0  # largest change of an unknown in a step
+LONGEST = 10.0  # largest change of an unknown in a step, relative to the largest value that is asked for, or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +46,14 @@ def resolve_end_conditions(
     equations = [c for c in wanted if c.equation]
     if not equations:
         return EndConditions(tuple(wanted), point[1], (), ())
-    rows = stacked([*(c.value for c in constraints), v.algebraic, *(c.value - c.low for c in equations)])
-    search = _Search(v, rows)
+    sizes = [ordinary(abs(c.low)) for c in equations]
+    scaled = [(c.value - c.low) / size for c, size in zip(equations, sizes, strict=True)]
+    rows = stacked([*(c.value for c in constraints), v.algebraic, *scaled])
+    search = _Search(v, rows, LONGEST * max(1.0, *(abs(c.low) for c in equations)))
     solved, residual, jacobian = search.anywhere(point, np.arange(rows.numel()))
     first = rows.numel() - len(equations)
     _, basis = independent_rows(jacobian[:first], np.zeros((0, jacobian.shape[1])))
-    kept, _ = independent_rows(jacobian[first:], basis)
+    kept, _ = independent_rows(jacobian[first:] * np.array(sizes)[:, None], basis)
     doubtful = [i for i in range(len(equations)) if i not in kept]
     if not np.abs(residual).max() < MET:
         off = ", ".join(c.name for i, c in enumerate(equations) if abs(residual[first + i]) > MET)
@@ -79,7 +82,8 @@ def resolve_end_conditions(
 class _Search:
     """Least-norm Newton's method on selected rows, in states, algebraic unknowns and controls."""
 
-    def __init__(self, v: SymbolicModel, rows: ca.SX) -> None:
+    def __init__(self, v: SymbolicModel, rows: ca.SX, longest: float) -> None:
+        self._longest = longest
         plant = v.plant
         unknown = ca.vertcat(v.y, v.z, plant.u)
         inputs = [plant.t, v.y, v.z, plant.inputs, plant.p]
@@ -98,7 +102,7 @@ class _Search:
 
         def step(at: tuple[Point, Reals, Reals]) -> Reals:
             change = np.linalg.lstsq(at[2][take], -at[1][take], rcond=1e-10)[0]
-            return np.asarray(change * min(1.0, LONGEST / max(float(np.abs(change).max()), 1e-30)), dtype=float)
+            return np.asarray(change * min(1.0, self._longest / max(float(np.abs(change).max()), 1e-30)), dtype=float)
 
         def move(at: tuple[Point, Reals, Reals], change: Reals) -> tuple[Point, Reals, Reals]:
             moved = self._moved(at[0], change)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from draisine.results.metadata import encode
 
 if TYPE_CHECKING:
     from draisine.optimal.solution import PhaseSolution, Solution
+    from draisine.optimal.symbolic_model import Condition
 
 Reals = NDArray[np.float64]
 
@@ -46,7 +48,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         )
     answer = solution.answer
     reported = {
-        "digest": digest(solution.phases),
+        "statement": statement(solution),
         "outcome": str(answer.outcome),
         "solver_status": answer.solver_status,
         "iterations": answer.iterations,
@@ -56,6 +58,10 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "rounds": solution.rounds,
         "tolerance": solution.tolerance,
         "conflicts": list(solution.conflicts),
+        "notes": list(solution.notes),
+        "seconds": dict(solution.seconds),
+        "solver_seconds": dict(answer.seconds),
+        "kkt": None if solution.kkt is None else asdict(solution.kkt),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
@@ -70,13 +76,36 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         seal(draft)
 
 
-def digest(phases: tuple[PhaseSolution, ...]) -> str:
-    """Digest of all programs of a maneuver: it changes with equations, conditions and costs."""
-    reported = hashlib.sha256()
-    for p in phases:
-        boundary = p.phase.boundary
-        reported.update(p.phase.node.value.digest.encode() + (b"" if boundary is None else boundary.value.digest.encode()))
-    return reported.hexdigest()
+def statement(solution: Solution) -> dict[str, str]:
+    """Digests of what a maneuver states, by subject: a file is read only into the maneuver of which it has the solution."""
+    stated: dict[str, list[object]] = {}
+
+    def add(subject: str, *values: object) -> None:
+        stated.setdefault(subject, []).extend(values)
+
+    for problem, found in zip(solution.maneuver.phases, solution.phases, strict=True):
+        phase, boundary = found.phase, found.phase.boundary
+        add("equations, conditions or costs", phase.node.value.digest, "" if boundary is None else boundary.value.digest)
+        add("equations, conditions or costs", phase.equations.explicit.digest if not phase.implicit else "")
+        add("costs", float(phase.time_weight))
+        add("the start", *(f"{name}={_number(value)}" for name, value in sorted(problem.targets.items())), phase.start_fixed)
+        add("the start", *(float(q.default) for q in phase.equations.states), *(c.name for c in phase.start_rows))
+        add("links of phases", problem.link.joined, *(f"{name}={value}" for name, value in sorted(problem.link.jump.items())))
+        add("the finish", *_ranges(phase.ends), *(f"{name}={float(value)!r}" for name, _, value in phase.dropped))
+        add("bounds", *_ranges(phase.path), *(f"{n}: {float(a)!r} {float(b)!r}" for n, (a, b) in sorted(phase.limits.items())))
+        add("the duration", *map(float, phase.times))
+        fixed = [q.name not in phase.unknown_parameters for q in phase.equations.parameters]
+        add("parameters", *phase.p[fixed].tolist(), *sorted(problem.unknown_parameters))
+        add("inputs", *phase.controls, *phase.inputs.tolist())
+    return {subject: hashlib.sha256(repr(values).encode()).hexdigest() for subject, values in stated.items()}
+
+
+def _ranges(conditions: Sequence[Condition]) -> list[str]:
+    return [f"{c.name}: {float(c.low)!r} {float(c.high)!r}" for c in conditions]
+
+
+def _number(value: object) -> str:
+    return repr(float(value)) if isinstance(value, int | float) else repr(value)
 
 
 def _scheme(scheme: object) -> dict[str, Any]:

@@ -43,6 +43,8 @@ class PontryaginConditions:
     path_values: Reals  # (path positions, path conditions)
     path_multipliers: Reals  # per second, (path positions, path conditions), positive at an upper bound
     path_positions: Reals  # in [0, 1]
+    edge_values: Reals  # the same at the edges of intervals with a constant control, (edges, `Phase.path_of_controls`)
+    edge_multipliers: Reals
 
 
 def kkt(nlp: SparseNLP, answer: NlpSolution) -> Kkt:
@@ -52,9 +54,9 @@ def kkt(nlp: SparseNLP, answer: NlpSolution) -> Kkt:
     beyond = np.maximum(np.maximum(nlp.low - w, w - nlp.high), 0.0) / nlp.scale
     slope = lagrangian_gradient(nlp, answer)
     fixed = nlp.low == nlp.high
-    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * nlp.scale)
-    bound = _slack(w, nlp.low, nlp.high, answer.bound_multipliers)
-    row = _slack(rows, nlp.row_low, nlp.row_high, answer.row_multipliers)
+    still = np.where(fixed, 0.0, np.abs(slope + answer.bound_multipliers) * nlp.scale / nlp.objective_scale)
+    bound = _slack(w, nlp.low, nlp.high, answer.bound_multipliers) / nlp.objective_scale
+    row = _slack(rows, nlp.row_low, nlp.row_high, answer.row_multipliers) / nlp.objective_scale
     return Kkt(
         *_worst((over, nlp.row_names), (beyond, nlp.unknown_names)),
         *_worst((still, nlp.unknown_names)),
@@ -102,7 +104,11 @@ def pontryagin(
     positions = grid.nodes if count == len(grid.nodes) else grid.breaks
     rows = indices.path_rows - 1
     path_multipliers = answer.row_multipliers[rows] / (duration * spread[:, None])
-    return PontryaginConditions(hamiltonian, pull, nlp.values(w)[1][rows], path_multipliers, positions)
+    edge_rows = indices.edge_rows - 1
+    edge_intervals = grid.edges[0][: len(edge_rows)]
+    edge_multipliers = answer.row_multipliers[edge_rows] / (duration * np.diff(grid.breaks)[edge_intervals, None])
+    values = nlp.values(w)[1]
+    return PontryaginConditions(hamiltonian, pull, values[rows], path_multipliers, positions, values[edge_rows], edge_multipliers)
 
 
 def _hamiltonian(

@@ -15,8 +15,10 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps
+from draisine.numerics.number_range import with_number_range
 from draisine.optimal.phase import Phase, PhaseValues, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.stated_numbers import checked_number, stated_number, stated_seconds, units_of
 from draisine.results.trajectory import Trajectory
 
 __all__ = ["ConstantGuess", "LinearGuess", "PerturbedGuess"]
@@ -28,6 +30,7 @@ WAVES = 4  # sine waves in a perturbation
 PROJECTION = BatchNewton(tolerance=1e-10, max_iterations=12)  # of a guess onto the constraints
 
 
+@with_number_range
 @dataclass(frozen=True)
 class LinearGuess:
     """States by linear interpolation from the start to a state that satisfies the conditions at the end.
@@ -39,6 +42,7 @@ class LinearGuess:
     inputs: Mapping[str, float] = field(default_factory=dict)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class ConstantGuess:
     """Constant states, equal to the start."""
@@ -47,6 +51,7 @@ class ConstantGuess:
     inputs: Mapping[str, float] = field(default_factory=dict)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class PerturbedGuess:
     """Another guess plus random sine waves on states and controls, of `amplitude` times their sizes; reproducible by `seed`.
@@ -94,7 +99,8 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseVal
         duration = float(np.clip(given.time[-1] - given.time[0], *phase.times))
         states, controls = _sampled(given, phase, grid.points), _inputs(given, phase, grid.control_times)
     else:
-        duration = float(np.clip(phase.duration if given.duration is None else given.duration, *phase.times))
+        length = phase.duration if given.duration is None else stated_seconds(given.duration, "guess: duration")
+        duration = float(np.clip(length, *phase.times))
         end = phase.end if isinstance(given, LinearGuess) else phase.start
         states = phase.start + grid.points[:, None] * (end - phase.start)
         states = with_consistent_velocities(
@@ -110,14 +116,14 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> PhaseVal
 def _perturbed(given: PerturbedGuess, v: PhaseValues, phase: Phase, grid: Grid) -> PhaseValues:
     rng = np.random.default_rng(given.seed)
 
-    def waves(values: Reals, names: Sequence[str], tau: Reals) -> Reals:
+    def waves(values: Reals, names: Sequence[str], tau: Reals, least: Reals) -> Reals:
         sizes = [max(abs(s) if np.isfinite(s) else 0.0 for s in phase.limits.get(name, (0.0, 0.0))) for name in names]
         size = np.maximum(np.abs(values).max(axis=0, initial=0.0), np.minimum(sizes, 1e3))
         shape = np.sin(np.pi * np.arange(1, WAVES + 1) * tau[:, None]) @ rng.normal(size=(WAVES, len(names)))
-        return values + given.amplitude * np.where(size > 1e-6, size, 1.0) * shape / np.sqrt(WAVES)
+        return values + given.amplitude * np.where(size > 1e-6 * least, size, least) * shape / np.sqrt(WAVES)
 
-    states = waves(v.states, phase.kept, grid.points)
-    controls = waves(v.controls, phase.controls, grid.control_times)
+    states = waves(v.states, phase.kept, grid.points, phase.sizes.states)
+    controls = waves(v.controls, phase.controls, grid.control_times, phase.sizes.controls)
     duration = float(np.clip(v.duration * np.exp(given.amplitude * rng.normal()), *phase.times))
     return PhaseValues(v.begin, duration, states, v.algebraic, controls)
 
@@ -214,7 +220,9 @@ def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
         if name not in phase.controls:
             raise ArgumentError(f"guess: {name!r} is not among the controls{did_you_mean(name, phase.controls)}")
     sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
-    return np.array([np.clip(given.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
+    units = units_of(phase.equations)
+    known = {n: checked_number(stated_number(v, f"guess: {n!r}"), units[n], f"guess: {n!r}") for n, v in given.items()}
+    return np.array([np.clip(known.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
 
 
 def _algebraic(phase: Phase, t: Reals, y: Reals, controls: Reals) -> Reals:

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.number_range import with_number_range
 from draisine.optimal.nlp import SparseNLP
 from draisine.results.status import Progress, ProgressCallback
 
@@ -26,7 +27,7 @@ _PROGRESS: ContextVar[ProgressCallback | None] = ContextVar("progress", default=
 
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 NEARLY_FEASIBLE = 1e-3
-UNBOUNDED_COST = -1e10  # of a nearly feasible iterate
+UNBOUNDED_COST = -1e10  # of a nearly feasible iterate, scaled
 
 
 class Outcome(StrEnum):
@@ -37,6 +38,7 @@ class Outcome(StrEnum):
     ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
     INFEASIBLE = "INFEASIBLE"  # locally infeasible
     UNBOUNDED = "UNBOUNDED"  # the cost falls without bound, or with ever longer durations
+    SADDLE = "SADDLE"  # stationary, but a maximum in some direction: the cost falls along it, and no search found a minimum
     ZERO_DURATION = "ZERO_DURATION"  # the shorter, the better: nothing that is asked needs time
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"
     INTERRUPTED = "INTERRUPTED"  # the best iterate is returned
@@ -56,6 +58,7 @@ _OUTCOMES = {
 }
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Ipopt:
     """Settings of IPOPT: `tolerance` of the scaled optimality conditions; `options` are passed to IPOPT unchanged.
@@ -83,6 +86,7 @@ class NlpSolution:
     violation: float  # the largest, scaled
     stationarity: float  # the largest entry of the scaled gradient of the Lagrangian
     seconds: Mapping[str, float]
+    regularized: bool = True  # whether the last steps changed the Hessian: if not, the point is a minimum to second order
 
 
 @contextmanager
@@ -141,7 +145,7 @@ class Search:
     def __call__(self, guess: Reals, earlier: NlpSolution | None = None) -> NlpSolution:
         """Find a local minimum. `earlier` supplies initial multipliers."""
         nlp, callbacks = self._nlp, self._callbacks
-        scale, rows = nlp.scale, nlp.row_scale
+        scale, rows, cost = nlp.scale, nlp.row_scale, nlp.objective_scale
         given: dict[str, Any] = {
             "x0": guess / scale,
             "lbx": nlp.low / scale,
@@ -150,7 +154,7 @@ class Search:
             "ubg": nlp.row_high / rows,
         }
         if earlier is not None:
-            given |= {"lam_x0": earlier.bound_multipliers * scale, "lam_g0": earlier.row_multipliers * rows}
+            given |= {"lam_x0": earlier.bound_multipliers * scale / cost, "lam_g0": earlier.row_multipliers * rows / cost}
         began = time.perf_counter()
         callbacks.begin()
         with interruptible(callbacks.stop):
@@ -167,15 +171,16 @@ class Search:
             outcome = Outcome.UNBOUNDED
         return NlpSolution(
             x * scale,
-            lam_g / rows,
-            lam_x / scale,
-            objective,
+            lam_g * cost / rows,
+            lam_x * cost / scale,
+            objective * cost,
             outcome,
             solver_status,
             int(stats["iter_count"]),
             violation,
             stationarity,
             seconds,
+            _regularized(stats),
         )
 
 
@@ -260,14 +265,14 @@ class _Callbacks:
 
     def _eval_values(self, x: Reals, p: Reals) -> list[Any]:
         objective, rows = self._nlp.values(x * self._nlp.scale)
-        return [objective, rows / self._nlp.row_scale]
+        return [objective / self._nlp.objective_scale, rows / self._nlp.row_scale]
 
     def _first(self, x: Reals) -> tuple[Reals, Reals]:
         """Gradient and Jacobian together: IPOPT evaluates both at each point."""
         key = x.tobytes()
         if self._last is None or self._last[0] != key:
             gradient, entries = self._nlp.jacobian(x * self._nlp.scale)
-            self._last = key, (gradient * self._nlp.scale, entries * self._jacobian_scale)
+            self._last = key, (gradient * self._nlp.scale / self._nlp.objective_scale, entries * self._jacobian_scale)
         return self._last[1]
 
     def _eval_gradient(self, x: Reals, p: Reals) -> list[Any]:
@@ -277,7 +282,9 @@ class _Callbacks:
         return [0.0, self._first(x)[1]]
 
     def _eval_hessian(self, x: Reals, p: Reals, factor: Reals, multipliers: Reals) -> list[Any]:
-        entries = self._nlp.hessian(x * self._nlp.scale, float(factor[0]), multipliers / self._nlp.row_scale)
+        entries = self._nlp.hessian(
+            x * self._nlp.scale, float(factor[0]) / self._nlp.objective_scale, multipliers / self._nlp.row_scale
+        )
         return [entries * self._hessian_scale]
 
     # ---------------------------------------------------------------- progress
@@ -292,7 +299,7 @@ class _Callbacks:
             self.best = (*rank, (x, lam_g, lam_x))
         if self._progress is not None:
             try:
-                self._progress(iteration_progress(self._iterations, float(f[0]), violation))
+                self._progress(iteration_progress(self._iterations, float(f[0]) * self._nlp.objective_scale, violation))
             except KeyboardInterrupt:
                 self._stop = True
         self._iterations += 1
@@ -306,7 +313,7 @@ class _Callbacks:
         return float(max(over.max(initial=0.0), beyond.max(initial=0.0)))
 
     def quality(self, x: Reals, lam_g: Reals, lam_x: Reals) -> tuple[float, float, float]:
-        """Violation, stationarity and objective."""
+        """Violation, stationarity and objective, all scaled."""
         objective, rows = self._eval_values(x, np.zeros(0))
         gradient, entries = self._first(x)
         row, column = self._nlp.jacobian_indices
@@ -362,6 +369,12 @@ class _Callback(ca.Callback):
             if target is not None:
                 np.frombuffer(target, dtype=np.float64)[:] = value
         return 0
+
+
+def _regularized(stats: Mapping[str, Any]) -> bool:
+    """IPOPT adds to the Hessian where its inertia shows that a point is no minimum along the linearized conditions."""
+    last = [float(s) for s in stats.get("iterations", {}).get("regularization_size", ())][-2:]
+    return len(last) < 2 or any(s != 0.0 for s in last)
 
 
 def _starts(columns: NDArray[np.int64], n: int) -> list[int]:

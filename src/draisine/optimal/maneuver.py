@@ -9,7 +9,8 @@
     >>> round(found.duration, 4)
     2.0
 
-An `OptimalControlProblem` is immutable; each method returns a new one.
+An `OptimalControlProblem` is immutable; each method returns a new one. Numbers may have units, `finish(lean="17 deg")`; these are
+checked when the maneuver is solved.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from draisine.errors import ArgumentError
@@ -25,10 +27,12 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.numerics.number_range import refuse_huge_integers
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
+from draisine.optimal.stated_numbers import stated_number, stated_range, stated_seconds
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback
@@ -84,7 +88,7 @@ class OptimalControlProblem:
     path: tuple[tuple[str, Amount], ...] = ()
     cost: Cost | None = None
     times: tuple[float, float] = (SHORTEST, LONGEST)
-    times_given: bool = False
+    times_given: tuple[bool, bool] = (False, False)  # the shortest and the longest; a default limit suits sizes of the statement
     unknown_parameters: tuple[tuple[str, tuple[float, float]], ...] = ()
     known_parameters: Mapping[str, float] = field(default_factory=dict)
     constant_inputs: Mapping[str, float] = field(default_factory=dict)
@@ -103,6 +107,7 @@ class OptimalControlProblem:
         - `state`: a result that determines a state (a run, a steady motion, …), as in `simulate`; targets replace its values.
         - `free`: names of quantities (states or outputs) that are optimized instead.
         """
+        refuse_huge_integers("start", targets)
         given = {**self.targets, **named_start(state), **targets}
         return replace(self, targets=given, start_free=(*self.start_free, *_names(free)))
 
@@ -111,18 +116,17 @@ class OptimalControlProblem:
 
         With `rates`, the time derivatives of the quantities named in the same call have that value too.
         """
-        named = tuple(values.items())
-        for name, value in named:
-            _check_value(f"finish({name}=…)", value)
+        refuse_huge_integers("finish", {**values, "rates": rates})
+        named = tuple((name, _value_or_range(f"finish({name}=…)", value)) for name, value in values.items())
         texts = tuple((text, text) for text in conditions)
-        new_rates = () if rates is None else tuple((name, float(rates)) for name in values)
+        new_rates = () if rates is None else tuple((name, stated_number(rates, "finish(rates=…)")) for name in values)
         return replace(self, ends=(*self.ends, *named, *texts), end_rates=(*self.end_rates, *new_rates))
 
     def bounds(self, **ranges: Range) -> OptimalControlProblem:
         """Bounds of inputs, states and outputs (including forces) along the whole motion; None means unbounded."""
-        for name, pair in ranges.items():
-            _check_range(f"bounds({name}=…)", pair)
-        return replace(self, limits=(*self.limits, *ranges.items()))
+        refuse_huge_integers("bounds", ranges)
+        added = tuple((name, stated_range(pair, f"bounds({name}=…)")) for name, pair in ranges.items())
+        return replace(self, limits=(*self.limits, *added))
 
     def along(self, *conditions: str, **named: str) -> OptimalControlProblem:
         """Path conditions: texts "left <= right" or "left = right" with any names of the model."""
@@ -134,37 +138,51 @@ class OptimalControlProblem:
         """Cost: "time", or the integral of an expression, an expression at the end, and time with a weight."""
         if what is not None and what != "time":
             raise ArgumentError(f"minimize({what!r}): use minimize('time'), or minimize(integral=…, final=…, time=weight)")
-        weight = float(time) + (1.0 if what == "time" else 0.0)
+        refuse_huge_integers("minimize: time", time)
+        weight = float(stated_number(time, "minimize(time=…)")) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
             raise ArgumentError(
                 "minimize(): a cost is missing; use minimize('time'), or minimize(integral=…, final=…, time=weight)"
             )
         return replace(self, cost=Cost(integral, final, weight))
 
-    def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
-        """Duration in seconds: one number, or the shortest and the longest."""
-        low, high = float(least), float(least if most is None else most)
-        if not (0.0 < low <= high < math.inf):
+    def duration(self, least: float | None, most: float | EllipsisType | None = ...) -> OptimalControlProblem:
+        """Duration in seconds: one number, or the shortest and the longest, None for no limit.
+
+        - `least`: the duration, or the shortest if `most` is given.
+        - `most`: the longest.
+        """
+        refuse_huge_integers("duration", (least, None if isinstance(most, EllipsisType) else most))
+        fixed = isinstance(most, EllipsisType)
+        ends = (least, least) if fixed else (least, most)
+        low, high = (
+            default if t is None else stated_seconds(t, "duration") for t, default in zip(ends, (SHORTEST, LONGEST), strict=True)
+        )
+        given = (ends[0] is not None, ends[1] is not None)
+        if (fixed and least is None) or not 0.0 < low < math.inf or not 0.0 < high < math.inf or (all(given) and low > high):
+            shown = f"{least!r}" if fixed else f"{least!r}, {most!r}"
             raise ArgumentError(
-                f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
+                f"duration({shown}): give a positive number of seconds, or the shortest and the longest, None for no limit"
             )
-        return replace(self, times=(low, high), times_given=True)
+        return replace(self, times=(low, high), times_given=given)
 
     def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are optimized together with the controls, between the given bounds."""
-        for name, pair in ranges.items():
-            low, high = _check_range(f"optimize({name}=…)", pair)
-            if not (math.isfinite(low) and math.isfinite(high)):
+        refuse_huge_integers("optimize", ranges)
+        added = tuple((name, stated_range(pair, f"optimize({name}=…)")) for name, pair in ranges.items())
+        for name, pair in added:
+            if not all(map(math.isfinite, pair)):
                 raise ArgumentError(f"optimize({name}={pair!r}): both bounds must be finite")
-        added = tuple((name, (float(a), float(b))) for name, (a, b) in ranges.items())
         return replace(self, unknown_parameters=(*self.unknown_parameters, *added))
 
     def parameters(self, **values: float) -> OptimalControlProblem:
         """Values of parameters that differ from their defaults."""
+        refuse_huge_integers("parameters", values)
         return replace(self, known_parameters={**self.known_parameters, **values})
 
     def inputs(self, **values: float) -> OptimalControlProblem:
         """Constant inputs."""
+        refuse_huge_integers("inputs", values)
         return replace(self, constant_inputs={**self.constant_inputs, **values})
 
     def controls(self, *names: str) -> OptimalControlProblem:
@@ -237,18 +255,10 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _check_range(where: str, pair: object) -> tuple[float, float]:
-    """Both bounds as numbers, infinite for None."""
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ArgumentError(f"{where}: give a pair (low, high), with None for no bound, got {pair!r}")
-    low, high = (side if b is None else float(b) for b, side in zip(pair, (-math.inf, math.inf), strict=True))
-    if not low <= high:
-        raise ArgumentError(f"{where}: {pair!r} has its lower bound above its upper bound")
-    return low, high
-
-
-def _check_value(where: str, value: object) -> None:
-    if isinstance(value, tuple | list):
-        _check_range(where, value)
-    elif not isinstance(value, int | float) or not math.isfinite(value):
-        raise ArgumentError(f"{where}: give a number or a pair (low, high), got {value!r}")
+def _value_or_range(where: str, given: object) -> float | tuple[float, float]:
+    if isinstance(given, tuple | list):
+        return stated_range(given, where)
+    value = stated_number(given, where)
+    if not math.isfinite(value):
+        raise ArgumentError(f"{where}: give a finite number or a pair (low, high), got {given!r}")
+    return value

@@ -26,6 +26,7 @@ from draisine.optimal.maneuver import OptimalControlProblem
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.solution import Solution
+from draisine.optimal.stated_numbers import stated_number
 from draisine.optimal.symbolic_model import SymbolicModel
 from draisine.optimal.transcription import TranscribedProblem, transcribe
 from draisine.simulation.sampled_control import Sampled, State
@@ -131,8 +132,8 @@ class PredictiveController:
         """The plan shifted by one period; its last period is repeated."""
         indices, grid = self._indices, self._scheme.grid
         per = len(grid.nodes) // (len(grid.breaks) - 1)
-        unknowns = [(indices.points, per), (indices.algebraic, per), (indices.controls, 1)]
-        rows = [(indices.defects - 1, per), (indices.path_rows - 1, per)]
+        unknowns = [(indices.points, per), (indices.algebraic, per), (indices.controls, 1), (indices.edge_algebraic, 1)]
+        rows = [(indices.defects - 1, per), (indices.path_rows - 1, per), (indices.edge_rows - 1, 1)]
         return replace(
             plan,
             w=_shifted(plan.w, unknowns),
@@ -212,7 +213,8 @@ def _tracking_phase(
     given, run = solution.maneuver, solution.trajectory
     if not weights:
         raise ArgumentError("predictive: give weights={name: w} for the quantities that track the solution")
-    cost = " + ".join(f"{float(w)!r}*({name})**2" for name, w in weights.items())
+    sizes = {name: float(stated_number(w, f"predictive: the weight of {name!r}")) for name, w in weights.items()}
+    cost = " + ".join(f"{w!r}*({name})**2" for name, w in sizes.items())
     plain = replace(given, ends=(), end_rates=(), period=None).minimize(integral=cost)
     phase = _single_phase(plain.controls(*solution.only.phase.controls), scheme, horizon)
     v, table = phase.symbols, solution.feedforward

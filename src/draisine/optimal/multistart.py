@@ -25,10 +25,12 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 from draisine.numerics.parallel import Job
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Outcome
+from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.restore import StoredSolution, restored
 from draisine.results.base import Result
 from draisine.results.status import Progress, ProgressCallback
@@ -42,6 +44,7 @@ COARSE = 12  # intervals of a coarse mesh, at least
 FEW = 150  # iterations on a coarse mesh
 HOP = 0.2  # amplitude of perturbations of a solution
 NEAR_GUESS = {"mu_init": 1e-3, "bound_push": 1e-4, "bound_frac": 1e-4}  # options that keep IPOPT near the coarse solution
+MOST_GUESSES = 1_000_000
 LONGER = 1.5  # largest factor between durations of random guesses and that of the first
 
 
@@ -120,6 +123,7 @@ class MultistartResult(Result):
         return "\n".join(lines)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class RandomGuesses:
     """`count` guesses: `first`, then random perturbations of it by `amplitude`, with durations scaled by a factor of up to 1.5
@@ -129,6 +133,9 @@ class RandomGuesses:
     first: LinearGuess | ConstantGuess | Trajectory = field(default_factory=LinearGuess)
     seed: int = 0
     amplitude: float = 0.5
+
+    def __post_init__(self) -> None:
+        refuse_large_count("RandomGuesses: count", self.count, MOST_GUESSES)
 
     def guesses(self, duration: float | None) -> list[OneGuess]:
         """The guesses; `duration` is that of the first."""
@@ -269,8 +276,7 @@ def _guesses(maneuver: OptimalControlProblem, starts: int | RandomGuesses | Sequ
         if starts.count < 1:
             raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
         own = starts.first.duration if isinstance(starts.first, LinearGuess | ConstantGuess) else None
-        low, high = maneuver.times
-        return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
+        return starts.guesses(own if own is not None else build_phases(maneuver, [None] * len(maneuver.phases))[1][0].duration)
     if not starts:
         raise ArgumentError("multistart: give at least one guess")
     return list(starts)

@@ -43,6 +43,7 @@ class SparseNLP:
     unknown_names: tuple[str, ...]
     scale: Reals  # typical sizes of the unknowns
     row_scale: Reals  # of the rows
+    objective_scale: float = 1.0
 
     @property
     def unknowns(self) -> int:
@@ -219,7 +220,7 @@ class Builder:
         )
         self._clusters[which][1].append((r.ravel(), (n * width + k).ravel(), c.ravel()))
 
-    def build(self) -> tuple[SparseNLP, Reals]:
+    def build(self, objective_scale: float = 1.0) -> tuple[SparseNLP, Reals]:
         """The nonlinear program and the initial guess."""
         from scipy.sparse import csr_array
 
@@ -245,6 +246,7 @@ class Builder:
             unknown_names=tuple(n for part in names for n in part),
             scale=np.concatenate(scale),
             row_scale=np.concatenate([*rows[3], np.zeros(0)]),
+            objective_scale=objective_scale,
         )
         return nlp, np.concatenate(guess)
 

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.optimal.first_order_conditions import Kkt
+from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.phase import Phase
+from draisine.optimal.scaling import ordinary
 from draisine.results.base import Result
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
-ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as zero
+ROUNDING = 1e-6  # of the size of the cost per second: ∂H/∂u times the range between bounds that counts as zero
 PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
 CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
 
@@ -58,6 +59,7 @@ class Switching:
     switches: Reals
     resolution: float
     hold_times: Reals
+    rounding: float = ROUNDING  # ∂H/∂u times the range between bounds that counts as zero
 
     @property
     def bounded(self) -> float:
@@ -68,7 +70,7 @@ class Switching:
     @property
     def agreement(self) -> float:
         """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound required by that sign."""
-        clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), ROUNDING / (self.high - self.low))
+        clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), self.rounding / (self.high - self.low))
         near = AT_BOUND * (self.high - self.low)
         right = np.where(self.values > 0, self.control < self.low + near, self.control > self.high - near)
         return float(np.mean(right[clear])) if clear.any() else 1.0
@@ -246,16 +248,18 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
     positions = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if constant else grid.control_times
     times = found.begin + found.duration * positions
     hold_times = found.begin + found.duration * grid.breaks if constant else np.zeros(0)
+    rounding = ROUNDING * found.phase.sizes.cost / ordinary(found.duration)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-math.inf, math.inf))
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             continue
         control, values = found.controls[:, j], found.pontryagin.switching[:, j]
         edges = np.concatenate([times, [found.begin + found.duration]])
-        crossings = _zeros(times, np.where(np.abs(values) > ROUNDING / (high - low), values, 0.0))
+        crossings = _zeros(times, np.where(np.abs(values) > rounding / (high - low), values, 0.0))
         switches = _zeros(times, control - 0.5 * (low + high))
         longest = float(np.diff(edges).max())
-        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest, hold_times))
+        own = times, values, control, low, high, crossings, switches, longest, hold_times, rounding
+        made.append(Switching(number, name, *own))
     return made
 
 
@@ -271,25 +275,46 @@ def _active(number: int, found: PhaseSolution) -> list[Active]:
     """Active bounds of states, and active path conditions with a multiplier."""
     assert found.pontryagin is not None
     phase, reported, made = found.phase, found.pontryagin, []
-    rows = [
-        (c.name, reported.path_values[:, i], np.abs(reported.path_multipliers[:, i]), reported.path_positions, c.low, c.high)
-        for i, c in enumerate(phase.path)
-        if not c.equation
-    ]
+    rows = [_path_row(found, reported, i) for i, c in enumerate(phase.path) if not c.equation]
     rows += [
-        (name, found.state(name), np.ones(len(found.states)), found.grid.points, low, high)
+        (name, found.state(name), np.ones(len(found.states)), found.grid.points, None, low, high)
         for name, (low, high) in phase.limits.items()
         if name in phase.kept
     ]
-    for name, values, path_multipliers, positions, low, high in rows:
+    lengths = np.diff(found.grid.breaks)
+    for name, values, path_multipliers, positions, intervals, low, high in rows:
         size = max(float(np.abs(values).max()), *(abs(s) for s in (low, high) if math.isfinite(s)))
         dear = path_multipliers > PRICED * path_multipliers.max(initial=0.0)
         for side, limit in (("lower", low), ("upper", high)):
             reached = dear & (np.abs(values - limit) < AT_BOUND * size) if math.isfinite(limit) else np.zeros_like(dear)
             if reached.any():
                 when = found.begin + found.duration * positions[reached]
-                made.append(Active(number, name, side, float(reached.mean()), float(when[0]), float(when[-1])))
+                share = reached.mean() if intervals is None else lengths[np.unique(intervals[reached])].sum()
+                made.append(Active(number, name, side, float(share), float(when[0]), float(when[-1])))
     return made
+
+
+_PathRow = tuple[str, Reals, Reals, Reals, NDArray[np.int64] | None, float, float]
+
+
+def _path_row(found: PhaseSolution, reported: PontryaginConditions, i: int) -> _PathRow:
+    """A path condition: name, values, magnitudes of multipliers, positions, intervals, bounds. One point of an interval with a
+    constant control at the bound determines that control: the condition is active in the whole interval."""
+    c, grid = found.phase.path[i], found.grid
+    values, multipliers, positions = reported.path_values[:, i], reported.path_multipliers[:, i], reported.path_positions
+    if len(grid.control_local) > 1:
+        return c.name, values, np.abs(multipliers), positions, None, c.low, c.high
+    count = len(grid.breaks) - 1
+    shooting = len(positions) == count + 1
+    intervals = np.minimum(np.arange(count + 1), count - 1) if shooting else np.repeat(np.arange(count), grid.node_of.shape[1])
+    if i in found.phase.path_of_controls and len(reported.edge_values):
+        k, edges = found.phase.path_of_controls.index(i), [part[: len(reported.edge_values)] for part in grid.edges]
+        positions = np.concatenate([positions, grid.points[edges[1]]])
+        order = np.argsort(positions, kind="stable")
+        values = np.concatenate([values, reported.edge_values[:, k]])[order]
+        multipliers = np.concatenate([multipliers, reported.edge_multipliers[:, k]])[order]
+        intervals, positions = np.concatenate([intervals, edges[0]])[order], positions[order]
+    return c.name, values, np.abs(multipliers), positions, intervals, c.low, c.high
 
 
 def _list(times: Reals) -> str:

@@ -13,12 +13,25 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
+from draisine.optimal.scaling import (
+    COMPUTED,
+    MOST_BOUND,
+    ROUNDED,
+    Samples,
+    Sizes,
+    balanced,
+    ordinary,
+    row_sizes,
+    shortest_duration,
+)
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.program import DaeResidual
+from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
+
+KINKS = {"abs": ca.OP_FABS, "min": ca.OP_FMIN, "max": ca.OP_FMAX, "sign": ca.OP_SIGN}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +125,14 @@ class Phase:
         """(y, z, u, shared), (τ, rest) → path."""
         return self._formula("path", stacked([c.value for c in self.path]))
 
+    @cached_property
+    def path_of_controls(self) -> list[int]:
+        """Indices of the path conditions, without equations, that depend on controls or forces and jump with them."""
+        inner = ca.vertcat(self.symbols.z, self.symbols.plant.u)
+        if not inner.numel():
+            return []
+        return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
+
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
         rates = stacked([self.symbols.rates[i] for i in self.kept_indices])
         between = [self.symbols.algebraic, *(c.value for c in self.path)] if with_path else []
@@ -159,10 +180,117 @@ class Phase:
     def numbers(self) -> Reals:
         return self._rest[1]
 
+    # ---------------------------------------------------------------- sizes
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sizes of all quantities by the statement and the equations."""
+        v, nz, given = self.symbols, self.algebraic_size, self._stated_sizes[0]
+        ny = v.y.numel()
+        found = self._balanced if self._plain else np.where(np.isfinite(given), given, 1.0)
+        rights = [self._statement_samples.largest(c.right)[0] if c.right is not None else 0.0 for c in self.path]
+        return Sizes(
+            found[self.kept_indices],
+            found[ny : ny + nz],
+            found[ny + nz :],
+            self._row_sizes(self.path, found, np.array(rights)),
+            self._row_sizes(self.start_rows, found),
+            self._row_sizes(self.ends, found),
+            self._row_sizes([Condition(name, value, 0.0, 0.0) for name, value in self.returns], found),
+            self._cost_size(found),
+        )
+
+    @property
+    def _plain(self) -> bool:
+        """Whether the equations are ẏ = f(y, u) without constraints."""
+        e, v = self.equations, self.symbols
+        return isinstance(e.dynamics, Program) and not e.quaternions and not v.plant.residuals.numel()
+
+    @property
+    def _balanced(self) -> Reals:
+        """Sizes of (y, u) by the equations."""
+        samples = self._statement_samples
+        rates = stacked(ca.vertsplit(self.symbols.rates))
+        return balanced(samples.jacobian(rates), samples.largest(rates), *self._stated_sizes, self.duration)
+
+    @property
+    def needed_duration(self) -> float | None:
+        """About the shortest duration in which bounded controls lead from the start to the end; None if that is not known."""
+        controls = np.array([_magnitude(self.limits.get(name, (np.inf,))) for name in self.controls])
+        if not self._plain or not self.start_fixed or (controls == 0.0).any():
+            return None
+        wanted = np.abs(self.end - self.start)
+        wanted[wanted <= ROUNDED * np.maximum(np.abs(self.end), np.abs(self.start)).max(initial=0.0)] = 0.0
+        samples, rates = self._statement_samples, stacked(ca.vertsplit(self.symbols.rates))
+        return shortest_duration(samples.jacobian(rates), samples.largest(rates), controls, wanted)
+
+    @cached_property
+    def _statement_samples(self) -> Samples:
+        """Points between the start and a state that meets the conditions at the end."""
+        v, e, plant = self.symbols, self.equations, self.symbols.plant
+        constant = [i for i, q in enumerate(e.inputs) if q.name not in self.controls]
+        chosen = [i for i, q in enumerate(e.inputs) if q.name in self.controls]
+        shares = np.array([0.0, 0.5, 1.0])
+        y = self.start + shares[:, None] * (self.end - self.start)
+        x = np.zeros((len(y), len(e.states)))
+        x[:, v.state_indices] = y
+        inputs = np.tile(self.inputs, (len(y), 1))
+        z = algebraic_guess(v, shares * self.duration, x, inputs, self.p)
+        rest = [plant.t, plant.p, stacked([plant.inputs[i] for i in constant])]
+        numbers = [np.array([0.5 * self.duration]), self.p, self.inputs[constant]]
+        return Samples(ca.vertcat(v.y, v.z, plant.u), rest, np.hstack([y, z, inputs[:, chosen]]), numbers)
+
+    @cached_property
+    def _stated_sizes(self) -> tuple[Reals, Reals]:
+        """Of (y, z, u): magnitudes at the start and at the end, and bounds of controls, NaN where they are zero; and bounds of
+        states, infinite where there are none."""
+        v = self.symbols
+        found = np.maximum(np.abs(self.start), np.abs(self.end))
+        found[found <= (ROUNDED * found.max(initial=0.0) if self._plain else COMPUTED)] = 0.0
+        caps = np.full(len(found) + self.algebraic_size + len(self.controls), np.inf)
+        for i, name in enumerate(v.state_names):
+            caps[i] = min(_magnitude(self.limits.get(name, ())), MOST_BOUND) or np.inf
+            for c in self.ends:
+                if ca.is_equal(c.value, v.y[i]):
+                    found[i] = max(found[i], _magnitude((c.low, c.high)))
+        controls = [_magnitude(self.limits.get(name, ())) for name in self.controls]
+        every = np.concatenate([found, np.zeros(self.algebraic_size), controls])
+        return np.where(every > 0.0, every, np.nan), caps
+
+    def _row_sizes(self, rows: Sequence[Condition], sizes: Reals, rights: Reals | None = None) -> Reals:
+        if not rows:
+            return np.zeros(0)
+        stated = [_magnitude((c.low, c.high)) for c in rows]
+        if not self._plain:
+            return np.array([max(1.0, s) for s in stated])
+        both = stated if rights is None else [max(a, b) for a, b in zip(stated, rights.tolist(), strict=True)]
+        jacobian = self._statement_samples.jacobian(stacked([c.value for c in rows]))
+        return row_sizes(jacobian, sizes, both, [max(1.0, s) for s in stated])
+
+    def _cost_size(self, sizes: Reals) -> float:
+        """The change of the cost when quantities change by their sizes, at most 1: wide bounds make it too large, and
+        a large cost only sharpens tolerances."""
+        parts, samples = [abs(self.time_weight) * self.duration], self._statement_samples
+        if self.integrand is not None:
+            parts.append(self.duration * samples.change(self.integrand, sizes))
+        if self.final is not None:
+            parts.append(samples.change(self.final, sizes))
+        return min(ordinary(max(parts)), 1.0)
+
     def evaluator(self, expressions: Mapping[str, ca.SX]) -> ca.Function:
         """(t, x, z, u, p) → each expression, in CasADi's interpreter."""
         plant = self.symbols.plant
         return evaluator(self.symbols, stacked(list(expressions.values())), plant.t)
+
+    @cached_property
+    def kinks(self) -> tuple[str, ...]:
+        """Functions in the cost whose derivatives jump."""
+        value = stacked([e for e in (self.integrand, self.final) if e is not None])
+        if not value.numel():
+            return ()
+        function = ca.Function("cost", ca.symvar(value), [value])
+        used = {function.instruction_id(i) for i in range(function.n_instructions())}
+        return tuple(name for name, operation in KINKS.items() if operation in used)
 
     @property
     def implicit(self) -> bool:
@@ -200,6 +328,10 @@ def _columns(value: ca.SX, y: ca.SX) -> set[int]:
     if not value.numel() or not y.numel():
         return set()
     return {int(c) for c in ca.jacobian_sparsity(value, y).get_triplet()[1]}
+
+
+def _magnitude(sides: Sequence[float]) -> float:
+    return max((abs(s) for s in sides if math.isfinite(s)), default=0.0)
 
 
 def middle(low: float, high: float) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -22,6 +21,7 @@ from draisine.numerics.direct_methods import MultipleShooting
 from draisine.numerics.rank import independent_rows
 from draisine.optimal.end_conditions import EndConditions, resolve_end_conditions
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
+from draisine.optimal.stated_numbers import checked_number, checked_numbers, rate_unit, stated_range, units_of
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.arguments import numbers, refuse_dependent
 from draisine.program.equations import Equations
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from draisine.optimal.maneuver import OptimalControlProblem
 
 Reals = NDArray[np.float64]
+
+USUAL = (0.1, 10.0)  # s, durations that the default limits suit
+WIDE = 1e4  # factor between a given limit of the duration and a default one
 
 
 def build_phases(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> tuple[list[PhaseBuilder], tuple[Phase, ...]]:
@@ -133,6 +136,7 @@ class PhaseBuilder:
         ranges = dict(m.unknown_parameters)
         for i, q in enumerate(e.parameters):
             if q.name in ranges:
+                checked_numbers(ranges[q.name], q.unit, f"{e.name}: optimize({q.name}=…)")
                 p[i] = float(np.clip(p[i], *ranges[q.name]))
         return p
 
@@ -257,7 +261,13 @@ class PhaseBuilder:
 
     @cached_property
     def _limits(self) -> dict[str, tuple[float, float]]:
-        return {name: _bounds(pair) for name, pair in self.problem.limits}
+        return {name: self._range(name, pair, "bounds") for name, pair in self.problem.limits}
+
+    def _range(self, name: str, pair: Sequence[float | None], where: str) -> tuple[float, float]:
+        """Both bounds in the unit of the quantity."""
+        low, high = stated_range(tuple(pair), f"{where}({name}=…)")
+        low, high = checked_numbers((low, high), units_of(self.equations).get(name), f"{self.equations.name}: {where}({name}=…)")
+        return low, high
 
     @cached_property
     def path(self) -> tuple[Condition, ...]:
@@ -282,12 +292,14 @@ class PhaseBuilder:
             if isinstance(wanted, str):
                 values.append(v.condition(name, wanted, f"finish({wanted!r})"))
             else:
-                low, high = _bounds(wanted) if isinstance(wanted, tuple | list) else (float(wanted), float(wanted))  # type: ignore[arg-type]
+                pair: Any = wanted if isinstance(wanted, tuple | list) else (wanted, wanted)
+                low, high = self._range(name, pair, "finish")
                 values.append(Condition(name, v.named(name, where), low, high))
-        rates = [
-            Condition(f"{name} rate", v.along(v.named(name, "finish"), f"finish({name}=…, rates=…)"), rate, rate)
-            for name, rate in self.problem.end_rates
-        ]
+        rates = []
+        for name, given in self.problem.end_rates:
+            where, unit = f"finish({name}=…, rates=…)", rate_unit(units_of(self.equations).get(name))
+            rate = checked_number(given, unit, f"{self.equations.name}: {where}")
+            rates.append(Condition(f"{name} rate", v.along(v.named(name, "finish"), where), rate, rate))
         return values, rates
 
     @cached_property
@@ -338,7 +350,7 @@ class PhaseBuilder:
                         f"{self.equations.name}: the start has {name} = {self._y[index[name]]:.6g}, outside its bounds "
                         f"({low:g}, {high:g})"
                     )
-        return Phase(
+        phase = Phase(
             symbols=v,
             kept=kept,
             unknown_parameters=self.unknown,
@@ -360,6 +372,8 @@ class PhaseBuilder:
             dropped=self._end.dropped,
             notes=(*self._end.notes, *self._notes(kept)),
         )
+        times = _default_limits(m.times, m.times_given, phase)
+        return phase if times == m.times else replace(phase, times=times, duration=middle(*times))
 
     def _notes(self, kept: Sequence[str]) -> list[str]:
         left = [name for name in self.symbols.state_names if name not in kept]
@@ -368,14 +382,21 @@ class PhaseBuilder:
         return notes + ([f"constant inputs: {', '.join(constant)}"] if constant else [])
 
 
+def _default_limits(times: tuple[float, float], given: tuple[bool, bool], phase: Phase) -> tuple[float, float]:
+    """Limits of a duration; those that are not given lie about the time that the motion needs by its sizes, if it is unusual."""
+    if all(given):
+        return times
+    needed = phase.needed_duration
+    factor = 1.0 if needed is None or USUAL[0] <= needed <= USUAL[1] else needed
+    low, high = (t if stated else t * factor for t, stated in zip(times, given, strict=True))
+    if any(given):
+        low, high = (low, max(high, low * WIDE)) if given[0] else (min(low, high / WIDE), high)
+    return low, high
+
+
 @lru_cache(maxsize=16)
 def _starts(equations: Equations) -> StartProblem:
     return StartProblem(equations)
-
-
-def _bounds(pair: tuple[float | None, float | None]) -> tuple[float, float]:
-    low, high = pair
-    return (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
 
 
 def parameter_ranges(maneuver: OptimalControlProblem) -> Mapping[str, tuple[float, float]]:

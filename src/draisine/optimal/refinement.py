@@ -3,6 +3,9 @@
 A polynomial cannot follow a control that jumps inside an interval. Such an interval gets a constant control, whose motion is
 exact and within its bounds; from its value between those of the neighbors follows the position of the jump, and the interval is
 shortened about it. The cost of a constant control in a share w of the duration is of the order w², its error here.
+
+Where all controls are asked to be constant, the motion within an interval is smooth: the degree is raised first, which keeps the
+pieces, and intervals are split only if the highest degree does not suffice.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
+from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import lagrange, quadrature
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ SLIVER = 0.02  # of an interval: shorter parts are not made
 HIGHEST, MORE = 7, 0.5  # degree, and share of intervals with a large error from which it is raised
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Refinement:
     """Mesh refinement: solve again on finer meshes until the error of every interval is below `tolerance` and the simulated
@@ -82,6 +87,10 @@ class Refinement:
         movable = isinstance(scheme, Collocation) and scheme.scheme in ("radau", "gauss") and scheme.constant_controls is not True
         constant = _constant_intervals(scheme)
         if not movable:
+            if isinstance(scheme, Collocation) and scheme.constant_controls is True:
+                if (violated.any() or parts.max(initial=1) > 1) and scheme.degree < HIGHEST:
+                    return replace(scheme, degree=min(scheme.degree + 2, HIGHEST))  # the pieces of the controls stay
+                parts[violated] = 4  # between nodes, an excess falls with the square of the length
             parts[violated & (parts == 1)] = 2
             if parts.max(initial=1) == 1 or parts.sum() > self.most:
                 return None

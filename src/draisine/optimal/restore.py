@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ import numpy as np
 from draisine.errors import DataError
 from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.adjoint.solve import restored_by_adjoint
-from draisine.optimal.files import ARRAYS, GROUP, SCHEMES, Reals, digest
+from draisine.optimal.files import ARRAYS, GROUP, SCHEMES, Reals, statement
+from draisine.optimal.first_order_conditions import Kkt
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.solve import restored_by_transcription
 from draisine.results.formats import netcdf
 from draisine.results.load import MAX_NUMBERS
-from draisine.results.metadata import decode
+from draisine.results.metadata import decode, list_at, number_at, numbers_at, object_at, text_at
 
 if TYPE_CHECKING:
     from draisine.numerics.direct_methods import Collocation, MultipleShooting
@@ -35,11 +37,15 @@ class StoredSolution:
     conflicts: tuple[str, ...]
     rounds: int
     tolerance: float
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+    kkt: Kkt | None
 
     @staticmethod
     def of(solution: Solution) -> StoredSolution:
         schemes = tuple(p.scheme for p in solution.phases)
-        return StoredSolution(schemes, solution.answer, solution.conflicts, solution.rounds, solution.tolerance)
+        own = {f.name: getattr(solution, f.name) for f in fields(StoredSolution) if f.name != "schemes"}
+        return StoredSolution(schemes, **own)
 
 
 def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
@@ -63,19 +69,28 @@ def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: i
     if len(kept.schemes) != len(maneuver.phases):
         raise DataError(f"{source}: the file holds {len(kept.schemes)} phases, the maneuver has {len(maneuver.phases)}")
     found = restored(kept, maneuver)
-    if reported.get("digest") != digest(found.phases):
+    stored = reported.get("statement")
+    if not isinstance(stored, dict):
+        raise DataError(f"{source}: the description of the solution is damaged")
+    other = [subject for subject, digest in statement(found).items() if stored.get(subject) != digest]
+    if other:
         raise DataError(
-            f"{source}: model, conditions or costs differ from those of this maneuver; state the maneuver that was solved"
+            f"{source}: this maneuver is not the one that was solved, it differs in {', '.join(other)}; state the maneuver "
+            "that was solved, or use the stored motion as a guess: solve(guess=draisine.load(path))"
         )
     return found
 
 
 def restored(kept: StoredSolution, maneuver: OptimalControlProblem) -> Solution:
-    """The solution of a maneuver from the stored result, simulated again."""
+    """The solution of a maneuver from the stored result, simulated again. What the search alone knows is that of the search:
+    notes, seconds, and residuals in its scales."""
     if isinstance(kept.schemes[0], Adjoint):
-        return restored_by_adjoint(maneuver, kept.schemes[0], kept.answer)
-    schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
-    return restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds, kept.tolerance)
+        found = restored_by_adjoint(maneuver, kept.schemes[0], kept.answer)
+    else:
+        schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
+        found = restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds, kept.tolerance)
+    answer = replace(found.answer, seconds=kept.answer.seconds)
+    return replace(found, answer=answer, notes=kept.notes, seconds=kept.seconds, kkt=kept.kkt)
 
 
 def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
@@ -92,6 +107,16 @@ def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
         schemes.append(SCHEMES[kind](**given))  # validated by the class
     objective, violation, stationarity = (float(reported[name]) for name in ("objective", "violation", "stationarity"))
     outcome = Outcome(reported["outcome"]), str(reported["solver_status"]), int(reported["iterations"])
-    answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, {})
-    conflicts, tolerance = tuple(str(f) for f in reported["conflicts"]), float(reported["tolerance"])
-    return StoredSolution(tuple(schemes), answer, conflicts, int(reported["rounds"]), tolerance)
+    spent = numbers_at(reported, "solver_seconds")
+    answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, spent)
+    conflicts, notes = (tuple(map(str, list_at(reported, name))) for name in ("conflicts", "notes"))
+    rounds, tolerance, seconds = int(reported["rounds"]), float(reported["tolerance"]), numbers_at(reported, "seconds")
+    kkt = None if reported.get("kkt") is None else _kkt(object_at(reported, "kkt"))
+    return StoredSolution(tuple(schemes), answer, conflicts, rounds, tolerance, notes, seconds, kkt)
+
+
+def _kkt(given: Mapping[str, Any]) -> Kkt:
+    texts = {f.name: text_at(given, f.name) for f in fields(Kkt) if f.name.endswith("_name")}
+    numbers = {f.name: number_at(given, f.name) for f in fields(Kkt) if f.name not in texts}
+    found: dict[str, Any] = {**texts, **numbers}
+    return Kkt(**found)

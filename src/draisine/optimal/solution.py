@@ -19,9 +19,11 @@ from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
+from draisine.optimal.mesh_cost import mesh_cost
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
+CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 
@@ -125,6 +129,7 @@ class Solution(Result):
     rounds: int = 1  # number of meshes
     kkt: Kkt | None = None
     tolerance: float = TOLERANCE  # of the mesh, and of conditions and bounds relative to the scales of their quantities
+    refined: bool = False  # whether the mesh was refined, or was to be
     growth: float = 1.0  # of deviations, if the motion is so unstable that it was simulated in windows
 
     @property
@@ -135,7 +140,8 @@ class Solution(Result):
             return Outcome.INTERRUPTED
         if self.converged and self._limit_reached is not None:
             return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
-        if self.converged and not (self.verdict.holds and self.error <= self.tolerance):
+        coarse = self._coarse and not any(isinstance(p.scheme, Adjoint) for p in self.phases)  # whose pieces are stated
+        if self.converged and (coarse or not (self.verdict.holds and self.error <= self.tolerance)):
             return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
 
@@ -153,9 +159,11 @@ class Solution(Result):
     def _limit_reached(self) -> tuple[float, bool] | None:
         """A duration that ends at a limit which the statement does not give, and whether it is the shortest."""
         for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
-            low, high = stated.times
-            if not stated.times_given and not low * AT_LIMIT < phase.duration < high / AT_LIMIT:
-                return phase.duration, phase.duration <= low * AT_LIMIT
+            (low, high), (shortest, longest) = phase.phase.times, stated.times_given
+            if not shortest and phase.duration <= low * AT_LIMIT:
+                return phase.duration, True
+            if not longest and phase.duration >= high / AT_LIMIT:
+                return phase.duration, False
         return None
 
     @cached_property
@@ -163,6 +171,20 @@ class Solution(Result):
         """By how much the simulated motion misses conditions and bounds, in the units of their quantities."""
         values = [self._parameters_of(p.phase) for p in self.phases]
         return verdict(self.phases, self.simulated, values, self.tolerance)
+
+    @cached_property
+    def mesh_cost(self) -> float | None:
+        """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
+        None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns."""
+        return mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether the cost of a given mesh is considerable; refinement places its points where controls need them."""
+        if self.refined or self.rounds > 1 or self.mesh_cost is None:
+            return False
+        size = max(abs(self.objective), *(LEAST_SIZE * p.phase.sizes.cost for p in self.phases))
+        return self.mesh_cost > CONSIDERABLE * size
 
     def _parameters_of(self, phase: Phase) -> Reals:
         values = [self.parameters.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)]
@@ -234,7 +256,8 @@ class Solution(Result):
         for phase, simulated in zip(self.phases, self.simulated, strict=True):
             indices = [phase.phase.symbols.state_indices[i] for i in phase.phase.kept_indices]
             found = phase.states[np.searchsorted(phase.grid.points, phase.grid.breaks)]
-            gap = np.abs(simulated.breaks[:, indices] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
+            size = np.maximum(np.abs(found).max(axis=0), LEAST_SIZE * phase.phase.sizes.states)
+            gap = np.abs(simulated.breaks[:, indices] - found) / size
             gap = np.where(np.isfinite(gap), gap, np.inf)
             k, i = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.size else (0, 0)
             if gap.size and gap[k, i] > worst[0]:
@@ -258,12 +281,29 @@ class Solution(Result):
             text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
+            if self._coarse:
+                text += (
+                    f"; this is the minimum for controls of this mesh, others may lower the cost by up to {self.mesh_cost:.2g}"
+                )
             if self.outcome is Outcome.SOLVED_ON_MESH:
-                text += "; solve() or refine=Refinement(…) refines the mesh"
+                text += f"; {self._advice()}"
+        elif self.outcome is Outcome.SADDLE:
+            text = (
+                f"{self.outcome}: {solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "
+                "PerturbedGuess(seed=…), or bounds(…)"
+            )
         elif self.conflicts:
             text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
+        if self.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
+            text += self._default_limits()
+        kinks = dict.fromkeys(name for p in self.phases for name in p.phase.kinks)
+        if kinks and not self.solved:
+            text += (
+                f"; the cost is not smooth ({', '.join(kinks)}), which solvers need: write abs(u) as the sum, and u as the "
+                "difference, of two inputs that are not negative"
+            )
         text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
         if self.growth > GROWTH:
             count = sum(len(s.windows) for s in self.simulated)
@@ -273,6 +313,21 @@ class Solution(Result):
             )
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
         return Status(kind, text)
+
+    def _advice(self) -> str:
+        """What to do about a mesh that is too coarse."""
+        if not (self.refined or self.rounds > 1):
+            return "solve() or refine=Refinement(…) refines the mesh"
+        why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
+        return f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+
+    def _default_limits(self) -> str:
+        """The limits of durations that the statement does not give, among which a motion was sought."""
+        for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
+            if not all(stated.times_given):
+                low, high = phase.phase.times
+                return f"; durations from {low:.3g} to {high:.3g} s were allowed, duration(least, most) gives other limits"
+        return ""
 
     def _no_minimum(self) -> str:
         if self._limit_reached is None or not self.converged:

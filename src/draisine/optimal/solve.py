@@ -23,6 +23,7 @@ from draisine.optimal.nlp import ClusterTerm, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.refinement import Refinement, next_meshes
+from draisine.optimal.second_order import curvature
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
@@ -33,7 +34,7 @@ from draisine.results.status import Ending, ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
-    from draisine.optimal.phase import Phase
+    from draisine.optimal.phase import Phase, PhaseValues
 
 Reals = NDArray[np.float64]
 
@@ -48,6 +49,8 @@ CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
 USELESS = 1.0  # miss of a motion, relative to the scale of a quantity, above which windows show more of it
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
+ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
@@ -82,6 +85,11 @@ def solve(
     if found.answer.outcome in REPAIRED:
         found, more = task.repaired(found, guess, solver, progress, seconds)
         notes += more
+    if found.answer.outcome in REPAIRED and guess is None:
+        found, more = task.with_other_parameters(found, solver, progress, seconds)
+        notes += more
+    found, more = task.minimum(found, solver, progress, seconds)
+    notes += more
     try:
         verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified
@@ -91,7 +99,7 @@ def solve(
         found, verified, rounds, more = task.refined(found, verified, refine, solver, progress, seconds, began)
         notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    return task.solution(found, verified, tolerance, names, notes, seconds, rounds, began)
+    return replace(task.solution(found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
 
 
 def restored_by_transcription(
@@ -207,7 +215,9 @@ class _Task:
         return self.evaluated(schemes, transcribed, answer)
 
     def transcribed(self, schemes: list[DirectMethod], guess: Guess | None) -> TranscribedProblem:
-        values = guesses(guess, self.phases, [s.grid for s in schemes])
+        return self._transcribed(schemes, guesses(guess, self.phases, [s.grid for s in schemes]))
+
+    def _transcribed(self, schemes: list[DirectMethod], values: list[PhaseValues]) -> TranscribedProblem:
         link_expressions = [
             builder.link_expressions(phase.kept) for builder, phase in zip(self.builders[1:], self.phases[1:], strict=True)
         ]
@@ -253,6 +263,71 @@ class _Task:
                 return replace(failed, answer=replace(failed.answer, outcome=Outcome.INTERRUPTED)), []
         return failed, []
 
+    def with_other_parameters(
+        self, failed: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """The best solution from simulated motions with other values of the optimized parameters, where the search failed.
+
+        A motion that obeys its equations violates conditions at the end only, and their dependence on parameters is seen.
+        """
+        ranges = parameter_ranges(self.maneuver)
+        if len(self.phases) > 1 or not ranges or not self.phases[0].start_fixed:
+            return failed, []
+        (phase,), (scheme,), found, notes = self.phases, failed.schemes, failed, list[str]()
+        (first,) = guesses(None, self.phases, [scheme.grid])
+        for share in SHARES:
+            chosen = {name: low + share * (high - low) for name, (low, high) in ranges.items()}
+            p = np.array([chosen.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
+            run = simulate_phase(phase, scheme.grid, 0.0, first.duration, self.builders[0].start, first.controls, p)
+            if run.status.kind is not Ending.FINISHED:
+                continue
+            kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
+            at = first.duration * scheme.grid.points
+            states = np.column_stack([np.interp(at, run.samples.times, run.samples.states[:, i]) for i in kept])
+            transcribed = self._transcribed(failed.schemes, [replace(first, states=states)])
+            w = transcribed.guess.copy()
+            w[transcribed.parameters] = [chosen[name] for name in phase.unknown_parameters]
+            answer = solve_sparse_nlp(transcribed.nlp, w, solver, progress)
+            seconds["solve"] = seconds.get("solve", 0.0) + answer.seconds["solve"]
+            better = found is failed or answer.objective < found.answer.objective
+            if answer.outcome is Outcome.INTERRUPTED or (answer.outcome in CONVERGED and better):
+                found = self.evaluated(failed.schemes, transcribed, answer)
+                values = ", ".join(f"{name} = {value:.4g}" for name, value in chosen.items())
+                notes = [f"the search from the guess failed; it began anew from the motion with {values}"]
+            if answer.outcome is Outcome.INTERRUPTED:
+                break
+        return found, notes
+
+    def minimum(
+        self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A minimum on the same mesh, where the search ended at a maximum or a saddle, with notes."""
+        for _ in range(ESCAPES):
+            if found.answer.outcome not in CONVERGED or not found.answer.regularized:
+                return found, []
+            nlp = found.transcribed.nlp
+            preferred = np.zeros(nlp.unknowns)
+            for indices in found.transcribed.indices:
+                preferred[indices.controls.ravel()] = 1.0
+            curved = curvature(nlp, found.answer, preferred)
+            if curved is None:
+                return found, ["the second-order condition of a minimum was not tested: there are too many unknowns"]
+            if curved.direction is None:
+                return found, []
+            for sign in (1.0, -1.0):
+                began = time.perf_counter()
+                answer = solve_sparse_nlp(
+                    nlp, np.clip(found.answer.w + sign * curved.direction, nlp.low, nlp.high), solver, progress
+                )
+                seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
+                lower = answer.objective < found.answer.objective - NOT_BETTER * nlp.objective_scale
+                if answer.outcome is Outcome.UNBOUNDED or (answer.outcome in (*CONVERGED, Outcome.INTERRUPTED) and lower):
+                    break
+            else:
+                return replace(found, answer=replace(found.answer, outcome=Outcome.SADDLE)), []
+            found = self.evaluated(found.schemes, found.transcribed, answer)
+        return found, []
+
     def with_needles(
         self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
     ) -> tuple[_MeshSolution, bool]:
@@ -294,7 +369,14 @@ class _Task:
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
-                return found, verified, rounds, []
+                better, needles = (
+                    self.with_needles(found, solver, progress, seconds) if needles and rounds == 1 else (found, False)
+                )
+                if better is found:
+                    return found, verified, rounds, []
+                found, needles = better, False
+                verified = self.timed_verification(found, refine.tolerance, seconds)
+                continue
             left = refine.seconds - (time.perf_counter() - began)
             if rounds > refine.rounds or left <= 0.0:
                 limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
@@ -363,7 +445,7 @@ class _Task:
             rounds,
             conditions,
             tolerance,
-            verified.growth,
+            growth=verified.growth,
         )
 
     def _phase(
@@ -536,4 +618,5 @@ def _relaxed(nlp: SparseNLP, soft: NDArray[np.int64]) -> SparseNLP:
         high=np.concatenate([nlp.high, np.full(2 * count, np.inf)]),
         unknown_names=(*nlp.unknown_names, *["slack"] * (2 * count)),
         scale=np.concatenate([nlp.scale, np.ones(2 * count)]),
+        objective_scale=1.0,
     )

@@ -28,14 +28,12 @@ Further phases follow as [[then]]. Files are data: texts are parsed as expressio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from draisine.errors import ArgumentError, DataError, ModelError
-from draisine.expr.expression import evaluate_number, parse
-from draisine.expr.units import Measured
+from draisine.errors import ArgumentError, DataError, ModelError, UnitError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
@@ -46,6 +44,7 @@ from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
 from draisine.optimal.refinement import Refinement
 from draisine.optimal.solution import Solution
+from draisine.optimal.stated_numbers import checked_number, stated_number
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback
 
@@ -84,7 +83,7 @@ def read_study(path: str | Path, model: FindModel) -> OptimizationStudy:
         content, lines = parse_toml(text, str(source), DataError), text
     try:
         return study_of(content, model)
-    except (ModelError, ArgumentError, DataError) as problem:
+    except (ModelError, ArgumentError, DataError, UnitError) as problem:
         raise DataError(with_line(str(source), lines, str(problem))) from None
 
 
@@ -129,7 +128,7 @@ def _phase(m: OptimalControlProblem, top: Entry) -> OptimalControlProblem:
         m = m.minimize(time=_number(given, "time") if given.has("time") else 0.0, integral=integral, final=final)
     if top.has("duration"):
         both = top.table["duration"]
-        m = m.duration(*(_pair(top, "duration") if isinstance(both, list) else (_number(top, "duration"),)))
+        m = m.duration(*(_pair(top, "duration") if isinstance(both, list) else (_number(top, "duration", "s"),)))
     if top.has("optimize"):
         given = top.entry("optimize")
         m = m.optimize(**{n: _pair(given, n) for n in given.table})
@@ -174,28 +173,30 @@ def _method(top: Entry) -> DirectMethod | None:
 def _guess(given: Entry) -> LinearGuess | ConstantGuess | PerturbedGuess:
     kind = given.text("kind", "linear", ("linear", "constant", "perturbed"))
     given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "perturbed" else ()))
-    duration = _number(given, "duration") if given.has("duration") else None
+    duration = _number(given, "duration", "s") if given.has("duration") else None
     inputs = _numbers(given.entry("inputs")) if given.has("inputs") else {}
     if kind == "constant":
         return ConstantGuess(duration, inputs)
     linear = LinearGuess(duration, inputs)
     if kind == "linear":
         return linear
-    return PerturbedGuess(linear, _integer(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
+    return PerturbedGuess(linear, _integer(given, "seed", 0), _number(given, "amplitude", "") if given.has("amplitude") else 0.3)
 
 
 def _solver(top: Entry) -> Ipopt | None:
     if not top.has("solver"):
         return None
     given = top.entry("solver").only("tolerance", "iterations")
-    return Ipopt(_number(given, "tolerance") if given.has("tolerance") else 1e-8, _integer(given, "iterations", 1000))
+    return Ipopt(_number(given, "tolerance", "") if given.has("tolerance") else 1e-8, _integer(given, "iterations", 1000))
 
 
 def _refine(top: Entry) -> Refinement | None:
     if not top.has("refine"):
         return None
     own, given = Refinement(), top.entry("refine").only("tolerance", "rounds", "most", "seconds")
-    tolerance, seconds = (_number(given, n) if given.has(n) else getattr(own, n) for n in ("tolerance", "seconds"))
+    tolerance, seconds = (
+        _number(given, n, unit) if given.has(n) else getattr(own, n) for n, unit in (("tolerance", ""), ("seconds", "s"))
+    )
     return Refinement(tolerance, _integer(given, "rounds", own.rounds), _integer(given, "most", own.most), seconds)
 
 
@@ -206,31 +207,19 @@ def _numbers(given: Entry) -> dict[str, float]:
     return {n: _number(given, n) for n in given.table}
 
 
-def _number(given: Entry, key: str) -> float:
-    return _amount(given.amount(key), f"{key} of {given.where}")
+def _number(given: Entry, key: str, unit: str | None = None) -> float:
+    """A number; one with a unit keeps it until its quantity is known, unless the `unit` is given."""
+    where = f"{key} of {given.where}"
+    number = stated_number(given.amount(key), where)
+    return number if unit is None else checked_number(number, unit, where)
 
 
 def _pair(given: Entry, key: str) -> tuple[float, float]:
     both = given.items(key)
     if len(both) != 2 or not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in both):
         raise DataError(f"{key} of {given.where}: give a lower and an upper bound, such as [-5, 5] or [0, 'inf'], got {both!r}")
-    low, high = (_amount(v, f"{key} of {given.where}") for v in both)
+    low, high = (stated_number(v, f"{key} of {given.where}") for v in both)
     return low, high
-
-
-def _amount(value: str | int | float, where: str) -> float:
-    if not isinstance(value, str):
-        return float(value)
-    sides: Mapping[str, float] = {"inf": float("inf"), "+inf": float("inf"), "-inf": float("-inf")}
-    if value.strip() in sides:
-        return sides[value.strip()]
-    with_unit = Measured.read(value)
-    if with_unit is not None:
-        return with_unit
-    try:
-        return evaluate_number(parse(value))
-    except ValueError as problem:
-        raise DataError(f"{where}: {value!r} is not a number ({problem})") from None
 
 
 def _integer(given: Entry, key: str, default: int) -> int:

@@ -257,7 +257,7 @@ def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], 
         raise ArgumentError(f"{e.name}: no weights; give weights={{name: w}} for the quantities to track")
     for what, given in (("weight", weights), ("input weight", input_weights)):
         for name, value in given.items():
-            if not (np.isfinite(value) and value > 0):
+            if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
                 raise ArgumentError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
     for name in input_weights:
         if name not in controls:

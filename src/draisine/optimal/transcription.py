@@ -1,5 +1,8 @@
 """Direct transcription: unknowns, rows and clusters of every phase form one sparse nonlinear program; errors of intervals.
 
+Path conditions hold at the nodes. Where controls are constant in an interval, conditions on forces and controls jump between
+intervals: they hold at both edges of the interval too (`_edges`).
+
 Between its points a solution is a polynomial, and its derivative should equal the rate. The difference, integrated over an
 interval and relative to the sizes of the states, is the interval's error (Betts 2010, section 4.7). For multiple shooting it is
 the change with twice as many steps."""
@@ -23,8 +26,10 @@ from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
 from draisine.optimal.phase import Phase, PhaseValues
 from draisine.optimal.refinement import jump_errors
+from draisine.optimal.scaling import LEAST_SIZE, MOST_BOUND, ordinary
 from draisine.optimal.shooting import ShootingCluster, steps_of
-from draisine.optimal.symbolic_model import Condition
+
+LEAST_OF_SIZE = 1e-6  # of the size by the statement: below, a guess says nothing about the scale of a quantity
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -42,6 +47,8 @@ class PhaseIndices:
     controls: Indices  # (controls, u)
     defects: Indices  # (rows of the grid, states)
     path_rows: Indices  # (nodes, or points when shooting; path conditions)
+    edge_rows: Indices  # (edges of the grid, `Phase.path_of_controls`)
+    edge_algebraic: Indices  # (edges of the grid, z)
     cluster: CompiledCluster | None  # of nodes; none when shooting
 
 
@@ -73,7 +80,7 @@ def transcribe(
     ]
     for k in range(1, len(phases)):
         _join(b, phases[k - 1], phases[k], indices[k - 1], indices[k], theta, link_expressions[k - 1], schemes[k - 1].grid)
-    nlp, guess = b.build()
+    nlp, guess = b.build(max(phase.sizes.cost for phase in phases))
     return TranscribedProblem(nlp, np.clip(guess, nlp.low, nlp.high), tuple(indices), theta)
 
 
@@ -89,13 +96,18 @@ def _phase(
     b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, theta: Indices, number: int
 ) -> PhaseIndices:
     grid, weight = scheme.grid, phase.time_weight
-    begin = b.unknowns(["t0"], np.array([v.begin]), *((0.0, 0.0) if number == 0 else (0.0, np.inf)), max(v.duration, 1.0))[0]
+    begin = b.unknowns(
+        ["t0"],
+        np.array([v.begin]),
+        *((0.0, 0.0) if number == 0 else (0.0, np.inf)),
+        max(v.duration, min(1.0, ordinary(v.duration))),
+    )[0]
     low, high = phase.times
     length = b.unknowns(["duration"], np.array([v.duration]), low, high, v.duration)[0]
     if weight:
         b.linear(0, length, weight)
     points, scale = _states(b, phase, grid, v)
-    z_scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), 1.0)
+    z_scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), phase.sizes.algebraic)
     labels = [f"algebraic unknown {i}" for i in range(phase.algebraic_size)]
     algebraic = b.unknowns(labels, v.algebraic, -np.inf, np.inf, z_scale)
     controls = _controls(b, phase, v)
@@ -108,15 +120,18 @@ def _phase(
         path_rows = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
         cluster, path_rows = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+    edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
-    return PhaseIndices(int(begin), int(length), points, algebraic, controls, defects, path_rows, cluster)
+    return PhaseIndices(
+        int(begin), int(length), points, algebraic, controls, defects, path_rows, edge_rows, edge_algebraic, cluster
+    )
 
 
 def _states(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> tuple[Indices, Reals]:
     bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.kept]).reshape(-1, 2)
     finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=1, initial=0.0)
-    scale = np.maximum(np.abs(v.states).max(axis=0, initial=0.0), np.minimum(finite, 1e3))
-    scale = np.where(scale > 1e-6, scale, 1.0)
+    scale = np.maximum(np.abs(v.states).max(axis=0, initial=0.0), np.minimum(finite, MOST_BOUND))
+    scale = np.where(scale > LEAST_OF_SIZE * phase.sizes.states, scale, phase.sizes.states)
     low, high = (np.tile(bounds[:, k], (len(grid.points), 1)) for k in (0, 1))
     if phase.start_fixed:
         low[0] = high[0] = phase.start[phase.kept_indices]
@@ -127,7 +142,8 @@ def _controls(b: Builder, phase: Phase, v: PhaseValues) -> Indices:
     bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
     finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.controls).max(axis=0, initial=0.0), finite)
-    return b.unknowns(phase.controls, v.controls, bounds[:, 0], bounds[:, 1], np.where(scale > 1e-6, scale, 1.0))
+    scale = np.where(scale > LEAST_OF_SIZE * phase.sizes.controls, scale, phase.sizes.controls)
+    return b.unknowns(phase.controls, v.controls, bounds[:, 0], bounds[:, 1], scale)
 
 
 def _nodes(
@@ -142,16 +158,42 @@ def _nodes(
     every = np.arange(count)[:, None]
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
-    path_rows = _path_rows(b, c, phase.path, count, nx + nz)
+    path_rows = _path_rows(b, c, phase, range(nc), count, nx + nz + np.arange(nc))
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
     return cluster, path_rows
 
 
-def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Indices:
-    sizes = [max(1.0, *(abs(s) for s in (p.low, p.high) if np.isfinite(s))) for p in path]
+def _edges(
+    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, points: Indices, u: Indices, shared: Indices
+) -> tuple[Indices, Indices]:
+    """Conditions at the edges of intervals with a constant control: their rows and algebraic unknowns."""
+    grid, which = scheme.grid, phase.path_of_controls
+    interval, point, control = grid.edges
+    shooting = isinstance(scheme, MultipleShooting)
+    if shooting:  # the last edge is among the path rows
+        interval, point, control = interval[:-1], point[:-1], control[:-1]
+    count, nx, nz = len(point), len(phase.kept), 0 if shooting else phase.algebraic_size
+    if not which or not count or phase.implicit:
+        return np.zeros((0, len(which)), dtype=np.int64), np.zeros((0, nz), dtype=np.int64)
+    first = grid.points[point] == grid.breaks[interval]
+    beside = grid.node_of[interval, np.where(first, 0, -1)]
+    guess = v.algebraic[beside] if nz else np.zeros((count, 0))
+    scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), phase.sizes.algebraic) if nz else 1.0
+    z = b.unknowns([f"algebraic unknown {i}" for i in range(nz)], guess, -np.inf, np.inf, scale)
+    where = np.hstack([points[point], z, u[control], np.tile(shared, (count, 1))])
+    formula, offset = (phase.path_formula, 0) if shooting else (phase.node, nx + nz)
+    c = b.cluster(CompiledCluster(formula, where, phase.node_numbers(grid.points[point])))
+    every = np.arange(count)[:, None]
+    algebraic = b.rows([f"equation {i} at an edge" for i in range(nz)], count, 0.0, 0.0, 1.0)
+    b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
+    return _path_rows(b, c, phase, which, count, offset + np.array(which)), z
+
+
+def _path_rows(b: Builder, c: int, phase: Phase, which: Sequence[int], count: int, results: Indices) -> Indices:
+    path, sizes = [phase.path[i] for i in which], phase.sizes.path[list(which)]
     rows = b.rows([p.name for p in path], count, [p.low for p in path], [p.high for p in path], sizes)
-    b.share(c, rows, np.arange(count)[:, None], offset + np.arange(len(path)), 1.0)
+    b.share(c, rows, np.arange(count)[:, None], results, 1.0)
     return rows
 
 
@@ -168,7 +210,7 @@ def _shooting(
         control = np.append(np.arange(count), count - 1)
         place = np.hstack([points, u[control], np.tile(shared, (count + 1, 1))])
         path = b.cluster(CompiledCluster(phase.path_formula, place, phase.node_numbers(grid.breaks)))
-        return _path_rows(b, path, phase.path, count + 1, 0)
+        return _path_rows(b, path, phase, range(len(phase.path)), count + 1, np.arange(len(phase.path)))
     return np.zeros((count + 1, 0), dtype=np.int64)
 
 
@@ -196,7 +238,7 @@ def _ends(
     bounds = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
     if names:
         low, high = np.array(bounds).T
-        sizes = np.maximum(np.where(np.isfinite(low), np.abs(low), 1.0), 1.0)
+        sizes = np.concatenate([phase.sizes.starts, phase.sizes.ends, phase.sizes.returns])
         rows = b.rows(names, 1, low, high, sizes)
         b.share(c, rows[0], 0, np.arange(len(names)), 1.0)
     if phase.final is not None:
@@ -214,7 +256,7 @@ def _join(
     grid: Grid,
 ) -> None:
     """Continuity between two phases: initial time and states follow from the end of the phase before, except for jumps."""
-    row = b.rows(["time between phases"], 1, 0.0, 0.0, 1.0)[0, 0]
+    row = b.rows(["time between phases"], 1, 0.0, 0.0, ordinary(one.duration))[0, 0]
     b.linear([row, row, row], [second.begin, first.begin, first.length], [1.0, -1.0, -1.0])
     if not link_expressions:
         return
@@ -228,7 +270,8 @@ def _join(
     formula = Formula.build(f"{one.equations.name}_joint", ca.vertcat(one.y, one.shared), one._rest[0], value)
     where = np.concatenate([first.points[-1], [first.begin, first.length], theta])
     c = b.cluster(SingleCluster(formula, where, one.numbers()))
-    rows = b.rows([f"joint: {name}" for name in link_expressions], 1, 0.0, 0.0, 1.0)[0]
+    sizes = [ordinary(other.sizes.states[index[name]]) for name in link_expressions]
+    rows = b.rows([f"joint: {name}" for name in link_expressions], 1, 0.0, 0.0, sizes)[0]
     b.share(c, rows, 0, np.arange(len(link_expressions)), -1.0)
     b.linear(rows, second.points[0][[index[name] for name in link_expressions]], 1.0)
 
@@ -241,7 +284,7 @@ def interval_errors(
 ) -> Reals:
     """Error of each interval, the largest over the states and the integral of the cost, relative to their sizes."""
     points, controls = w[indices.points], w[indices.controls]
-    size = np.maximum(np.abs(points).max(axis=0, initial=0.0), 1e-3)
+    size = np.maximum(np.abs(points).max(axis=0, initial=0.0), LEAST_SIZE * phase.sizes.states)
     grid = scheme.grid
     if isinstance(scheme, MultipleShooting):
         local = np.hstack([points[:-1], controls, np.tile(shared, (len(points) - 1, 1))])
@@ -271,5 +314,5 @@ def interval_errors(
         cost = indices.cluster.values(w[indices.cluster.where])[:, -1]
         finer = (reported[:, -1].reshape(len(h), -1) @ quadrature(positions)) * h
         own = (cost[grid.node_of] @ quadrature(grid.node_local)) * h
-        errors = np.maximum(errors, np.abs(finer - own) / max(float(np.abs(finer).sum()), 1e-3))
+        errors = np.maximum(errors, np.abs(finer - own) / max(float(np.abs(finer).sum()), LEAST_SIZE * phase.sizes.cost))
     return np.maximum(errors, jump_errors(scheme))

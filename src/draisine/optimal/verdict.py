@@ -1,8 +1,8 @@
 """The verdict on a solution: by how much the simulated motion misses conditions and bounds, in their own units.
 
 The control is simulated by itself (`verification`). Conditions at the end, periodicity, bounds and path conditions are evaluated
-along that motion, between the nodes too. A miss is compared with the scale of its quantity: its largest magnitude along the
-motion, or that of its bounds.
+along that motion, between the nodes too, and where a peak between two samples may exceed a bound, at that peak. A miss is
+compared with the scale of its quantity: its largest magnitude along the motion, or that of its bounds.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.numerics.runge_kutta import lagrange
 from draisine.optimal.phase import Phase, algebraic_guess
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.symbolic_model import Condition
-from draisine.optimal.verification import Simulated
+from draisine.optimal.verification import Samples, Simulated
 from draisine.results.status import Ending
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # of the scale of each quantity
-SMALLEST = 1e-3  # scale, of a quantity that stays at zero
 LISTED = 3
+STENCIL = 8  # samples through which states and inputs are interpolated at a peak: exact for polynomial controls
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,9 @@ class _Checked:
             return f"{self._units[name.removesuffix(' rate')]}/s"
         return self._units.get(name, "")
 
-    def _values(self, expressions: Sequence[ca.SX]) -> Reals:
+    def _values(self, expressions: Sequence[ca.SX], run: Samples) -> Reals:
         """(samples, expressions) along the simulated motion."""
-        run, v = self._run.samples, self._phase.symbols
+        v = self._phase.symbols
         if not expressions:
             return np.zeros((len(run.times), 0))
         value = stacked(list(expressions))
@@ -138,14 +140,15 @@ class _Checked:
 
     def at_end(self) -> list[Miss]:
         """Conditions at the end, and periodicity."""
-        phase, t = self._phase, float(self._run.samples.times[-1])
+        phase, run, t = self._phase, self._run.samples, float(self._run.samples.times[-1])
         found = [
             Miss(f"finish: {c.name}", _beyond(values[-1:], c)[0], self._unit(c.name), scale, t, self._number)
-            for c, values, scale in self._conditions(phase.ends)
+            for c, values, scale in self._conditions(phase.ends, run, phase.sizes.ends)
         ]
-        for (name, _), values in zip(phase.returns, self._values([v for _, v in phase.returns]).T, strict=True):
+        values_of = self._values([v for _, v in phase.returns], run).T
+        for (name, _), values, size in zip(phase.returns, values_of, phase.sizes.returns, strict=True):
             gap = abs(float(values[-1] - values[0]))
-            found.append(Miss(f"periodic: {name}", gap, self._unit(name), _scale(values), t, self._number))
+            found.append(Miss(f"periodic: {name}", gap, self._unit(name), _scale(values, size), t, self._number))
         return found
 
     def along(self, tolerance: float) -> tuple[list[Miss], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -153,36 +156,62 @@ class _Checked:
         run = self._run.samples
         violated, overshot = np.zeros((2, len(self._solution.grid.breaks) - 1), dtype=bool)
         found = []
-        for c, scale, over in self._path():
+        path = self._path(run)
+        peaks = self._peaks(path, tolerance)
+        at_peaks = self._path(peaks) if len(peaks.times) else [(c, scale, np.zeros((2, 0))) for c, scale, _ in path]
+        times, intervals = np.concatenate([run.times, peaks.times]), np.concatenate([run.intervals, peaks.intervals])
+        for (c, scale, beyond), (_, _, more) in zip(path, at_peaks, strict=True):
+            over = np.maximum(np.hstack([beyond, more]).max(axis=0), 0.0)
+            over = np.where(np.isfinite(over), over, np.inf)
             name = f"bounds of {c.name}" if c.right is None else f"condition {c.name}"
             worst, unit = int(np.argmax(over)), self._unit(c.name)
-            found.append(Miss(name, float(over[worst]), unit, scale, float(run.times[worst]), self._number))
-            outside = run.intervals[over > tolerance * scale]
+            found.append(Miss(name, float(over[worst]), unit, scale, float(times[worst]), self._number))
+            outside = intervals[over > tolerance * scale]
             violated[outside] = True
             if c.name in self._phase.controls:
                 overshot[outside] = True
         return found, violated, overshot
 
-    def _path(self) -> list[tuple[Condition, float, Reals]]:
-        """Conditions along the path, with scales and amounts beyond the bounds."""
-        phase, run = self._phase, self._run.samples
-        made = [(c, scale, _beyond(values, c)) for c, values, scale in self._conditions(phase.path)]
+    def _path(self, run: Samples) -> list[tuple[Condition, float, Reals]]:
+        """Conditions along the path, with scales and (2, samples) amounts beyond the lower and the upper bound."""
+        phase = self._phase
+        made = [(c, scale, _outside(values, c)) for c, values, scale in self._conditions(phase.path, run, phase.sizes.path)]
         names, inputs = [q.name for q in phase.equations.states], [q.name for q in phase.equations.inputs]
+        sizes = dict(zip((*phase.kept, *phase.controls), (*phase.sizes.states, *phase.sizes.controls), strict=True))
         for name, (low, high) in phase.limits.items():
             values = run.states[:, names.index(name)] if name in names else run.inputs[:, inputs.index(name)]
             bounds = [abs(b) for b in (low, high) if np.isfinite(b)]
             condition = Condition(name, ca.SX(0), low, high)
-            made.append((condition, max(_scale(values), *bounds, 0.0), _beyond(values, condition)))
+            made.append((condition, max(_scale(values, sizes[name]), *bounds, 0.0), _outside(values, condition)))
         return made
 
-    def _conditions(self, given: Sequence[Condition]) -> list[tuple[Condition, Reals, float]]:
+    def _peaks(self, path: Sequence[tuple[Condition, float, Reals]], tolerance: float) -> Samples:
+        """Samples at peaks beyond a bound: where the parabola through three samples of an interval has its vertex out there."""
+        run = self._run.samples
+        middle = np.flatnonzero(run.intervals[:-2] == run.intervals[2:]) + 1
+        chosen = []
+        for _, scale, beyond in path:
+            for side in beyond:
+                before, here, after = (side[middle + k] for k in (-1, 0, 1))
+                with np.errstate(all="ignore"):
+                    bend, slope = (before + after) / 2 - here, (after - before) / 2
+                    shift, height = -slope / (2 * bend), here - slope**2 / (4 * bend)
+                    highest = np.maximum(np.maximum(before, after), here)
+                    hidden = (bend < 0) & (np.abs(shift) < 1) & (height > np.maximum(highest, 0.3 * tolerance * scale))
+                chosen += [(int(k), float(s)) for k, s in zip(middle[hidden], shift[hidden], strict=True)]
+        if not chosen or self._phase.implicit:
+            return Samples(np.zeros(0), run.states[:0], run.inputs[:0], run.intervals[:0])
+        rows = [_interpolated(run, k, s) for k, s in sorted(set(chosen))]
+        return Samples(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    def _conditions(self, given: Sequence[Condition], run: Samples, sizes: Reals) -> list[tuple[Condition, Reals, float]]:
         """Each condition with its values along the motion and its scale."""
-        values = self._values([c.value for c in given]).T
-        rights = self._values([ca.SX(0) if c.right is None else c.right for c in given]).T
+        values = self._values([c.value for c in given], run).T
+        rights = self._values([ca.SX(0) if c.right is None else c.right for c in given], run).T
         made = []
-        for c, value, right in zip(given, values, rights, strict=True):
+        for c, value, right, size in zip(given, values, rights, sizes, strict=True):
             bounds = [abs(b) for b in (c.low, c.high) if np.isfinite(b)]
-            made.append((c, value, max(_scale(value + right), _scale(right), *bounds, 0.0)))
+            made.append((c, value, max(_scale(value + right, size), _scale(right, size), *bounds, 0.0)))
         return made
 
     def gaps(self, ends_too: bool) -> list[Miss]:
@@ -194,7 +223,7 @@ class _Checked:
         nodes = solution.states[np.searchsorted(solution.grid.points, solution.grid.breaks[starts])]
         indices = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         gap = np.abs(run.breaks[starts][:, indices] - nodes)
-        size = np.maximum(np.abs(solution.states).max(axis=0), SMALLEST)
+        size = np.maximum(np.abs(solution.states).max(axis=0), LEAST_SIZE * phase.sizes.states)
         found = []
         for i, name in enumerate(phase.kept):
             k = int(np.argmax(gap[:, i]))
@@ -203,12 +232,27 @@ class _Checked:
         return found
 
 
-def _scale(values: Reals) -> float:
+def _scale(values: Reals, size: float) -> float:
+    """The largest magnitude, or that of a quantity of this size that stays at zero."""
     finite = np.abs(values[np.isfinite(values)])
-    return max(float(finite.max(initial=0.0)), SMALLEST)
+    return max(float(finite.max(initial=0.0)), LEAST_SIZE * size)
+
+
+def _outside(values: Reals, c: Condition) -> Reals:
+    """(2, values) below the lower bound and above the upper one, negative inside."""
+    return np.stack([c.low - values, values - c.high])
 
 
 def _beyond(values: Reals, c: Condition) -> Reals:
     """By how much values are outside the bounds of a condition; infinite where they are not numbers."""
-    over = np.maximum(np.maximum(c.low - values, values - c.high), 0.0)
+    over = np.maximum(_outside(values, c).max(axis=0), 0.0)
     return np.where(np.isfinite(over), over, np.inf)
+
+
+def _interpolated(run: Samples, k: int, shift: float) -> tuple[float, Reals, Reals, int]:
+    """Time, states, inputs and interval at `shift` sample distances from sample k, by samples of its interval."""
+    first, last = (int(np.searchsorted(run.intervals, run.intervals[k], side=side)) for side in ("left", "right"))
+    begin = max(first, min(k - STENCIL // 2 + 1, last - STENCIL))
+    part = slice(begin, min(begin + STENCIL, last))
+    weights = lagrange(np.arange(part.stop - part.start, dtype=float), np.array([k - begin + shift]))[0]
+    return float(weights @ run.times[part]), weights @ run.states[part], weights @ run.inputs[part], int(run.intervals[k])

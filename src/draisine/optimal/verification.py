@@ -17,6 +17,7 @@ from draisine.numerics.direct_methods import Grid
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.program import DaeResidual
@@ -34,7 +35,7 @@ ACCURACY = 1e-10
 SAMPLES = 300  # about, of a phase
 GROWTH = 1e3  # of deviations, above which a motion is simulated in windows: errors of 1e-10 stay below 1e-6
 MOST_EXPONENT = 300.0
-LEAST_INSIDE = 4  # samples of an interval, at least: bounds are checked between the nodes too
+LEAST_INSIDE, PER_NODE = 4, 3  # samples of an interval, at least: bounds are checked between the nodes too
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +77,14 @@ def simulate_phase(
     # coefficients in the position within an interval, from values at its control points
     powers = monomial_coefficients(grid.control_local)
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
-    method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
+    method = (
+        None
+        if isinstance(phase.equations.dynamics, DaeResidual)
+        else DOP853(rtol=ACCURACY, atol=ACCURACY * phase.sizes.smallest_state)
+    )
     edges = begin + duration * grid.breaks
     shown = max(1, round(SAMPLES / (len(edges) - 1)))
-    inside = shown * -(-LEAST_INSIDE // shown)
+    inside = shown * -(-max(LEAST_INSIDE, PER_NODE * len(grid.node_local)) // shown)
     kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
     restarts = restarts or {}
     runs: list[Run] = []
@@ -172,7 +177,7 @@ def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
     if nz:  # ẏ = f(y, z) with 0 = g(y, z)
         inner = np.linalg.pinv(dense[:, nx : nx + nz, nx : nx + nz])
         matrix = matrix - dense[:, :nx, nx : nx + nz] @ inner @ dense[:, nx : nx + nz, :nx]
-    size = np.maximum(np.abs(local[:, :nx]).max(axis=0, initial=0.0), 1e-3)
+    size = np.maximum(np.abs(local[:, :nx]).max(axis=0, initial=0.0), LEAST_SIZE * phase.sizes.states)
     matrix = matrix * size / size[:, None]
     lengths = np.diff(grid.breaks)[:, None, None]
     means = matrix[grid.node_of].mean(axis=1) * lengths

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
@@ -31,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, UnitError, UnknownNameError
 from draisine.expr.tree import short
 from draisine.expr.units import Measured, quantity_in
+from draisine.numerics.number_range import refuse_huge_integers, refuse_masked
 from draisine.program.equations import DependentQuantity, Event, Quantity
 
 P = ParamSpec("P")
@@ -63,6 +63,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*args, **kwargs)
         except TypeError:
             return function(*args, **kwargs)  # a missing or unknown argument, reported by Python
+        for name, given in bound.arguments.items():
+            refuse_huge_integers(f"{function.__name__}: {name}", given)
+            if name != "data":  # there, masked samples are missing ones
+                refuse_masked(f"{function.__name__}: {name}", given)
         for name, check in relevant.items():
             if name in bound.arguments:
                 bound.arguments[name] = check(function.__name__, name, bound.arguments[name])
@@ -73,6 +77,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def checked_argument(function: str, name: str, given: Any) -> Any:
     """One argument, checked as by `checked`; for functions that accept further types."""
+    refuse_huge_integers(f"{function}: {name}", given)
     return _CHECKS[name](function, name, given)
 
 
@@ -98,14 +103,7 @@ def _mapping(function: str, name: str, given: Any) -> Any:
         for key in given:
             if not isinstance(key, str):
                 raise ArgumentError(f"{function}: {name} must be values by name, such as {example}; the name {key!r} is no text")
-            _check_integer(f"{function}: {name} of {key!r}", given[key])
     return given
-
-
-def _check_integer(what: str, given: Any) -> None:
-    """Refuse integers beyond the range of floating-point numbers."""
-    if isinstance(given, int) and abs(given) > sys.float_info.max:
-        raise ArgumentError(f"{what}: an integer of {given.bit_length()} bits is too large; numbers are at most 1.8e308")
 
 
 def _are_mappings(given: Any) -> bool:
@@ -122,7 +120,6 @@ def _seconds(function: str, name: str, given: Any) -> Any:
             raise ArgumentError(str(problem)) from None
     if isinstance(found, bool) or not isinstance(found, int | float | np.number):
         raise ArgumentError(f"{function}: {name} must be a number of seconds, or a text such as '2 s', got {short(repr(given))}")
-    _check_integer(f"{function}: {name}", found)
     return found
 
 
@@ -203,6 +200,7 @@ def number_in(value: object, unit: str | None = None, where: str = "") -> float 
         value = value if found is None else found
     if isinstance(value, Measured) and unit is not None:
         return value.checked(unit, where)
+    refuse_huge_integers(where or "a number", value)
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

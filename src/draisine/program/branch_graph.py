@@ -30,6 +30,7 @@ _TINY = 1e-50  # a comparison with a smaller number is a guard
 _FAR = 1e300  # a limit that is never reached
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _STATE = _MOVING - {"t"}
+_CONTINUOUS = frozenset({op.FABS, op.FMIN, op.FMAX})
 
 
 @dataclass
@@ -333,18 +334,45 @@ class BranchGraph:
 
     def zeros(self) -> list[tuple[str, int]]:
         """Names and nodes of functions that are zero where a branch of one of the `switches` changes. No branch is fixed."""
+        return [row for rows in self.zeros_by_switch() for row in rows]
+
+    def zeros_by_switch(self) -> list[list[tuple[str, int]]]:
+        """The same for each of the `switches`: a table has one function for each knot."""
         g, live = self.graph, dict[int, int]()
         for found in self.every:
             live[found.branch] = self._live(found, live)
-        rows: list[tuple[str, int]] = []
+        rows: list[list[tuple[str, int]]] = []
         for switch, k in zip(self.switches, self.chosen, strict=True):
             z = self._final(self.every[k].argument, live)
             if switch.kind == SwitchKind.SIDES:
-                rows.append((switch.name, z))
+                rows.append([(switch.name, z)])
             elif switch.kind == SwitchKind.TABLE:
-                rows += [(f"{switch.name} at {limit:g}", g.add(op.SUB, (z, g.constant(limit)))) for limit in switch.breaks]
+                limits = switch.breaks
+                rows.append([(f"{switch.name} at {limit:g}", g.add(op.SUB, (z, g.constant(limit)))) for limit in limits])
             else:
-                rows.append((switch.name, g.add(op.SIN, (g.add(op.MUL, (g.constant(math.pi), z)),))))
+                rows.append([(switch.name, g.add(op.SIN, (g.add(op.MUL, (g.constant(math.pi), z)),)))])
+        return rows
+
+    def conditions_of(self, number: int) -> list[int]:
+        """Nodes that change their sign where a condition of the branch of a switch changes: in where(floor(x/3) > 70, a, b) most
+        steps of `floor` have no effect. No branch is fixed."""
+        g, live, branch = self.graph, dict[int, int](), self.every[self.chosen[number]].branch
+        for found in self.every:
+            live[found.branch] = self._live(found, live)
+        rows: list[int] = []
+        for node in sorted(g.reached([self._new[root] for root in self._roots])):
+            operation, operands, _ = g.values[node]
+            if operation not in op.SWITCHING or self._depends(node) & _MOVING or branch not in g.reached([node]):
+                continue
+            zero = g.constant(0.0)
+            if operation in op.COMPARISONS or operation in (op.FMIN, op.FMAX):
+                pairs = [operands, operands[::-1]]
+            elif operation in (op.FABS, op.SIGN):
+                pairs = [(operands[0], zero), (zero, operands[0])]
+            else:
+                continue
+            conditions = [self._final(g.add(op.LT, pair), live) for pair in pairs]
+            rows += [g.add(op.SUB, (condition, g.constant(0.5))) for condition in conditions]
         return rows
 
     def _branch_at(self, operands: tuple[int, ...]) -> int | None:
@@ -357,7 +385,13 @@ class BranchGraph:
         only_sign = set(found.operations) == {op.SIGN}
         at_zero = 0.5 if only_sign else float(self._true_at_zero(found))
         return Switch(
-            text_of(self.graph, found.operations[0], found.shown, number), found.kind, found.jump, timely, found.breaks, at_zero
+            text_of(self.graph, found.operations[0], found.shown, number),
+            found.kind,
+            found.jump,
+            timely,
+            found.breaks,
+            at_zero,
+            continuous=_CONTINUOUS.issuperset(found.operations),
         )
 
     def _true_at_zero(self, found: _Found) -> bool:

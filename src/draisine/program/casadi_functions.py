@@ -6,9 +6,7 @@ operations has constant vectors (`Numbers`), the search for a cell (LOW) and the
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import CompilationError, ExpressionError
 from draisine.program import opcodes as op
+from draisine.program.digest import digest_of
 from draisine.program.tape import Callee, Instruction, Numbers, Tape, has_switching_operations
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class CasadiCode:
 
     @cached_property
     def fingerprint(self) -> str:
-        return hashlib.sha256(self.text).hexdigest()
+        return digest_of(self.text).hexdigest()
 
     @cached_property
     def operations(self) -> int:

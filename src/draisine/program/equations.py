@@ -6,14 +6,17 @@ consists of its coordinates q and the chosen independent velocities; that of a f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.control_characters import refuse_control_characters
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
@@ -129,6 +132,10 @@ class Event:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ArgumentError(f"an event needs a name, got {self.name!r}; write Event('name', 'expression that crosses zero')")
+        if not isinstance(self.description, str):
+            raise ArgumentError(f"event {self.name!r}: its description must be a text, got {self.description!r}")
+        refuse_control_characters(f"the name of event {self.name!r}", self.name, ArgumentError)
+        refuse_control_characters(f"the description of event {self.name!r}", self.description, ArgumentError)
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise ArgumentError(
                 f"event {self.name!r}: its expression must be a text such as 'lean - 1', which crosses zero at the event, "
@@ -222,6 +229,23 @@ class Equations:
     unilateral: tuple[Unilateral, ...] = ()
     contact_margins: LinearSolveProgram | None = None
     contact_terms: Program | None = None
+
+    def __post_init__(self) -> None:
+        named = (
+            self.coordinates,
+            self.velocities,
+            self.inputs,
+            self.parameters,
+            self.multipliers,
+            self.outputs,
+            self.constraints,
+        )
+        refuse_control_characters("the name of a system", self.name)
+        items: Iterable[Any] = itertools.chain(*named, self.extra_states, self.dependent_parameters)
+        for item in items:
+            refuse_control_characters("a name", item.name)
+            refuse_control_characters(f"the unit of {item.name!r}", item.unit)
+            refuse_control_characters(f"the description of {item.name!r}", getattr(item, "description", ""))
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""

@@ -6,7 +6,6 @@ called functions that contain a switching operation are inlined; others remain c
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations
 from draisine.program.casadi_functions import function_of_tape
+from draisine.program.digest import digest_of
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
 from draisine.program.ssa import CALL, CONSTANT, COPIES, INPUT, NUMBERS, RESULT, SSA
@@ -132,16 +132,16 @@ class TapeCode:
 
     @cached_property
     def fingerprint(self) -> str:
-        sha = hashlib.sha256(repr((self.inputs, self.outputs)).encode())
+        digested = digest_of(repr((self.inputs, self.outputs)).encode())
         for line in self.tape:
-            sha.update(repr((line.operation, line.inputs, line.outputs)).encode())
+            digested.update(repr((line.operation, line.inputs, line.outputs)).encode())
             if isinstance(line, Numbers):
-                sha.update(line.numbers.tobytes())
+                digested.update(line.numbers.tobytes())
             elif line.constant is not None:
-                sha.update(line.constant.hex().encode())
+                digested.update(line.constant.hex().encode())
             if line.callee is not None:
-                sha.update(line.callee.code.fingerprint.encode())
-        return sha.hexdigest()
+                digested.update(line.callee.code.fingerprint.encode())
+        return digested.hexdigest()
 
     @cached_property
     def operations(self) -> int:

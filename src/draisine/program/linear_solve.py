@@ -11,9 +11,7 @@ If r depends on z (forces that depend on multipliers: creep, friction), Newton's
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -22,7 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
+from draisine.program.digest import digest_of
 from draisine.program.program import DaeResidual, Program, Slot
 
 if TYPE_CHECKING:
@@ -244,12 +244,12 @@ class LinearSolveProgram:
 
     @cached_property
     def digest(self) -> str:
-        sha = hashlib.sha256(f"solved {self.system.digest} {self.after.digest} {self.sparse}".encode())
+        digested = digest_of(f"solved {self.system.digest} {self.after.digest} {self.sparse}".encode())
         for further in (self.further, self.start):
-            sha.update((further.digest if further is not None else "none").encode())
+            digested.update((further.digest if further is not None else "none").encode())
         if self.pattern is not None:
-            sha.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
-        return sha.hexdigest()
+            digested.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
+        return digested.hexdigest()
 
     def input(self, name: str) -> Slot:
         return (self.start or self.system).input(name)

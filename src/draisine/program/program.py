@@ -11,18 +11,19 @@ by x and ẋ.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError
+from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode, evaluate
+from draisine.program.digest import digest_of
 from draisine.program.tape import Code, Tape
 
 if TYPE_CHECKING:
@@ -85,6 +86,13 @@ class Program:
         import casadi as ca
 
         units = units or {}
+        for kind, names in (("program", [name]), ("argument", inputs), ("result", outputs)):
+            for text in names:
+                if not ca.Function.check_name(text):
+                    raise ArgumentError(
+                        f"{kind}: {text!r} is not a valid name; use letters, digits and single underscores, beginning with a "
+                        "letter; null, jac and hess are taken"
+                    )
 
         def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
             found, expressions = [], []
@@ -131,11 +139,11 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """A hash of the program; the key of the cache of compiled kernels."""
-        sha = hashlib.sha256()
+        digested = digest_of()
         for slot in (*self.inputs, *self.outputs):
-            sha.update(f"{slot.name}{slot.shape};".encode())
-        sha.update(self.code.fingerprint.encode())
-        return sha.hexdigest()
+            digested.update(f"{slot.name}{slot.shape};".encode())
+        digested.update(self.code.fingerprint.encode())
+        return digested.hexdigest()
 
     def input(self, name: str) -> Slot:
         return _named(self.inputs, name, f"program {self.name!r} has no input")
@@ -164,6 +172,8 @@ class Program:
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise ArgumentError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+        for slot, argument in zip(self.inputs, arguments, strict=True):
+            refuse_masked(f"program {self.name!r}: argument {slot.name!r}", argument)
         given = [np.asarray(argument, dtype=float) for argument in arguments]
         for slot, array in zip(self.inputs, given, strict=True):
             if array.size != slot.size:

@@ -7,20 +7,21 @@ the machine code is in the cache neither is read, and CasADi is imported only fo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode
+from draisine.program.digest import SIZE, digest_of
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]  # JSON data
 
-_HEAD = b"draisine program 3\n"
-_CHECK = 32  # bytes of SHA-256
+_HEAD = b"draisine program 4\n"
+_CHECK = SIZE  # bytes of the checksum
 _LENGTH = 8  # bytes of the header's length
 
 
@@ -72,7 +73,7 @@ def to_bytes(what: Any, alternates: bool = False) -> bytes:
     header["parts"] = [len(part) for part in writer.parts]
     text = zlib.compress(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode(), 1)
     content = len(text).to_bytes(_LENGTH, "little") + text + b"".join(writer.parts)
-    return _HEAD + hashlib.sha256(content).digest() + content
+    return _HEAD + digest_of(content).digest() + content
 
 
 def from_bytes(data: bytes) -> Any:
@@ -83,7 +84,7 @@ def from_bytes(data: bytes) -> Any:
     content = data[len(_HEAD) + _CHECK :]
     if not data.startswith(_HEAD):
         raise DataError(f"not a program stored by this version of draisine: the bytes begin with {data[: len(_HEAD)]!r}")
-    if data[len(_HEAD) : len(_HEAD) + _CHECK] != hashlib.sha256(content).digest():
+    if data[len(_HEAD) : len(_HEAD) + _CHECK] != digest_of(content).digest():
         raise DataError("the stored program is damaged (wrong checksum); send or store it again")
     begin = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     try:

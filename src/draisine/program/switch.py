@@ -23,7 +23,8 @@ class Switch:
 
     `jump` is False where the state derivative is known to be continuous: only its first derivative jumps (a kink). `time_only`
     means that the argument depends on time, parameters and constant inputs alone. `breaks` are those of a table. `at_zero` is the
-    branch where z is zero and stays there: ½ stands for sign(0) = 0.
+    branch where z is zero and stays there: ½ stands for sign(0) = 0. `continuous` operations (abs, min, max) make a jump only
+    by a division by zero, as in z/|z|.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Switch:
     time_only: bool
     breaks: tuple[float, ...] = ()
     at_zero: float = 0.0
+    continuous: bool = False
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from draisine.program.branch_graph import BranchGraph
 from draisine.program.equations import Equations
 from draisine.program.graph import Graph, TapeCode
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.one_sided_limits import jumps_of_results
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switch import Switch
 from draisine.program.tangents import Tangents
@@ -148,12 +149,18 @@ def switching_functions(equations: Equations, free_kinks: bool = True) -> Functi
 
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
-    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative."""
+    """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative. Jumps are
+    confirmed by the limits on both sides, wherever a surface can be crossed."""
     if not program.can_switch:
         return ()
     graph = Graph()
     results = graph.read(program)
-    return BranchGraph(graph, [node for nodes in results.values() for node in nodes], program.input("p").size).switches
+    roots = [node for nodes in results.values() for node in nodes]
+    fixed = BranchGraph(graph, roots, program.input("p").size)
+    surfaces = [[*(node for _, node in rows), *fixed.conditions_of(k)] for k, rows in enumerate(fixed.zeros_by_switch())]
+    assumed = [k for k, switch in enumerate(fixed.switches) if switch.jump]
+    jumps = dict(zip(assumed, jumps_of_results(graph, roots, [surfaces[k] for k in assumed]), strict=True))
+    return tuple(replace(switch, jump=jumps.get(k) is not False and switch.jump) for k, switch in enumerate(fixed.switches))
 
 
 @lru_cache(maxsize=32)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.rank import decompose
+from draisine.numerics.scaling import unit_scales
 
 Array = NDArray[np.float64]
 
@@ -92,16 +93,39 @@ class Structure:
         return "\n".join(lines)
 
 
-def controllable(model: str, states: tuple[str, ...], inputs: tuple[str, ...], a: Array, b: Array) -> Structure:
-    """The controllable part of ż = A z + B u."""
-    basis, rest = staircase(a, b)
-    return Structure("controllable", model, inputs, states, basis, tuple(_hidden(a, rest, states)))
+def controllable(
+    model: str, states: tuple[str, ...], inputs: tuple[str, ...], a: Array, b: Array, exact: bool = False
+) -> Structure:
+    """The controllable part of ż = A z + B u; `exact` says that no entry is rounding error, however small."""
+    return Structure("controllable", model, inputs, states, *_parts(a, b, states, exact))
 
 
-def observable(model: str, states: tuple[str, ...], outputs: tuple[str, ...], a: Array, c: Array) -> Structure:
+def observable(
+    model: str, states: tuple[str, ...], outputs: tuple[str, ...], a: Array, c: Array, exact: bool = False
+) -> Structure:
     """The observable part of ż = A z, y = C z. The combinations are unobservable directions z."""
-    basis, rest = staircase(a.T, c.T)
-    return Structure("observable", model, outputs, states, basis, tuple(_hidden(a.T, rest, states)))
+    return Structure("observable", model, outputs, states, *_parts(a.T, c.T, states, exact))
+
+
+def _parts(a: Array, b: Array, states: tuple[str, ...], exact: bool) -> tuple[Array, tuple[HiddenMode, ...]]:
+    """A basis of the controllable subspace, and the other combinations.
+
+    Units of states must not hide a direction: where all entries are exact, those that are reached in scaled states count. Scales
+    of entries that are rounding error mean nothing.
+    """
+    basis, rest = staircase(a, b)
+    if not exact:
+        return basis, tuple(_hidden(a, rest, states, np.ones(len(a))))
+    scale, _ = unit_scales(a, b)
+    scaled = a * scale / scale[:, None]
+    inner, outer = staircase(scaled, b / scale[:, None])
+    if inner.shape[1] <= basis.shape[1]:
+        inner, outer, scaled, scale = basis, rest, a, np.ones(len(a))
+    elif outer.shape[1]:
+        basis = np.linalg.qr(inner * scale[:, None])[0]
+    else:
+        basis = np.eye(len(a))
+    return basis, tuple(_hidden(scaled, outer, states, scale))
 
 
 def staircase(a: Array, b: Array) -> tuple[Array, Array]:
@@ -122,8 +146,8 @@ def staircase(a: Array, b: Array) -> tuple[Array, Array]:
     return basis, np.linalg.svd(basis, full_matrices=True)[0][:, basis.shape[1] :] if basis.shape[1] else np.eye(n)
 
 
-def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
-    """Left (generalized) eigenvectors of A within the span of `rest`."""
+def _hidden(a: Array, rest: Array, states: tuple[str, ...], scale: Array) -> list[HiddenMode]:
+    """Left (generalized) eigenvectors of A within the span of `rest`; the states are in units of `scale`."""
     if not rest.shape[1]:
         return []
     inner = rest.T @ a.T @ rest  # Aᵀ W = W N
@@ -138,7 +162,7 @@ def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
         mean = sum(group) / len(group)
         exact = complex(_clean(mean.real, size), _clean(mean.imag, size))
         if exact.imag >= 0:
-            found += _with_eigenvalue(exact, len(group), inner, rest, states, size)
+            found += _with_eigenvalue(exact, len(group), inner, rest / scale[:, None], states, size)
     return found
 
 

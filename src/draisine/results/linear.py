@@ -49,6 +49,7 @@ class LinearModel(Result):
     )  # of states that are defined by deviations only, in coordinates
     limit: str = field(default="", repr=False)  # a sentence on a motion on the limit of a switching function
     angles: tuple[str, ...] = ()  # states and outputs with values between −π and π, of which only the value modulo 2π counts
+    rounding: Array | None = field(default=None, repr=False)  # size of entries of A that are rounding error; none if not given
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -94,36 +95,43 @@ class LinearModel(Result):
         needed = [self._index(name, self.outputs, "output") for name in outputs or ()]
         kept = list(range(len(self.states)))
         reasons: dict[str, str] = {}
-        small = 1e-9 * max(float(np.abs(self.A).max(initial=0.0)), 1e-300)
+        depends = self.depends
         while True:
-            idle = [
-                j
-                for j in kept
-                if np.abs(self.A[kept, j]).max(initial=0.0) <= small and np.abs(self.C[needed, j]).max(initial=0.0) == 0.0
-            ]
+            idle = [j for j in kept if not depends[kept, j].any() and np.abs(self.C[needed, j]).max(initial=0.0) == 0.0]
             if not idle:
                 break
             kept = [j for j in kept if j not in idle]
             reasons |= {self.states[j]: "no other state depends on it" for j in idle}
         gone = [j for j in range(len(self.states)) if j not in kept]
-        shown = (
-            needed if outputs is not None else [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
-        )
+        shown = needed if outputs is not None else self._outputs_without(gone)
         return self._part(kept, shown, reasons)
+
+    @property
+    def depends(self) -> NDArray[np.bool_]:
+        """Which rates (rows) depend on which states (columns): entries of A that are not rounding error, however small."""
+        return np.asarray(np.abs(self.A) > (0.0 if self.rounding is None else self.rounding))
+
+    @property
+    def exact(self) -> bool:
+        """Whether no entry of A is rounding error."""
+        return bool((self.depends | (self.A == 0.0)).all())
 
     def with_states(self, states: Sequence[str]) -> LinearModel:
         """The model with these states only, which must not depend on others, and all outputs that need no other state."""
         kept = [self._index(name, self.states, "state") for name in states]
         gone = [j for j in range(len(self.states)) if j not in kept]
-        small = 1e-9 * max(float(np.abs(self.A).max(initial=0.0)), 1e-300)
         for j in gone:
-            dependent = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
+            dependent = [self.states[i] for i in kept if self.depends[i, j]]
             if dependent:
                 raise ArgumentError(
                     f"{self.model}: {dependent[0]!r} depends on {self.states[j]!r}, which would be left out; include it"
                 )
-        shown = [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
-        return self._part(kept, shown, {self.states[j]: "no other state depends on it" for j in gone})
+        return self._part(kept, self._outputs_without(gone), {self.states[j]: "no other state depends on it" for j in gone})
+
+    def _outputs_without(self, gone: list[int]) -> list[int]:
+        """Outputs that need none of these states."""
+        sizes = np.abs(self.C)
+        return [i for i, row in enumerate(sizes) if row[gone].max(initial=0.0) <= 1e-9 * min(1.0, row.max(initial=0.0))]
 
     def _part(self, kept: list[int], shown: list[int], reasons: dict[str, str]) -> LinearModel:
         return LinearModel(
@@ -142,6 +150,7 @@ class LinearModel(Result):
             self.formulas,
             self.limit,
             self.angles,
+            None if self.rounding is None else self.rounding[np.ix_(kept, kept)],
         )
 
     def to_control(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> Any:
@@ -170,13 +179,13 @@ class LinearModel(Result):
           not controllable: a − b (constant)
         """
         into = [self._index(name, self.inputs, "input") for name in (self.inputs if inputs is None else inputs)]
-        return controllable(self.model, self.states, tuple(self.inputs[i] for i in into), self.A, self.B[:, into])
+        return controllable(self.model, self.states, tuple(self.inputs[i] for i in into), self.A, self.B[:, into], self.exact)
 
     def observability(self, outputs: Sequence[str] | None = None) -> Structure:
         """The observable subspace of outputs (or states), and by name the unobservable directions."""
         shown = tuple(self.outputs if outputs is None else outputs)
         rows = np.array([self.row(name) for name in shown]).reshape(len(shown), len(self.states))
-        return observable(self.model, self.states, shown, self.A, rows)
+        return observable(self.model, self.states, shown, self.A, rows, self.exact)
 
     def row(self, name: str) -> Array:
         """A state or an output as a row of coefficients of the states."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TypeAlias
+
+from draisine.control_characters import escaped
+from draisine.dataclass import dataclass
 
 
 class Ending(StrEnum):
@@ -51,7 +54,7 @@ class Status:
 
     def __str__(self) -> str:
         lines = [f"{self.kind}: {self.message}"]
-        return "\n".join(lines + [f"  warning: {text}" for text in self.warnings])
+        return escaped("\n".join(lines + [f"  warning: {text}" for text in self.warnings]))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.control_characters import escaped
 from draisine.results.channel import STATE_GROUPS, Channel, Group
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _KEY_OUTPUTS = ("speed", "heading", "lean", "steer", "roll_rate", "steer_rate")
 def headline(run: Trajectory) -> str:
     """Model, time span, samples and status in one line."""
     first, last = float(run.time[0]), float(run.time[-1])
-    return f"{run.model}: {first:g} to {last:g} s, {len(run)} samples × {len(run.channels)} channels, {run.status.kind}"
+    return f"{escaped(run.model)}: {first:g} to {last:g} s, {len(run)} samples × {len(run.channels)} channels, {run.status.kind}"
 
 
 def summary(run: Trajectory) -> str:
@@ -47,7 +48,7 @@ def summary(run: Trajectory) -> str:
     for name, text in facts:
         if text:
             lines += textwrap.wrap(text, _WIDTH, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
-    return "\n".join(lines).replace(_NO_BREAK, " ")
+    return escaped("\n".join(lines).replace(_NO_BREAK, " "))
 
 
 def _final(run: Trajectory) -> str:

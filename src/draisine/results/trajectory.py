@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError, require
+from draisine.numerics.number_range import refuse_huge_integers
 from draisine.results.base import Result, figure
-from draisine.results.contact_modes import ContactHistory
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
+from draisine.results.contact_modes import ContactHistory
 from draisine.results.files import FILMS, save
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
@@ -247,6 +249,7 @@ class Trajectory(Result):
         times in one array. A run that was read from a file has its samples alone; see `interpolated`. The values at one time are
         a start: `start=run.at(1.5)`.
         """
+        refuse_huge_integers("at: t", t)
         times = np.asarray(t, dtype=float)
         listed = times.reshape(-1)
         before = self._sample_before(listed)
@@ -287,6 +290,7 @@ class Trajectory(Result):
 
         At a time that occurs twice, the values after the jump.
         """
+        refuse_huge_integers("interpolated: t", t)
         times = np.asarray(t, dtype=float)
         before = self._sample_before(times)
         after = np.minimum(before + 1, self.time.size - 1)

@@ -8,13 +8,14 @@ cables, which must not be negative either.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.dataclass import dataclass
 from draisine.program.equations import MINUS_TENSION, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program

@@ -8,12 +8,12 @@ is integrated once more with closer samples, for the time at which it is passed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, contact_names
@@ -80,7 +80,8 @@ def contact_warnings_of(run: Run, reported: Sequence[Mapping[str, Reals]], p: Re
     if not parts:
         return []
     names = _columns(parts[0][1].equations)[0]
-    switched = np.unique([switch.time for switch in run.switches])
+    # not by np.unique, which imports NumPy's masked arrays
+    switched = np.array(sorted({switch.time for switch in run.switches}))
     sure = [points for i, s in parts for points in _at_segment(i, s, reported[i], p, switched)]
     between = [_between(i, s, p) for i, s in parts if s.at_steps is not None and _is_long(s)] if timed else []
     sign = 1.0 if run.final_time >= min((s.times[0] for _, s in parts if len(s.times)), default=0.0) else -1.0

@@ -8,13 +8,13 @@ Aided Geometric Design 29 (2012) 379–419.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program

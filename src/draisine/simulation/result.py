@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
@@ -21,11 +22,14 @@ from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
-from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS
+from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
 if TYPE_CHECKING:
+    from draisine.simulation.compiled_equations import CompiledEquations
+    from draisine.simulation.methods.selection import Auto
     from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
@@ -90,6 +94,8 @@ class Run:
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
     final_sliding: SlidingSamples | None = None  # the same at the end
+    tolerance: float | None = None  # relative, of the method; None with fixed steps
+    scaled: Auto | None = None  # the method of a run at small scale, with an absolute tolerance relative to its states
     applied: tuple[Reals, Reals] | None = None  # instants of a sampled control, and the inputs that it set there
 
     @property
@@ -110,6 +116,97 @@ class Run:
                     f"({', '.join(b.equations.independent)}), so its states have different components; read each of run.segments"
                 )
         return np.concatenate([s.states for s in self.segments])
+
+
+class Recording:
+    """What the loop has recorded in its memory, as segments and occurrences."""
+
+    def __init__(self, memory: Memory, only_steps: bool, steps_too: bool) -> None:
+        self._memory, self._only_steps, self._steps_too = memory, only_steps, steps_too
+        # equations of each segment, and the number of samples, steps and events before it
+        self._starts: list[tuple[CompiledEquations, int, int, int]] = []
+
+    def begin_segment(self, compiled: CompiledEquations) -> None:
+        """From here on the states are those of these equations."""
+        stepper = self._memory.stepper
+        part = (compiled, stepper.sample_count, stepper.step_count, stepper.event_count)
+        if self._starts and part[1:] == self._starts[-1][1:]:
+            self._starts.pop()  # nothing was recorded with the choice before
+        self._starts.append(part)
+
+    @property
+    def lacks_last_state(self) -> bool:
+        """Whether the present state is not among the samples."""
+        stepper = self._memory.stepper
+        return not self._only_steps and not (stepper.sample_count and stepper.sample_time[stepper.sample_count - 1] == stepper.t)
+
+    def store_last_state(self, compiled: CompiledEquations) -> None:
+        """Append the present state to the samples."""
+        stepper = self._memory.stepper
+        k = stepper.sample_count
+        stepper.sample_time[k] = stepper.t
+        stepper.sample_x[k] = self._memory.state
+        stepper.sample_u[k] = self._memory.inputs
+        if compiled.switching is not None:
+            compiled.switching.record_mixture(self._memory, stepper.sample_mixture[k])
+        stepper.sample_count = k + 1
+
+    def final_sliding(self, compiled: CompiledEquations) -> SlidingSamples | None:
+        """How the law is mixed at the end, if the run slides there."""
+        stepper, switching = self._memory.stepper, compiled.switching
+        if switching is None or not stepper.sliding:
+            return None
+        last = stepper.sample_count - 1
+        if last >= 0 and stepper.sample_time[last] == stepper.t:
+            return switching.sliding_samples(stepper.sample_mixture[last : last + 1])
+        row = np.zeros((1, 1 + len(stepper.branch)))
+        switching.record_mixture(self._memory, row[0])
+        return switching.sliding_samples(row)
+
+    def segments(self, compiled: CompiledEquations) -> tuple[Segment, ...]:
+        stepper = self._memory.stepper
+        ends = [*self._starts[1:], (compiled, stepper.sample_count, stepper.step_count, stepper.event_count)]
+        segments = []
+        for (part, sample, step, _), (_, next_sample, next_step, _) in zip(self._starts, ends, strict=True):
+            steps = slice(step, next_step)
+            if self._only_steps:
+                segments.append(self._segment(part, "step", steps, steps))
+                continue
+            at_steps = self._segment(part, "step", steps, steps) if self._steps_too else None
+            at_samples = self._segment(part, "sample", slice(sample, next_sample), steps)
+            segments.append(replace(at_samples, at_steps=at_steps))
+        return self._segments_of_modes(segments[0]) if stepper.unilateral else tuple(segments)
+
+    def _segments_of_modes(self, whole: Segment) -> tuple[Segment, ...]:
+        """A segment for every interval between two changes of modes, with the modes among the parameters."""
+        modes = self._memory.stepper.modes
+        before = modes.change_step if self._only_steps else modes.change_sample
+        starts = before[: modes.change_count].tolist()
+        if not starts:
+            return (whole,)
+        ends, found = [*starts[1:], len(whole.times)], []
+        for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+            rows = slice(begin, end)
+            parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
+            p = mode_parameters(modes, k, self._memory.parameters)
+            found.append(Segment(whole.equations, *parts, whole.steps, parameters=p))
+        return tuple(found)
+
+    def _segment(self, part: CompiledEquations, at: str, rows: slice, steps: slice) -> Segment:
+        stepper, switching = self._memory.stepper, part.switching
+        times, states, inputs = (getattr(stepper, f"{at}_{what}")[rows] for what in ("time", "x", "u"))
+        sliding = None if switching is None else switching.sliding_samples(getattr(stepper, f"{at}_mixture")[rows])
+        return Segment(part.equations, times, states, inputs, stepper.step_time[steps], sliding)
+
+    def occurrences(self, names: Sequence[str]) -> tuple[Occurrence, ...]:
+        """The events, whose names are given."""
+        stepper, found = self._memory.stepper, []
+        starts = [happened for _, _, _, happened in self._starts]
+        for j in range(stepper.event_count):
+            segment = int(np.searchsorted(starts, j, side="right")) - 1
+            name, time_of = names[int(stepper.event_index[j])], float(stepper.event_time[j])
+            found.append(Occurrence(name, time_of, stepper.event_x[j].copy(), segment))
+        return tuple(found)
 
 
 class Clock:
@@ -189,9 +286,7 @@ def _contact_unsolved(s: FinalState) -> Status:
         SINGULAR_MASS: "the masses do not determine the accelerations",
         ENDLESS: "contacts change without end",
     }[int(modes.outcome)]
-    return Status(
-        Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}: contacts {closed}; give less friction, or compliance"
-    )
+    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}: contacts {closed}; give less friction, or compliance")
 
 
 def _finished(s: FinalState) -> Status:

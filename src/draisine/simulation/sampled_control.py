@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import SimulationError
+from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
 from draisine.simulation.methods.tableau import positive
@@ -58,6 +60,7 @@ class State(Mapping[str, float]):
 ControlFunction = Callable[[float, State], ControlOutput]
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Sampled:
     """Call the function `rate` times per second and hold the inputs in between (zero-order hold).

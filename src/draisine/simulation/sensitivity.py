@@ -33,9 +33,9 @@ from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
-from draisine.simulation.methods.selection import Auto, Method
+from draisine.simulation.methods.selection import Auto, Method, select_method
 from draisine.simulation.result import Run, Segment
-from draisine.simulation.run import integrate
+from draisine.simulation.run import integrate, largest_state, small_scale_atol
 from draisine.simulation.sampled_control import Control, Recorded
 from draisine.simulation.trajectory_from_run import blocks_of
 
@@ -243,20 +243,30 @@ def integrate_varied(
             f"{equations.name}: the initial derivatives must have the shape {count[0]} × {count[1]}, got {s.shape}"
         )
     scales = np.ones(count[1]) if sizes is None else np.asarray(sizes, dtype=float)
-    run = integrate(
-        _prepared(equations, tuple(directions)),
-        np.concatenate([x, s.T.reshape(-1)]),
-        until,
-        start=start,
-        parameters=parameters,
-        inputs=inputs,
-        method=toleranced(method, count[0], scales),
-        samples=samples,
-        control=control,
-        progress=progress,
-        steps_too=steps_too,
-    )
-    return VariedRun(run, equations, tuple(directions))
+
+    def run(method: Method | None) -> VariedRun:
+        found = integrate(
+            _prepared(equations, tuple(directions)),
+            np.concatenate([x, s.T.reshape(-1)]),
+            until,
+            start=start,
+            parameters=parameters,
+            inputs=inputs,
+            method=toleranced(method, count[0], scales),
+            samples=samples,
+            control=control,
+            progress=progress,
+            steps_too=steps_too,
+        )
+        return VariedRun(found, equations, tuple(directions))
+
+    found = run(method)
+    if method is None:  # small states: as in `integrate`
+        used = select_method(None, equations).method
+        atol = small_scale_atol(used, largest_state(found.plain(), x), x)
+        if atol is not None and (better := run(Auto(atol=atol))).run.status.kind == found.run.status.kind:
+            return better
+    return found
 
 
 def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:

@@ -256,7 +256,8 @@ def compute(
         return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again, steps_too=steps_too), None
 
     def repeat(samples: np.ndarray) -> Run:
-        repeated = {} if run.applied is None else {"control": Repeated.of(*run.applied)}
+        repeated: dict[str, Any] = {} if run.applied is None else {"control": Repeated.of(*run.applied)}
+        repeated |= {} if run.scaled is None else {"method": run.scaled}
         return integrated(how | {"samples": samples, "progress": None} | repeated, again=True)[0]
 
     run, varied = integrated(how)

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange, runge_kutta_matrix
 from draisine.program.equations import Equations
-from draisine.simulation.methods.tableau import Scheme, nested_basis
-from draisine.simulation.stepper.layout import Stepper
+from draisine.simulation.methods.tableau import Advance, Scheme, nested_basis
+from draisine.simulation.stepper.layout import PAUSED, Stepper
+from draisine.simulation.stepper.memory import Memory
+
+if TYPE_CHECKING:
+    from draisine.simulation.compiled_equations import CompiledEquations
 
 Reals = NDArray[np.float64]
 Rates = Callable[[float, Reals], Reals]
@@ -87,6 +92,21 @@ class Passage:
     last: Reals
     dense: Reals  # (terms, states), as in `Stepper.dense`
 
+    def record(self, memory: Memory, loop: Advance) -> int:
+        """Pass the step to the loop, which looks for events and samples in it; return the loop's reason."""
+        stepper = memory.stepper
+        memory.state[:] = self.first
+        stepper.limit = np.inf
+        stepper.h, stepper.budget = 1.0, 0
+        reason = loop(stepper)  # derivative and event values at the beginning
+        if reason != PAUSED:
+            return reason
+        n = stepper.states
+        stepper.new[:n], stepper.dense[:], stepper.budget = self.last, 0.0, 1
+        stepper.dense[: len(self.dense), :n] = self.dense
+        stepper.h, stepper.external_time = self.end - self.begin, self.end
+        return loop(stepper)
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -97,6 +117,33 @@ class Motion:
     condition: Condition
     weights: Callable[[Reals], Reals]  # tolerated errors of the states
     residual: float  # tolerated residual between the ends of steps
+
+    @staticmethod
+    def of(compiled: CompiledEquations, stepper: Stepper, fixed: tuple[Reals, Reals, Reals], adaptive: bool) -> Motion:
+        """The motion of equations whose positions are monitored and projected. `fixed` are the parameters that the kernel of the
+        dynamics reads, the inputs, and the parameters that all others read. Evaluations of ẋ are counted in the stepper."""
+        dynamics, project, monitor = compiled.dynamics, compiled.project, compiled.monitor
+        assert dynamics is not None and project is not None and monitor is not None
+        extended, u, p = fixed
+
+        def rates(t: float, x: Reals) -> Reals:
+            stepper.evaluations += 1
+            return dynamics.kernel(t, x, u, extended)[0]
+
+        def onto(t: float, x: Reals) -> tuple[Reals, float]:
+            moved, residual = project(t, x, u, p)
+            return moved, float(residual[0])
+
+        def condition(t: float, x: Reals) -> float:
+            return float(monitor(t, x, u, p)[0][0])
+
+        def weights(x: Reals) -> Reals:
+            if not adaptive:
+                return np.full(len(x), 1e-9)
+            # rounding errors of accelerations near the singular position do not allow less
+            return np.maximum(stepper.rtol * np.abs(x) + stepper.atol, 1e-10 * (1.0 + np.abs(x)))
+
+        return Motion(rates, onto, condition, weights, 100.0 * float(stepper.threshold))
 
     def projected(self, t: float, x: Reals) -> Reals:
         """The state on the constraints, as closely as rounding allows."""

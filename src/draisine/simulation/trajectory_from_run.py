@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.status import Ending, Status
-from draisine.results.trajectory import WORK, Occurrence, Statistics, Trajectory
+from draisine.results.trajectory import TOTAL, WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.contact_warnings import contact_warnings_of
 from draisine.simulation.report_values import report_values
 from draisine.simulation.result import Clock, Run, Segment, time_text
@@ -95,7 +96,35 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
         scene={"start": start, "method": run.method},
     )
-    return replace(trajectory, modes=run.modes, switches=tuple(Occurrence(str(switch), switch.time) for switch in run.switches))
+    off = _energy_warning(trajectory, run.tolerance)
+    status = trajectory.status if off is None else trajectory.status.with_warning(off)
+    switches = tuple(Occurrence(str(switch), switch.time) for switch in run.switches)
+    return replace(trajectory, modes=run.modes, switches=switches, status=status)
+
+
+_LARGE_DRIFT = 1e-3  # of the energy in play, with error control
+_DRIFT_OF_TOLERANCE = 1e4  # times the relative tolerance: more is not explained by it
+_LARGE_DRIFT_OF_STEPS = 0.1  # of the energy in play, with fixed steps
+_ROUNDING_OF_ENERGY = 1e-6  # of the largest energy and work: less may be rounding, or absolute tolerances
+
+
+def _energy_warning(trajectory: Trajectory, tolerance: float | None) -> str | None:
+    """A warning about an error of the energy balance that the tolerance of a complete run does not explain."""
+    balance, scale = trajectory.energy_balance, trajectory.energy_scale
+    if balance is None or scale is None or not trajectory.status.complete or not np.isfinite(balance).all():
+        return None
+    work = float(np.max(np.abs(trajectory[WORK])))
+    most = _LARGE_DRIFT_OF_STEPS if tolerance is None else max(_LARGE_DRIFT, _DRIFT_OF_TOLERANCE * tolerance)
+    limit = max(most * (scale + work), _ROUNDING_OF_ENERGY * (1.0 + float(np.max(np.abs(trajectory[TOTAL])))))
+    first = int(np.argmax(np.abs(balance) > limit))
+    if not abs(balance[first]) > limit:
+        return None
+    cure = "make shorter steps" if tolerance is None else "tighten the tolerance"
+    return (
+        f"the energy balance is off by {np.max(np.abs(balance)):.3g} J, {np.max(np.abs(balance)) / scale:.2g} of the energy in "
+        f"play, beyond its limit from {time_text(float(trajectory.time[first]))}: the motion is inexact, or work is not counted; "
+        f"{cure}, and look for energies that jump and for work=False"
+    )
 
 
 def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:

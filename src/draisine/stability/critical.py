@@ -4,12 +4,18 @@
 that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ₂)² = 0 for a double root, where eigenvalues have only
 half their digits, but their mean and the square of their difference have all. Where several modes change together, as in
 symmetric machines, the bracket is halved down to rounding.
+
+Where modes meet at zero and the eigenvalue is defective there, rounding moves eigenvalues by the root of its size: in a zone
+about the value signs are unknown. The zone is one change, and its value is the zero of a sum or product of the eigenvalues that
+meet, which have all digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,10 +23,11 @@ from numpy.typing import NDArray
 
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bisect, bracketed_root
+from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import Change, changes
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
-from draisine.stability.spectrum import Spectrum, balancing, clusters
+from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
@@ -35,7 +42,12 @@ _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the large
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
 _ROUNDS = 60  # halvings of a bracket
 _DEPTH = 12  # changes inside a bracket that are distinguished
-_SINGULAR = 1e-8  # singular value of A − λ, relative to the largest, that counts as zero
+_AMPLIFIED = 1e-9  # error of a defective eigenvalue, at least, relative to the size of A
+_HIDDEN = 30.0  # size of an eigenvalue, relative to its error, below which its sign and that of its neighbors are unknown
+_TOUCH = 1e-3  # width within which a mode that touches the axis is neutral, relative to the sampling
+_SMALL = 0.05  # eigenvalue near zero, relative to the size of A
+_SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
+_NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ class Critical:
         critical together there is no derivative (`draisine.errors.SolverError`). `gradient_units` has the units.
         """
         a, over, gradients = self.family.derivatives(np.array([self.value]))
-        condition = None if _several(a, self.eigenvalue, self.zeros) else _Condition(a, self.eigenvalue, self.zeros)
+        condition = None if several_modes(a, self.eigenvalue, self.zeros) else CriticalCondition(a, self.eigenvalue, self.zeros)
         against = 0.0 if condition is None else condition.change(over[0])
         if condition is None or against == 0.0:
             why = "several modes are critical together" if condition is None else "the mode only touches the axis"
@@ -124,21 +136,38 @@ class _Solver:
         self.matrix, self.zeros, self.names = matrix, zeros, names
 
     def joined(self, brackets: list[Change]) -> Iterator[Change]:
-        """The brackets, with those made one that meet at a sample on the axis: of a mode that passes it, or of several that
-        part there."""
-        waiting: Change | None = None
-        for change in brackets:
-            if waiting is not None and waiting.high == change.low:
-                first = self._edge(waiting.low, waiting.high, waiting.before)[0]
-                last = self._arrives(change.low, change.high, change.after)
-                if last - first <= _THIN * max(change.width, abs(first)):
-                    waiting = Change(waiting.low, change.high, waiting.before, change.after, max(waiting.width, change.width))
-                    continue
-            if waiting is not None:
-                yield waiting
-            waiting = change
-        if waiting is not None:
-            yield waiting
+        """The brackets, with those made one between which signs are unknown, or that meet at a sample on the axis: of a mode
+        that passes it, or of several that part there."""
+        k = 0
+        while k < len(brackets):
+            last = next((j for j in range(len(brackets) - 1, k, -1) if self._is_one(brackets[k : j + 1])), k)
+            first, final = brackets[k], brackets[last]
+            yield Change(first.low, final.high, first.before, final.after, max(c.width for c in brackets[k : last + 1]))
+            k = last + 1
+
+    def _is_one(self, group: list[Change]) -> bool:
+        """Whether brackets in sequence belong to one change."""
+        before, after = group[0].before, group[-1].after
+        if all(self._unknown(s, before, after) for one, next_one in pairwise(group) for s in {one.high, next_one.low}):
+            return True
+        inside, width = [c.before for c in group[1:]], max(c.width for c in group)
+        touches = (before == after).all() and all(c[4:].sum() > after[4:].sum() and (c[:4] <= after[:4]).all() for c in inside)
+        if touches and group[-1].high - group[0].low <= _TOUCH * width:
+            return True
+        if any(one.high != next_one.low for one, next_one in pairwise(group)):
+            return False
+        first = self._edge(group[0].low, group[0].high, before)[0]
+        last = self._arrives(group[-1].low, group[-1].high, after)
+        return last - first <= _THIN * max(group[-1].width, abs(first))
+
+    def _unknown(self, s: float, before: NDArray[np.int64], after: NDArray[np.int64]) -> bool:
+        """Whether rounding hides signs: defective modes are near zero, or more are zero than on both sides."""
+        found = Spectrum.of(self.matrix(s)[None])
+        near = _defective_near_zero(found)
+        neutral = found.signatures[0][4:]
+        more = neutral.sum() > max(before[4:].sum(), after[4:].sum()) or neutral[0] > max(before[4], after[4])
+        hidden = near & (np.abs(found.values[0]) < _HIDDEN * found.errors[0])
+        return bool((more and (near & ~(found.growing | found.decaying)[0]).any()) or hidden.sum() > 1)
 
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
@@ -151,11 +180,12 @@ class _Solver:
             inside = self._counts(first)
             parted = (inside != change.after).any() and depth < _DEPTH
             arrives = self._arrives(first, change.high, change.after) if parted else first
-            if parted and arrives - last > _THIN * max(change.width, abs(last)):
+            unknown = parted and self._unknown(0.5 * (last + arrives), change.before, change.after)
+            if parted and not unknown and arrives - last > _THIN * max(change.width, abs(last)):
                 yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
-            value = self._together(change, 0.5 * (last + arrives), real, pairs), None
+            value = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs), None
         if abs(value[0]) <= _ZERO * change.width:
             value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
@@ -177,7 +207,7 @@ class _Solver:
         low, high = change.low, change.high
         value: float | None = None
         root: complex | None = None
-        if (abs(real), pairs, double) == (1, 0, 0):
+        if (abs(real), pairs, double) == (1, 0, 0) and not _oscillations_begun(change):
             value = bracketed_root(lambda s: self._last_coefficient(self.matrix(s)), low, high)
         elif (real, abs(pairs), double) == (0, 1, 0) and change.before[4:].sum() == change.after[4:].sum():
             value = self._pair_root(change)
@@ -229,9 +259,16 @@ class _Solver:
 
     # ------------------------------------------------------------ several modes
 
-    def _together(self, change: Change, value: float, real: int, pairs: int) -> float:
+    def _together(self, change: Change, value: float, slack: float, real: int, pairs: int) -> float:
         """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all
         digits."""
+        near = max(_NEAR * change.width, slack)
+        found = Spectrum.of(self.matrix(value)[None])
+        count_at_zero = int((found.zero[0] | _defective_near_zero(found)).sum())
+        if count_at_zero > max(self.zeros, 1):
+            refined = self._meet_at_zero(change, count_at_zero)
+            if refined is not None and abs(refined - value) <= near:
+                return refined
         if bool(real) == bool(pairs):
             return value
         count = abs(real) or abs(pairs)
@@ -245,7 +282,27 @@ class _Solver:
             return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
 
         refined = bracketed_root(total, change.low, change.high)
-        return refined if abs(refined - value) <= _NEAR * change.width else value
+        return refined if abs(refined - value) <= near else value
+
+    def _meet_at_zero(self, change: Change, count: int) -> float | None:
+        """Where as many eigenvalues are zero: by the one of their symmetric functions, from sum to product, that is least
+        sensitive to rounding. All are smooth and zero there; some are of higher order in the swept quantity."""
+        low, high = change.low, change.high
+
+        def functions(s: float) -> tuple[Array, float]:
+            z = np.linalg.eigvals(self.matrix(s))
+            z = z[np.argsort(np.abs(z))][:count]
+            return np.asarray(np.poly(z)[1:].real, dtype=np.float64), float(np.abs(z).max())
+
+        below, above = (functions(s)[0] for s in (low, high))
+        found = []
+        for j in np.flatnonzero(below * above < 0.0).tolist():
+            root = bracketed_root(partial(_entry, functions, j), low, high)
+            far, near = ([functions(root + side * part * (high - low)) for side in (-1, 1)] for part in (0.3, 0.1))
+            changes_by = [abs(other[0][j] - one[0][j]) for one, other in (far, near)]
+            order = np.log(changes_by[0] / max(changes_by[1], 1e-300)) / np.log(3.0)
+            found.append((order > _SIMPLE, near[1][1] ** j / max(changes_by[1], 1e-300), root))
+        return min(found)[2] if found else None
 
     # ------------------------------------------------------------ what happens
 
@@ -258,30 +315,48 @@ class _Solver:
             return
         swinging = self._on_the_axis(value, abs(pairs))
         grows = int(change.after[:2].sum() - change.before[:2].sum()) != 0
-        for eigenvalue, step in [(0j, real)] * abs(real) + [(z, 2 * pairs) for z in swinging]:
+        for eigenvalue, step in [(0j, int(np.sign(real)))] * abs(real) + [(z, 2 * int(np.sign(pairs))) for z in swinging]:
             kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
-            size = 2 if eigenvalue else 1
-            yield _Event(kind, value, eigenvalue, int(np.sign(step)) * size if grows else 0)
+            yield _Event(kind, value, eigenvalue, step if grows else 0)
+        begun = _oscillations_begun(change)
+        for at in self._coinciding(value)[: abs(begun)]:  # at the same value, elsewhere
+            yield _Event(BEGINS if begun > 0 else ENDS, value, at, 0)
 
     def _double_roots(self, value: float, count: int) -> list[complex]:
         """Where as many oscillations begin or end together: the means of eigenvalues that coincide, which have all digits."""
-        z = np.linalg.eigvals(self.matrix(value)).astype(complex)
-        groups = [z[group] for group in clusters(z, np.full(len(z), _COINCIDE * float(np.abs(z).max())))]
-        roots = [
-            complex(g.mean().real)
-            for g in groups
-            if abs(g.mean().imag) <= _COINCIDE * np.abs(z).max()
-            for _ in range(len(g) // 2)
-        ]
+        roots = self._coinciding(value, with_zero=True)
         return (roots + [complex(self._closest_pair(value) or 0.0)] * count)[:count]
 
+    def _coinciding(self, value: float, with_zero: bool = False) -> list[complex]:
+        """Real eigenvalues that coincide, two by two; with those at zero or without."""
+        z = np.linalg.eigvals(self.matrix(value)).astype(complex)
+        near = _COINCIDE * float(np.abs(z).max())
+        means = [(complex(z[group].mean()), len(group) // 2) for group in clusters(z, np.full(len(z), near))]
+        return [
+            complex(mean.real)
+            for mean, count in means
+            if abs(mean.imag) <= near and (with_zero or abs(mean) > 10.0 * near)
+            for _ in range(count)
+        ]
+
     def _on_the_axis(self, value: float, count: int) -> list[complex]:
-        """The eigenvalues of as many pairs nearest to the axis."""
+        """The eigenvalues of as many pairs nearest to the axis; zero where a pair meets the axis there."""
         if not count:
             return []
         found = Spectrum.of(self.matrix(value)[None])
         upper = found.values[0][found.values[0].imag > found.errors[0]]
-        return [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))][:count]]
+        on = [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))] if abs(z.real) <= _NEARLY * abs(z)]
+        return (on + [0j] * count)[:count]
+
+
+def _entry(functions: Callable[[float], tuple[Array, float]], j: int, s: float) -> float:
+    return float(functions(s)[0][j])
+
+
+def _defective_near_zero(found: Spectrum) -> NDArray[np.bool_]:
+    """Eigenvalues of one matrix that rounding moves by much more than its size, near zero."""
+    size = float(np.linalg.norm(found.matrices[0], 2))  # all eigenvalues may be near zero
+    return np.asarray((found.errors[0] > _AMPLIFIED * size) & (np.abs(found.values[0]) < _SMALL * size))
 
 
 def _modes_that_change(change: Change) -> tuple[int, int, int]:
@@ -291,7 +366,12 @@ def _modes_that_change(change: Change) -> tuple[int, int, int]:
         return d[0], d[1] // 2, 0
     if d[2] + d[3]:
         return -d[2], -d[3] // 2, 0
-    return 0, 0, (d[1] + d[3] + d[5]) // 2
+    return 0, 0, _oscillations_begun(change)
+
+
+def _oscillations_begun(change: Change) -> int:
+    """How many more oscillations there are above than below, growing, decaying or neutral."""
+    return int((change.after - change.before)[1::2].sum()) // 2
 
 
 def _means_and_gaps(eigenvalues: NDArray[Any]) -> list[tuple[float, float]]:
@@ -309,61 +389,3 @@ def _crossing_pair(before: Spectrum, after: Spectrum) -> tuple[complex, complex]
         second = [z for z, ok in zip(after.values[0], other[0], strict=True) if ok and z.imag > 0]
         found += [(abs(p - q), complex(p), complex(q)) for p in first for q in second]
     return min(found, key=lambda one: one[0])[1:] if found else None
-
-
-# ---------------------------------------------------------------- gradients
-
-
-class _Condition:
-    """The condition of a critical value, differentiated along a change of A.
-
-    A simple eigenvalue of a pair: dλ = wᴴ dA v / wᴴ v. A real eigenvalue at zero: the last coefficient of the polynomial that
-    is not always zero. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order. Changes of coefficients
-    are −tr(M dA) with the matrices M of Faddeev and LeVerrier, and have no vanishing denominators.
-    """
-
-    def __init__(self, a: Array, eigenvalue: complex, zeros: int) -> None:
-        if eigenvalue.imag:
-            from scipy.linalg import eig
-
-            values, left, right = eig(a, left=True)
-            j = int(np.argmin(np.abs(values - eigenvalue)))
-            w, v = left[:, j].conj(), right[:, j]
-            self.matrix = np.outer(v, w) / (w @ v)  # dλ = tr(v wᴴ dA)
-        elif eigenvalue:
-            self.matrix = -_adjugate(a, eigenvalue.real)
-        else:
-            self.matrix = -_faddeev(a)[len(a) - zeros - 1]
-
-    def change(self, along: Array) -> float:
-        return float(np.real(np.trace(self.matrix @ along)))
-
-
-def _several(a: Array, eigenvalue: complex, zeros: int) -> bool:
-    """Whether several modes have the critical eigenvalue, besides those that are always zero; or an oscillation is double."""
-    scale = balancing(np.abs(a)[None])[0]
-    singular = np.linalg.svd((a - eigenvalue * np.eye(len(a))) * scale / scale[:, None], compute_uv=False)
-    if int((singular <= _SINGULAR * singular[0]).sum()) > 1 + (0 if eigenvalue else zeros):
-        return True
-    if not eigenvalue.imag:
-        return False
-    values = np.linalg.eigvals(a)
-    return int((np.abs(values - eigenvalue) <= 1e-5 * abs(eigenvalue)).sum()) > 1
-
-
-def _adjugate(a: Array, root: float) -> Array:
-    """adj(λ − A) = Σ λᵏ⁻ʲ Mⱼ."""
-    total = np.zeros_like(a)
-    for m in _faddeev(a):
-        total = total * root + m
-    return total
-
-
-def _faddeev(a: Array) -> list[Array]:
-    """The matrices Mⱼ of Faddeev and LeVerrier, with which coefficients of det(λ − A) change by −tr(Mⱼ dA)."""
-    coefficients = [1.0, *characteristic(a[None])[0]]
-    found, m = [], np.zeros_like(a)
-    for coefficient in coefficients[:-1]:
-        m = a @ m + coefficient * np.eye(len(a))
-        found.append(m)
-    return found

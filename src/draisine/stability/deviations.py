@@ -30,6 +30,10 @@ from draisine.stability.batch_evaluation import BatchProgram, program_without_cs
 Array = NDArray[np.float64]
 
 RANDOM_STATES = 3  # at which the symmetry of a body is tested
+LAST_DIGITS = 1e-13  # relative change of states, inputs and parameters, to which entries of A are exposed
+VARIATIONS = 8
+EPS = float(np.finfo(float).eps)
+CERTAIN = 100.0  # an entry is not rounding error if it is this many times its change
 SYMMETRIC = 1e-9  # relative difference of accelerations of a body of revolution
 
 
@@ -253,9 +257,35 @@ class Naming:
         z, curvature = derivatives.names[:, self.chosen, :], derivatives.curvature[:, self.chosen, :]
         return (z @ derivatives.by_state + curvature) @ self.span(derivatives), z @ derivatives.by_input
 
+    def term_sizes(self, derivatives: Derivatives) -> Array:
+        """Sums of the magnitudes of the terms that entries of A are sums of."""
+        z, curvature = np.abs(derivatives.names[:, self.chosen, :]), np.abs(derivatives.curvature[:, self.chosen, :])
+        return np.asarray((z @ np.abs(derivatives.by_state) + curvature) @ np.abs(self.span(derivatives)))
+
     def rates(self, derivatives: Derivatives) -> Array:
         """ζ̇ at every point."""
         return np.asarray((derivatives.names[:, self.chosen, :] @ derivatives.w[..., None])[..., 0])
+
+
+def entry_rounding(deviations: Deviations, naming: Naming, x: Array, u: Array, p: Array, t: float = 0.0) -> Array:
+    """Bounds of the entries of A at a state that are rounding error: those that change by their own size with the last digits of
+    states, inputs and parameters, whatever their units. A coupling that does not cancel is larger, however small it is.
+
+    States are changed by `LAST_DIGITS` of their size, and at least of the smaller of 1 and the largest state: this is how exactly
+    a steady motion is known.
+    """
+    rng = np.random.default_rng(1947)
+    least = min(1.0, float(np.abs(x).max(initial=0.0)))
+
+    def varied(values: Array, floor: float) -> Array:
+        steps = LAST_DIGITS * rng.uniform(-1.0, 1.0, (VARIATIONS, len(values)))
+        return np.asarray(values + np.vstack([np.zeros(len(values)), steps * np.maximum(np.abs(values), floor)]))
+
+    derivatives = deviations.derivatives(t, varied(x, least), varied(u, 0.0), varied(p, 0.0))
+    a, terms = naming.matrices(derivatives)[0], naming.term_sizes(derivatives)
+    change = np.nan_to_num(np.abs(a[1:] - a[0]), nan=0.0).max(axis=0, initial=0.0)
+    several = terms[0] > 2.0 * np.abs(a[0])  # terms that cancel
+    return np.asarray(CERTAIN * np.maximum(change, np.where(several, EPS * terms[0], 0.0)))
 
 
 @lru_cache(maxsize=32)

@@ -32,7 +32,7 @@ from draisine.results.channel import HasState, StateValue, named_start
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
-from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
+from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of, entry_rounding
 from draisine.stability.explicit_time import require_no_time
 from draisine.stability.switching_limits import limit_note
 
@@ -198,6 +198,7 @@ def _linearized(
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
         limit_note(e, motion.x, motion.u, motion.p),
         deviations.angles,
+        entry_rounding(deviations, naming, motion.x, motion.u, motion.p),
     )
 
 

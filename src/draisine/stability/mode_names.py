@@ -4,7 +4,7 @@ Participation, the product of a state's components in the left and the right eig
 state, whatever the units; it adds up to one. Modes of two-wheelers have the names of the field (Meijaard et al. 2007; Cossalter
 2006):
 
-- *weave*: an oscillation of the whole vehicle in lean, steer and yaw;
+- *weave*: an oscillation of the whole vehicle in lean, steer and yaw, the slowest if there are several;
 - *wobble*: an oscillation of the front assembly, and of what is flexible there, with little lean;
 - *capsize*: a mode of lean that does not oscillate; *castering*: one of steer;
 - *pitch*, *bounce*, *hop*: oscillations in the plane of the vehicle, of its body or of a suspension.
@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.spectrum import Spectrum, balancing, clusters
+from draisine.numerics.scaling import balancing
+from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
@@ -30,6 +31,7 @@ Complex = NDArray[np.complex128]
 LEANS = 0.1  # share of lean from which an oscillation is a weave
 WEAVES = 0.05  # share of steer in it
 STEERS = 0.1  # share of steer from which an oscillation with less lean is a wobble
+FASTER = 2.0  # than the slowest weave: an oscillation that is none
 OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
 OSCILLATES = 0.25  # share of a sweep at which a mode oscillates, to be named as an oscillation
 MOST_VOTES = 61  # points of a sweep at which shapes are named
@@ -53,15 +55,23 @@ class Roles:
     yaw: tuple[int, ...]
     others: dict[str, tuple[int, ...]]
 
-    def name(self, share: Array, oscillates: bool, manner: str) -> str:
-        """The name of a mode by the shares of the states."""
+    def names(self, shares: Array, eigenvalues: Complex) -> list[str]:
+        """The names of all modes at one point, by the shares (states, modes) of the states."""
+        found = [self.name(share, bool(z.imag), _manner(z)) for share, z in zip(shares.T, eigenvalues, strict=True)]
+        rates = np.array([abs(z.imag) if name == "weave" else np.inf for name, z in zip(found, eigenvalues, strict=True)])
+        for j in np.flatnonzero(np.isfinite(rates) & (rates > FASTER * rates.min(initial=np.inf))):  # of tires, for example
+            found[j] = self.name(shares[:, j], True, _manner(eigenvalues[j]), weaves=False)
+        return found
+
+    def name(self, share: Array, oscillates: bool, manner: str, weaves: bool = True) -> str:
+        """The name of a mode by the shares of the states; with `weaves` it may be a weave."""
         lean, steer, yaw = (float(share[list(part)].sum()) for part in (self.lean, self.steer, self.yaw))
         rest = {name: float(share[list(part)].sum()) for name, part in self.others.items()}
         most = max(rest, key=lambda name: rest[name]) if rest else ""
         across = lean + steer + yaw
         if not oscillates and across >= WHOLE and lean + steer > 0.0 and manner != "neutral":
             return "castering" if steer > lean else "capsize"
-        if oscillates and lean >= LEANS and steer >= WEAVES and across >= WHOLE:
+        if weaves and oscillates and lean >= LEANS and steer >= WEAVES and across >= WHOLE:
             return "weave"
         if oscillates and steer >= STEERS and lean < LEANS and rest.get(most, 0.0) < OTHER:
             return "wobble"
@@ -123,8 +133,8 @@ class ModeNames:
             votes: list[list[tuple[bool, str]]] = [[] for _ in range(eigenvalues.shape[1])]
             some = np.unique(np.linspace(0, len(matrices) - 1, min(len(matrices), MOST_VOTES)).round().astype(int))
             for a, row in zip(matrices[some], eigenvalues[some], strict=True):
-                for vote, z, share in zip(votes, row, participation(a, row).T, strict=True):
-                    vote.append((z.imag != 0, roles.name(share, bool(z.imag), _manner(z))))
+                for vote, z, name in zip(votes, row, roles.names(participation(a, row), row), strict=True):
+                    vote.append((z.imag != 0, name))
             found = [_elected(vote) for vote in votes]
         return _distinct(found)
 
@@ -151,8 +161,9 @@ class ModeNames:
                 continue
             values = spectrum.values[0]
             j = places[np.argmin(np.abs(values[places] - eigenvalue))]
-            share = participation(a, values)[:, j]
-            name = roles.name(share, bool(eigenvalue), "oscillation" if eigenvalue else "mode")
+            shares = participation(a, values)
+            name = roles.name(shares[:, j], bool(eigenvalue), "oscillation" if eigenvalue else "mode")
+            name = roles.names(shares, values)[j] if name == "weave" and values[j].imag else name
             distance = float(abs(values[j] - eigenvalue))
             best = (distance, name) if best is None or distance < best[0] else best
         return best[1] if best else PAIR if eigenvalue else ZERO

@@ -73,9 +73,10 @@ class Modes(Result):
         """Where a mode gains or loses stability, and where real modes become an oscillation or the reverse; solved exactly, in
         order.
 
-        There is one for each mode, and those of the whole range are found, however coarse the sweep: it is refined until the
-        numbers of growing modes at neighboring values agree with the critical values between them. What rounding can do is no
-        crossing.
+        There is one for each mode. The sweep is sampled at 64 intervals at least, and refined until the numbers of growing modes
+        at neighboring samples agree with the critical values between them; so are intervals in which real parts bend toward zero.
+        A window of instability narrower than the samples, of which these show nothing, is not found: give values within it. What
+        rounding can do is no crossing.
         """
         return list(self._critical)
 

@@ -14,17 +14,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.rank import condition_share, equilibrate
+from draisine.numerics.scaling import balancing
+
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Flags = NDArray[np.bool_]
 
 ENTRY_ERROR = 2e-13  # of an entry of A, relative: rounding along the program and errors of the steady motion
 SAFETY = 4.0  # factor on the bound of an eigenvalue
+REGULAR = 1e6  # condition, with scaled rows and columns, of a matrix without a zero eigenvalue
+EQUILIBRATIONS = 20
 EPS = float(np.finfo(float).eps)
 ROUNDING = 16.0 * EPS  # of all entries, relative to the scaled matrix: of the eigenvalue solver, and of entries that cancel
 COINCIDE = 1e-7  # distance of eigenvalues, relative to the largest, below which their vectors are made dual
 INDEPENDENT = 1e6  # condition of the products of left and right vectors up to which an eigenvalue is not defective
-SWEEPS = 4  # of the scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class Spectrum:
         values = np.full(matrices.shape[:2], np.nan + 0j)
         errors = np.full(matrices.shape[:2], np.nan)
         if matrices.shape[1]:
-            values[good], errors[good] = _bounded_eigenvalues(matrices[good])
+            values[good], errors[good] = _resolved(matrices[good], *_bounded_eigenvalues(matrices[good]))
         return Spectrum(matrices, values, errors)
 
     @cached_property
@@ -99,6 +103,24 @@ def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
 
 
+def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex, Array]:
+    """Eigenvalues that are zero up to rounding of the largest ones, though the matrix is regular, from those of its inverse,
+    where they are the largest. Regular is a matrix that is well-conditioned with scaled rows and columns, at any time scales."""
+    for i in np.flatnonzero((np.abs(values) <= errors).any(axis=1)):
+        scaled, rows, columns = equilibrate(matrices[i], EQUILIBRATIONS)
+        condition = 1.0 / max(condition_share(scaled), 1e-300)
+        if not condition < REGULAR:
+            continue
+        inverse = columns[:, None] * np.linalg.inv(scaled) * rows
+        found, moved = _bounded_eigenvalues(inverse[None])
+        zero = np.flatnonzero(np.abs(values[i]) <= errors[i])
+        largest = np.argsort(-np.abs(found[0]), kind="stable")[: len(zero)]
+        better, bound = 1.0 / found[0][largest], condition * moved[0][largest] / np.abs(found[0][largest]) ** 2
+        if (bound < np.abs(better)).all():
+            values[i, zero], errors[i, zero] = better, bound
+    return values, errors
+
+
 def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
     """Left eigenvectors that belong to the right ones where several have one eigenvalue: orthogonal to those of the others."""
     k = values.shape[1]
@@ -110,19 +132,6 @@ def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
             if len(group) > 1 and np.linalg.cond(products) < INDEPENDENT:  # otherwise the eigenvalue is defective
                 left[i][:, group] = left[i][:, group] @ np.linalg.inv(products).T
     return left
-
-
-def balancing(matrices: Array) -> Array:
-    """Scales d of the states with which rows and columns of A_ij d_j / d_i have equal size (Osborne 1960)."""
-    count, k, _ = matrices.shape
-    scale = np.ones((count, k))
-    for _ in range(SWEEPS):
-        for i in range(k):
-            column = (matrices[:, :, i] / scale).sum(axis=1) - matrices[:, i, i] / scale[:, i]
-            row = (matrices[:, i, :] * scale).sum(axis=1) - matrices[:, i, i] * scale[:, i]
-            both = (column > 0.0) & (row > 0.0)
-            scale[:, i] = np.where(both, np.sqrt(row / np.where(both, column, 1.0)), scale[:, i])
-    return scale
 
 
 def nearest_first(distance: Array) -> NDArray[np.int64]:

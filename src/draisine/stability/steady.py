@@ -19,7 +19,7 @@ from draisine.model.model import Model
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState
-from draisine.simulation.initial.problem import Scales
+from draisine.simulation.initial.scales import Scales
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT

@@ -21,6 +21,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
+from draisine.numerics.number_range import counted_range
 from draisine.numerics.rank import independent_columns
 from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
@@ -40,6 +41,7 @@ Array = NDArray[np.float64]
 
 SINGULAR = 1e-11  # singular value of the Jacobian of a motion, relative to the largest, that counts as zero
 BESIDE = 0.0123  # of the range: distance of a point beside the middle
+MOST_VALUES = 10_000_000  # of a sweep
 CHUNK = 65_536  # points whose matrices are in memory at once
 CORRECTION = BatchNewton(tolerance=1e-15, acceptable=EXACT, max_iterations=25)
 
@@ -94,6 +96,9 @@ class Family(Uncached):
         Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly
         degenerate, and its essential states are too few for the others.
         """
+        for name in values:
+            if name in {**(given.get("fixed") or {}), **(given.get("parameters") or {})}:
+                raise ArgumentError(f"{name!r} is swept and has a given value; leave one of them out")
         middle = {name: float(v[len(v) // 2]) for name, v in values.items()}
         # by another share of each range: degenerate points of two quantities lie on lines through the middle
         shares = BESIDE * (1.0 + 0.382 * np.arange(len(values)))
@@ -379,11 +384,10 @@ class Family(Uncached):
 def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Array:
     """Values of a sweep: an array of finite numbers, or (first, last, number of values)."""
     try:
-        if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and given[2] >= 2:
-            values = np.linspace(float(given[0]), float(given[1]), given[2])
-        else:
-            plain = np.atleast_1d(np.asarray(given))
-            values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+        plain = np.atleast_1d(np.asarray(counted_range(repr(name), given, 2, MOST_VALUES)))
+        values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+    except ArgumentError:
+        raise
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():

@@ -30,7 +30,7 @@ from draisine.results.channel import HasState
 from draisine.results.linear import LinearModel
 from draisine.simulation.contact_margins import contact_warnings
 from draisine.stability.batch_evaluation import program_without_cse
-from draisine.stability.deviations import Naming, deviations_of
+from draisine.stability.deviations import Naming, deviations_of, entry_rounding
 from draisine.stability.explicit_time import changing_rates, require_no_time
 from draisine.stability.linearization import (
     Motion,
@@ -131,10 +131,9 @@ def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Arr
     for x in states:
         derivatives = deviations.derivatives(0.0, x[None], u[None], p[None])
         naming = deviations.choose(derivatives)
-        a, _ = naming.matrices(derivatives)
-        bare = LinearModel(
-            equations.name, naming.names, (), (), a[0], np.zeros((len(a[0]), 0)), np.zeros((0, len(a[0]))), np.zeros((0, 0))
-        )
+        a, rounding = naming.matrices(derivatives)[0][0], entry_rounding(deviations, naming, x, u, p)
+        none = np.zeros((len(a), 0))
+        bare = LinearModel(equations.name, naming.names, (), (), a, none, none.T, np.zeros((0, 0)), rounding=rounding)
         idle = set(bare.essential().left_out) - speeds
         common = idle if common is None else common & idle
     return tuple(name for name in deviations.candidates if name in (common or set()))

@@ -19,14 +19,17 @@ expression swell.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.constraints.smoothness import check_jumps, uncounted
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
+from draisine.model.validate import check_system_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
 from draisine.symbolic.symbol_table import (
@@ -86,8 +89,10 @@ def lagrangian(
     nonholonomic_sx = [(n, symbols.lower(e, f"constraint {n!r}")) for n, e in named(nonholonomic, "g")]
     symbols.check_all_appear(ca.vertcat(total, *[row for _, row in (*holonomic_sx, *nonholonomic_sx)]))
     q, v, t = symbols.q, symbols.v, symbols.t
+    damping = symbols.lower(dissipation, "the dissipation")
+    warnings = _check_jumps(symbols, total, damping, holonomic_sx, nonholonomic_sx)
     mass, force = euler_lagrange(total, q, v, t)
-    driven = -ca.gradient(symbols.lower(dissipation, "the dissipation"), v) + _forces(symbols, forces or {})
+    driven = -ca.gradient(damping, v) + _forces(symbols, forces or {})
     # Jacobi's integral h = q̇·∂L/∂q̇ − L changes by −∂L/∂t and the power of the forces
     integral = ca.dot(v, ca.gradient(total, v)) - total
     surplus = ca.SX(0)
@@ -130,7 +135,24 @@ def lagrangian(
         outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
         constraint_units={n: unit[n] for n in of_constraints if n in unit},
     )
-    return augmented(system, stabilization, work, solver)
+    found = augmented(system, stabilization, work, solver)
+    return replace(found, warnings=(*found.warnings, *warnings)) if warnings else found
+
+
+def _check_jumps(
+    symbols: _Symbols, total: ca.SX, damping: ca.SX, holonomic: list[tuple[str, ca.SX]], nonholonomic: list[tuple[str, ca.SX]]
+) -> list[str]:
+    """Raise where velocities would have to jump: jumps of L in the coordinates, of momenta also in time, of R in the velocities,
+    and of constraints. Returns warnings about jumps of L in time alone, which change the energy and no velocity."""
+    name, t, q, v = symbols.name, symbols.t, symbols.q, symbols.v
+    state, constant = ca.vertcat(q, v), ca.vertcat(symbols.u, symbols.p)
+    for level, rows in (("position", holonomic), ("velocity", nonholonomic)):
+        for row, value in rows:
+            check_jumps(f"{name}: constraint {row!r}", value, t, state, constant, level, singular=True)
+    in_time = check_jumps(f"{name}: the energy", total, t, state, constant, "energy")
+    check_jumps(f"{name}: the momentum", ca.gradient(total, v), t, state, constant, "velocity")
+    check_jumps(f"{name}: the dissipation", damping, t, v, ca.vertcat(q, constant), "energy")
+    return uncounted("the energy", in_time)
 
 
 def _quadratic(kinetic: ca.SX, v: ca.SX) -> bool:
@@ -170,6 +192,7 @@ class _Symbols:
         import sympy
         from sympy.physics.vector import dynamicsymbols
 
+        check_system_name(name)
         self.name = name
         self.names = [plain(c) for c in coordinates]
         if len(set(self.names)) < len(self.names) or not coordinates:

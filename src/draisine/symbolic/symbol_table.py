@@ -15,6 +15,7 @@ import casadi as ca
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import did_you_mean
 from draisine.expr.units import si_text
+from draisine.model.validate import check_system_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import DaeResidual, Program
 from draisine.symbolic.sympy_bridge import to_sx
@@ -79,7 +80,10 @@ def named(items: Named, stem: str) -> list[tuple[str, Any]]:
 
 def finite(owner: str, what: str, value: Any) -> float:
     """A finite number, or ModelError."""
-    found = float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
     if not math.isfinite(found):
         raise ModelError(f"{owner}: {what} is {found}; give a finite number")
     return found
@@ -206,6 +210,7 @@ class SystemSymbols:
     ) -> None:
         from sympy.physics.vector import dynamicsymbols
 
+        check_system_name(name)
         self.name, self.kind, self._given = name, kind, given
         self.names, self.inputs, self.parameters = (
             [plain(s) for s in group] for group in (unknowns, given.inputs, given.parameters)
@@ -298,6 +303,7 @@ class MechanicsSymbols:
     ) -> None:
         from sympy.physics.vector import dynamicsymbols
 
+        check_system_name(name)
         self.name = name
         self.coordinates, self.speeds, self.inputs = ([plain(s) for s in row] for row in (coordinates, speeds, inputs))
         self.parameters = {plain(s): finite(name, f"parameter {plain(s)!r}", value) for s, value in parameters.items()}

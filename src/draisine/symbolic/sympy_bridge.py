@@ -6,6 +6,7 @@ converted as the few thousand operations of its graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from draisine.errors import ExpressionError
+from draisine.expr.tree import short
 from draisine.program import opcodes as op
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
@@ -106,18 +108,23 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
 def _number(node: Any) -> ca.SX:
     if not node.is_real:
         raise ExpressionError(f"the number {node} is not real")
-    return ca.SX(float(node))
+    value = float(node)
+    if not math.isfinite(value):
+        raise ExpressionError(f"the number {short(str(node))} is too large; numbers are at most 1.8e308")
+    return ca.SX(value)
 
 
 def _product(factors: Iterable[Any], known: Mapping[Any, ca.SX]) -> ca.SX:
     """Numerator over denominator: one division for all negative powers."""
+    import sympy
+
     above, below = [], []
     for factor in factors:
         if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
             below.append(_power(known[factor.base], -factor.exp, known))
         elif factor.is_Rational and not factor.is_Integer and factor.p in (1, -1):
             above += [ca.SX(-1.0)] if factor.p < 0 else []
-            below.append(ca.SX(float(factor.q)))
+            below.append(_number(sympy.Integer(factor.q)))
         else:
             above.append(known[factor])
     product = _multiply(above)

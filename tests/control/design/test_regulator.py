@@ -254,8 +254,8 @@ def test_heading_may_be_kept_among_placed_poles(bike):
 
 def test_without_python_control_the_cure_is_said(hold, monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(ImportError, match=r"lqr needs control.*pip install control"):
-        dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={"steer_torque": 1.0})
+    with pytest.raises(ImportError, match=r"place needs control.*pip install control"):
+        dr.control.pole_placement(hold.linear, poles=[-1, -2, -3, -4], controls=["steer_torque"])
 
 
 # ---------------------------------------------------------------- bad input

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 
 import draisine as dr
 from draisine.cli import main as cli
+from draisine.errors import DependencyError
 from draisine.view.plots.figure_files import save_figure
 
 
@@ -33,6 +35,13 @@ def test_gif(run, tmp_path):
         first = np.asarray(film.convert("RGB")).astype(int)
         film.seek(4)
         assert np.mean(np.abs(np.asarray(film.convert("RGB")).astype(int) - first).max(axis=2) > 24) > 0.002
+
+
+def test_gif_without_pillow(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(DependencyError, match=r"writing \.gif files needs pillow.*pip install pillow"):
+        run.save(tmp_path / "a.gif")
+    assert not list(tmp_path.iterdir())
 
 
 def test_pictures_in_a_row(run, tmp_path):

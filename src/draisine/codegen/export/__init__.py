@@ -12,7 +12,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
-from draisine.codegen.export.exportable_programs import WHAT, items
+from draisine.codegen.export.exportable_programs import WHAT, items, without_uncounted_work
 from draisine.codegen.export.fmu import write_fmu
 from draisine.codegen.export.languages import LANGUAGES, language
 from draisine.codegen.export.names import letters
@@ -29,6 +29,7 @@ def write(program: Program | LinearSolveProgram, lang: str, folder: Path, guide:
     """Write a program in a language (or as a file for `casadi.Function.load`); returns the path."""
     if lang.lower() == FMU:
         raise ExportError(f"a functional mock-up unit needs a whole system; {program.name!r} is a single program")
+    program = without_uncounted_work(program)
     if lang.lower() != CASADI:
         target = language(lang)
         path, text = folder / file_name(program, target), source_text(program, target, guide)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from draisine.codegen.export.function_body import operation_names
 from draisine.codegen.export.language import Argument, listed
@@ -117,12 +118,26 @@ def _call(ssa: SSA, key: Any, given: list[Any]) -> Any:
     jnp = _jax().numpy
     if isinstance(key, tuple):
         _, n, sides = key
-        numbers = jnp.stack([jnp.asarray(g, dtype=float) for g in given])
+        numbers = _gathered(given)
         matrix, side = numbers[: n * n].reshape((n, n), order="F"), numbers[n * n :].reshape((n, sides), order="F")
         return jnp.linalg.solve(matrix, side).ravel(order="F")
     inner = callee_to_ssa(ssa.callees[key])
     values = _evaluate(inner, lambda slot, entry: given[entry])
     return {entry: values[value] for _, entry, value in inner.results}
+
+
+def _gathered(entries: list[Any]) -> Any:
+    """The entries as an array. Each is stacked once: most of a matrix are zeros, and XLA compiles long stacks slowly."""
+    jnp = _jax().numpy
+    distinct: dict[Any, int] = {}
+    places, stacked = list[int](), list[Any]()
+    for entry in entries:
+        key = entry.hex() if isinstance(entry, float) else id(entry)  # −0.0 and 0.0 are different
+        if key not in distinct:
+            distinct[key] = len(stacked)
+            stacked.append(jnp.asarray(entry, dtype=float))
+        places.append(distinct[key])
+    return jnp.stack(stacked)[np.array(places)]
 
 
 @cache

@@ -57,6 +57,25 @@ def _own(name: str) -> Callable[[Equations], list[Exported]]:
     return lambda equations: [getattr(equations, name)] if getattr(equations, name) is not None else []
 
 
+def _report(equations: Equations) -> list[Exported]:
+    return [without_uncounted_work(equations.report)]
+
+
+def without_uncounted_work(program: Exported) -> Exported:
+    """A report without the work that it gives as the constant zero though there are inputs, which may do work."""
+    if not any(slot.name == "u" and slot.size for slot in program.inputs):
+        return program
+    slots = {slot.name: slot for slot in program.outputs}
+    if "energy" not in slots or "work" not in slots["energy"].labels:
+        return program
+    last = program.after if isinstance(program, LinearSolveProgram) else program
+    energy = last.function.call(last.symbols())[list(slots).index("energy")]
+    counted = [k for k, label in enumerate(slots["energy"].labels) if label != "work" or not energy[k].is_zero()]
+    if len(counted) == slots["energy"].size:
+        return program
+    return picked(program, program.name, {name: range(slot.size) for name, slot in slots.items()} | {"energy": counted})
+
+
 def _dynamics(equations: Equations) -> list[Exported]:
     return [equations.dynamics] if not isinstance(equations.dynamics, DaeResidual) else []
 
@@ -133,7 +152,7 @@ WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
     "residual": ("residual of the equations 0 = F(t, x, xdot, u, p)", _residual),
     "switching": ("functions that are zero where the state derivative or residual switches", _switching),
     "linear": ("linearization about any state", _linear),
-    "report": ("velocities, multipliers, outputs, energies, residuals and powers", _own("report")),
+    "report": ("velocities, multipliers, outputs, energies, residuals and powers", _report),
     "motion": ("constraint residuals and outputs that need no accelerations", _own("motion")),
     "mass_matrix": ("mass matrix", _mass_matrix),
     "inverse_dynamics": ("generalized forces that a motion needs", _own("inverse_dynamics")),
@@ -198,8 +217,18 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
     choice = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
-    notes = (*choice, *_switching_notes(equations, program))
+    notes = (*choice, *_work_notes(program), *_switching_notes(equations, program))
     return Guide(title, notes, known | whole, with_defaults=("p",) if "p" in slots and equations.parameters else ())
+
+
+def _work_notes(program: Exported) -> tuple[str, ...]:
+    """Where a report has energies but no work, that it has none."""
+    energy = next((slot for slot in program.outputs if slot.name == "energy"), None)
+    if energy is None or not energy.size or "work" in energy.labels:
+        return ()
+    return (
+        "The work of inputs, dampers and loads is not counted: these equations were derived without it (work=True counts it).",
+    )
 
 
 def _switching_notes(equations: Equations, program: Exported) -> tuple[str, ...]:

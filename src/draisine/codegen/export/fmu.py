@@ -17,14 +17,14 @@ import tempfile
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.codegen.export.exportable_programs import items, per_second
+from draisine.codegen.export.exportable_programs import items, per_second, without_uncounted_work
 from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
@@ -61,7 +61,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description:
     if x0.shape != (len(equations.states),):
         names = ", ".join(s.name for s in equations.states)
         raise ExportError(f"the start of {equations.name!r} needs {len(equations.states)} numbers ({names}), got {x0.size}")
-    unit = _Unit(equations, x0, description)
+    unit = _Unit(replace(equations, report=without_uncounted_work(equations.report)), x0, description)
     contents = unit.contents()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{unit.identifier}.fmu"

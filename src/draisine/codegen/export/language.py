@@ -45,8 +45,11 @@ class Argument:
 
     @property
     def is_number(self) -> bool:
-        """A single number that is not a column of one: it has no label but its own name."""
-        return self.slot.size == 1 and self.slot.labels in ((), (self.slot.name,))
+        """A single number that is not a column of one: labels name the entries of columns, and of numbers only time has one.
+
+        Names of variables do not matter: a single input is a column of one entry, even if it has the name of its slot, `u`.
+        """
+        return self.slot.size == 1 and (not self.slot.labels or self.slot.name == "t")
 
     @property
     def is_matrix(self) -> bool:

@@ -6,10 +6,11 @@ A value is a real number, a Boolean or an integer (the cell of a table). Convers
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
+from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
 

@@ -9,7 +9,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot
@@ -48,6 +49,39 @@ class _Buffer(threading.local):
         self.parts = int(numbers.ctypes.data), views, numbers[ends[-1] :]  # address, arguments, results
 
 
+class _Documentation:
+    """The documentation of the class `Kernel`, and of each kernel: written when it is read, since most never are."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self._of_class = of_class
+
+    def __get__(self, kernel: Kernel | None, owner: type[Kernel]) -> str | None:
+        return self._of_class if kernel is None else _documentation(kernel)
+
+
+def _documentation(kernel: Kernel) -> str:
+    import textwrap
+
+    lines = [
+        f"Compiled program {kernel.program_name!r}.",
+        "",
+        f"kernel({', '.join(s.name for s in kernel.inputs)}) returns ({', '.join(s.name for s in kernel.outputs)}).",
+        "kernel.map(…) runs over a batch: arguments may have a leading axis of samples.",
+    ]
+    for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
+        lines += ["", title]
+        for slot in slots:
+            lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
+    return "\n".join(lines)
+
+
+def _documented(kernels: type[Kernel]) -> type[Kernel]:
+    """The class with a documentation of each of its kernels."""
+    kernels.__doc__ = _Documentation(kernels.__doc__)  # type: ignore[assignment]
+    return kernels
+
+
+@_documented
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """Machine code of a program. `help(kernel)` lists its arguments and results.
@@ -245,35 +279,6 @@ def _pointers(arrays: Sequence[Array]) -> Any:
 
 def _integers(numbers: Sequence[int]) -> Any:
     return (ctypes.c_int64 * len(numbers))(*numbers)
-
-
-class _Documentation:
-    """The documentation of the class `Kernel`, and of each kernel: written when it is read, since most never are."""
-
-    def __init__(self, of_class: str | None) -> None:
-        self._of_class = of_class
-
-    def __get__(self, kernel: Kernel | None, owner: type[Kernel]) -> str | None:
-        return self._of_class if kernel is None else _documentation(kernel)
-
-
-def _documentation(kernel: Kernel) -> str:
-    import textwrap
-
-    lines = [
-        f"Compiled program {kernel.program_name!r}.",
-        "",
-        f"kernel({', '.join(s.name for s in kernel.inputs)}) returns ({', '.join(s.name for s in kernel.outputs)}).",
-        "kernel.map(…) runs over a batch: arguments may have a leading axis of samples.",
-    ]
-    for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
-        lines += ["", title]
-        for slot in slots:
-            lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
-    return "\n".join(lines)
-
-
-Kernel.__doc__ = _Documentation(Kernel.__doc__)  # type: ignore[assignment]
 
 
 # ------------------------------------------------------------------------------------------- hoisted parameters

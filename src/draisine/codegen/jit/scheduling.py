@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from draisine.codegen.jit.emitter import INTRINSICS, LIBRARY
+from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, FREE, RESULT, SSA
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import refuse_masked
 from draisine.program.program import Slot
 
 Array = NDArray[np.float64]
@@ -27,9 +28,8 @@ def check_count(kernel: str, slots: Sequence[Slot], arguments: Sequence[Any]) ->
 
 
 def _numbers(kernel: str, slot: Slot, argument: ArrayLike) -> Array:
-    """As doubles. NumPy would take None for NaN, text for the number in it, and drop imaginary parts."""
-    kind = argument.dtype if isinstance(argument, np.ndarray) else type(argument).__name__
-    complaint = ArgumentError(f"kernel {kernel!r}: argument {slot.name!r} needs {slot.size} numbers, got {kind}")
+    """As doubles. NumPy would take None for NaN, text for the number in it, drop imaginary parts, and ignore masks."""
+    refuse_masked(f"kernel {kernel!r}: argument {slot.name!r}", argument)
     try:
         array = np.asarray(argument)
         if array.dtype.kind in "fiub" or not array.size:
@@ -37,8 +37,13 @@ def _numbers(kernel: str, slot: Slot, argument: ArrayLike) -> Array:
         if array.dtype.kind == "O":
             return np.array([float(one) for one in array.ravel()]).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):
-        raise complaint from None
-    raise complaint
+        raise _complaint(kernel, slot, argument) from None
+    raise _complaint(kernel, slot, argument)
+
+
+def _complaint(kernel: str, slot: Slot, argument: ArrayLike) -> ArgumentError:
+    kind = argument.dtype if isinstance(argument, np.ndarray) else type(argument).__name__
+    return ArgumentError(f"kernel {kernel!r}: argument {slot.name!r} needs {slot.size} numbers, got {kind}")
 
 
 def column(kernel: str, slot: Slot, argument: ArrayLike) -> Array:

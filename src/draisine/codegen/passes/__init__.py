@@ -5,8 +5,9 @@ Each pass maps a list to another one; none changes a result by more than roundin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
+from draisine.dataclass import dataclass
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 

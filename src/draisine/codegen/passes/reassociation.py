@@ -15,9 +15,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import FREE, SSA, live_values, rewrite
 

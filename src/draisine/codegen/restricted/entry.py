@@ -7,10 +7,9 @@ the background compiles it once more with it (`Entry.load`); both give the same 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,8 @@ from draisine.codegen.background import start
 from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
+from draisine.dataclass import dataclass
+from draisine.program.digest import digest_of
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]
@@ -148,11 +149,11 @@ def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> 
 @cache
 def digest(modules: tuple[str, ...]) -> str:
     """A hash of the contents of modules and of the translator."""
-    sha = hashlib.sha256()
+    digested = digest_of()
     files = [*sorted(Path(__file__).parent.glob("*.py")), _ROOT / "codegen" / "jit" / "engine.py"]
     for file in (*files, *(source_file(module) for module in modules)):
-        sha.update(file.read_bytes())
-    return sha.hexdigest()
+        digested.update(file.read_bytes())
+    return digested.hexdigest()
 
 
 def source_file(module: str) -> Path:

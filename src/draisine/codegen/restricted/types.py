@@ -22,7 +22,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from operator import attrgetter
@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_a
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.dataclass import dataclass
 
 if TYPE_CHECKING:
     from _ctypes import _PyCStructType as _StructureType

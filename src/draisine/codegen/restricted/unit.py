@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Options, Type, constraints, type_of
+from draisine.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

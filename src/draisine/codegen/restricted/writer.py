@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from draisine.codegen.jit.emitter import number
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, REAL, ArrayType, TupleType, Type
 from draisine.codegen.restricted.unit import Source, Unit
+from draisine.dataclass import dataclass
 
 ZERO = number(0.0)
 _OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}

@@ -64,13 +64,26 @@ def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
     return part
 
 
+def regulated_part(linear: LinearModel, keep: Sequence[str], controls: Sequence[str]) -> LinearModel:
+    """The essential part; all states if the controls act only on states on which nothing depends: those of a free mass."""
+    part = essential_part(linear, keep)
+    controls_of(part, controls)
+    if (
+        keep
+        or part.controllability(tuple(controls)).rank
+        or any(h.unstable for h in part.controllability(tuple(controls)).hidden)
+    ):
+        return part
+    refuse_unsteady(linear, linear.essential().left_out)
+    return linear
+
+
 def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
     """Refuse a motion whose states drift, unless nothing depends on them: the linear model must be constant in time."""
     moving = part.changing
     bad = [name for name in moving if name not in idle]
     if not bad:
-        small = 1e-9 * max(float(np.abs(part.A).max(initial=0.0)), 1e-300)
-        bad = [n for n in moving if np.abs(part.A[:, part.states.index(n)]).max(initial=0.0) > small]
+        bad = [n for n in moving if part.depends[:, part.states.index(n)].any()]
     if bad:
         rates = ", ".join(f"{name} changes at {moving[name]:.4g} per second" for name in bad[:4])
         raise ArgumentError(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.scaling import unit_scales
 
 Array = NDArray[np.float64]
 
@@ -47,19 +48,22 @@ def sampled_noise(a: Array, spread: Array, period: float) -> Array:
 
 
 def exponential_integral(f: Array, w: Array, time: float) -> tuple[Array, Array]:
-    """e^(F h) and ∫ e^(Fᵀs) W e^(F s) ds from 0 to h."""
+    """e^(F h) and ∫ e^(Fᵀs) W e^(F s) ds from 0 to h, computed in scaled states: norms decide on the order of the exponential."""
     from scipy.linalg import expm
 
-    size = len(f)
+    scale = 2.0 ** np.round(np.log2(unit_scales(f)[0]))  # powers of 2: scaling is exact
+    f, w = f * scale / scale[:, None], w * scale[:, None] * scale
+    size, largest = len(f), float(np.abs(w).max(initial=0.0)) or 1.0
+    unit = largest / (float(np.abs(f).max(initial=0.0)) or 1.0)  # the integral is linear in W: its size must not matter
     halvings = max(int(np.ceil(np.log2(max(float(np.abs(f).sum(axis=0).max(initial=0.0)) * time / SHORT, 1.0)))), 0)
     h = time / 2**halvings
-    block = expm(h * np.block([[-f.T, w], [np.zeros((size, size)), f]]))
+    block = expm(h * np.block([[-f.T, w / unit], [np.zeros((size, size)), f]]))
     transition = block[size:, size:]
     total = transition.T @ block[:size, size:]
     for _ in range(halvings):
         total = total + transition.T @ total @ transition
         transition = transition @ transition
-    return transition, (total + total.T) / 2
+    return transition * scale[:, None] / scale, unit * (total + total.T) / 2 / scale[:, None] / scale
 
 
 def rates_of(transition: Array, period: float) -> NDArray[np.complex128]:

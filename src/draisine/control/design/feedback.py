@@ -20,6 +20,7 @@ from draisine.expr.expression import Expr, Name, Number, atan2, clip, cos, did_y
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.numerics.scaling import unit_scales
 from draisine.program.equations import Equations
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel
@@ -283,18 +284,21 @@ def feedback(
     period: float | None = None,
 ) -> Feedback:
     """A law about the reference motion of a linear model."""
-    gains = np.where(np.abs(gains) > ROUNDING * np.abs(gains).max(axis=1, keepdims=True), gains, 0.0)
+    scaled = gains * unit_scales(np.where(linear.depends, linear.A, 0.0), linear.B)[0]
+    shares = [np.abs(g) / np.maximum(np.abs(g).max(axis=1, keepdims=True), 1e-300) for g in (gains, scaled)]
+    gains = np.where(np.maximum(*shares) > ROUNDING, gains, 0.0)  # rounding error in the given and in scaled states
+    largest = max((abs(linear.at.get(name, 0.0)) for name in (*linear.states, *linear.inputs)), default=0.0)
     motion: dict[str, Expr] = {}
     for name in linear.states:
         rate = linear.rates.get(name, 0.0)
-        start = _tidy(linear.at.get(name, 0.0))
+        start = _tidy(linear.at.get(name, 0.0), largest)
         motion[name] = Number(start) + rate * Name("t") if abs(rate) > STEADY else Number(start)
-    needed = [u for u in linear.inputs if u not in controls and _tidy(linear.at.get(u, 0.0)) != 0.0]
+    needed = [u for u in linear.inputs if u not in controls and _tidy(linear.at.get(u, 0.0), largest) != 0.0]
     law = Feedback(
         linear.model,
         {u: dict(zip(linear.states, map(Number, row.tolist()), strict=True)) for u, row in zip(controls, gains, strict=True)},
         motion,
-        {u: Number(_tidy(linear.at.get(u, 0.0))) for u in (*controls, *needed)},
+        {u: Number(_tidy(linear.at.get(u, 0.0), largest)) for u in (*controls, *needed)},
         {name: parse(text) for name, text in linear.formulas.items() if name in linear.states},
         linear,
         structure,
@@ -335,8 +339,9 @@ ROUNDING = 1e-13  # relative to the largest gain of an input
 STEADY = 1e-8  # rates of states below this count as zero
 
 
-def _tidy(value: float) -> float:
-    return 0.0 if abs(value) < 1e-15 else float(value)
+def _tidy(value: float, largest: float) -> float:
+    """A value of the motion, zero where it is rounding error of its `largest` one."""
+    return 0.0 if abs(value) < 1e-15 * min(1.0, largest) else float(value)
 
 
 def wrapped(angle: Expr) -> Expr:

@@ -10,7 +10,7 @@ is a `DigitalController` instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,15 +23,16 @@ from draisine.control.design.design_model import Subject, controls_of, linear_mo
 from draisine.control.design.discretization import check_period, rates_of, sampled_noise, zero_order_hold
 from draisine.control.design.feedback import STEADY, Feedback
 from draisine.control.plant import Plant
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, names
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.riccati import continuous_riccati, discrete_riccati
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
 from draisine.results.controllability import Structure, complex_text
-from draisine.results.linear import LinearModel, python_control
+from draisine.results.linear import LinearModel
 from draisine.simulation.sampled_control import Sampled, State
 
 Array = NDArray[np.float64]
@@ -144,9 +145,10 @@ def _gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, 
     total = direct @ density @ direct.T + sensors
     ahead = np.linalg.solve(total, direct @ density @ push.T).T
     left = density - density @ direct.T @ np.linalg.solve(total, direct @ density)
-    spread = _symmetric(push @ left @ push.T)  # python-control tests for symmetry to the last digit
-    gain, _, _ = python_control("kalman").lqe(part.A - ahead @ rows, np.eye(len(part.A)), rows, spread, _symmetric(total))
-    return np.asarray(gain) + ahead
+    spread = _symmetric(push @ left @ push.T)
+    none = np.zeros((len(part.A), len(rows)))
+    gain, _ = _dual(part, continuous_riccati, (part.A - ahead @ rows).T, rows.T, spread, _symmetric(total), none)
+    return gain.T + ahead
 
 
 def _sampled_gain(part: LinearModel, measured: Mapping[str, float], noise: Mapping[str, float], period: float) -> Array:
@@ -163,9 +165,19 @@ def _sampled_gain(part: LinearModel, measured: Mapping[str, float], noise: Mappi
     phi, _ = zero_order_hold(part.A, part.B, period)
     added = sampled_noise(part.A, push @ np.diag(list(noise.values())) @ push.T, period)
     sensors = np.diag(list(measured.values()))
-    _, p, _ = python_control("kalman").dlqe(phi, np.eye(len(phi)), rows, _symmetric(added), sensors)
-    p = np.asarray(p)
+    _, p = _dual(part, discrete_riccati, phi.T, rows.T, _symmetric(added), sensors, np.zeros((len(phi), len(rows))))
     return np.asarray(np.linalg.solve(rows @ p @ rows.T + sensors, rows @ p).T)
+
+
+def _dual(part: LinearModel, solver: Callable[..., tuple[Array, Array]], *matrices: Array) -> tuple[Array, Array]:
+    """The Riccati equation of a filter, that of the regulator of (Aᵀ, Cᵀ)."""
+    try:
+        return solver(*matrices)
+    except np.linalg.LinAlgError as problem:
+        raise SolverError(
+            f"{part.model}: the Riccati equation of the filter has no solution in double precision ({problem}): some mode that "
+            "does not decay is hardly measured, or not disturbed; measure it, or give noise to a state or input that moves it"
+        ) from problem
 
 
 def _symmetric(matrix: Array) -> Array:

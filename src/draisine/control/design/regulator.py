@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilizable
+from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, regulated_part, stabilizable
 from draisine.control.design.discretization import check_period, sampled_cost, zero_order_hold
 from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
 from draisine.numerics.rank import independent_columns, rank_of
+from draisine.numerics.riccati import continuous_riccati, discrete_riccati
+from draisine.numerics.scaling import unit_scales
 from draisine.program.arguments import checked
 from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
@@ -105,10 +108,11 @@ def pole_placement(
 
     - `model`, `at`, `states`, `parameters`, `inputs`, `reference`, `limits`: as in `lqr`.
     - `poles`: eigenvalues of the closed loop in 1/s; `controls`: names of the inputs that the law sets.
-    - `keep`: states or outputs to regulate although nothing else depends on them, such as the heading.
+    - `keep`: states or outputs to regulate although nothing else depends on them, such as the heading; all states if the controls
+      act on such states only.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(keep))
-    part = essential_part(linear, tuple(keep))
+    part = regulated_part(linear, tuple(keep), controls)
     _, b = controls_of(part, controls)
     structure = stabilizable(part, controls)
     wanted = _poles(part, poles, structure)
@@ -116,7 +120,7 @@ def pole_placement(
     inner, into = basis.T @ part.A @ basis, basis.T @ b
     control = python_control("place")
     if len(controls) == 1:
-        gain = np.atleast_2d(control.acker(inner, into, wanted))
+        gain = _place_single_input(control, inner, into, wanted, part.exact and structure.complete)
     else:
         gain = _place_multi_input(control, part, inner, into, wanted, controls)
     return feedback(part, tuple(controls), np.asarray(gain) @ basis.T, structure, reference, limits)
@@ -138,7 +142,7 @@ def _quadratic(
     reached = structure.basis
     rest = np.linalg.svd(reached, full_matrices=True)[0][:, structure.rank :]
     inner, cost = reached.T @ part.A @ reached, reached.T @ q @ reached
-    _refuse_unweighted(part, inner, cost, reached, weights)
+    _refuse_unweighted(part, inner, cost, reached, weights, part.exact and structure.complete)
     quadratic = Quadratic(part.A, b, (q + q.T) / 2, n, (r + r.T) / 2)
     try:
         gain, other = (
@@ -154,11 +158,13 @@ def _quadratic(
     return np.asarray(gain @ reached.T + other @ rest.T)
 
 
-def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Array, weights: Mapping[str, float]) -> None:
+def _refuse_unweighted(
+    part: LinearModel, inner: Array, cost: Array, reached: Array, weights: Mapping[str, float], exact: bool
+) -> None:
     """Refuse a mode on the imaginary axis without a weight: the regulator would not act on it."""
     names = tuple(f"direction {k}" for k in range(len(inner)))
-    for mode in observable(part.model, names, tuple(weights), inner, cost).hidden:
-        if abs(mode.eigenvalue.real) > 1e-9 * max(1.0, float(np.abs(inner).max())):
+    for mode in observable(part.model, names, tuple(weights), inner, cost, exact).hidden:
+        if abs(mode.eigenvalue.real) > 1e-9 * float(np.abs(np.linalg.eigvals(inner)).max(initial=0.0)):
             continue
         along = reached @ np.array([mode.combination.get(name, 0.0) for name in names])
         most = part.states[int(np.argmax(np.round(np.abs(along) / np.abs(along).max(), 9)))]
@@ -188,6 +194,19 @@ def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) ->
         if waiting.count(z) != waiting.count(z.conjugate()):
             raise ArgumentError(f"{part.model}: the pole {complex_text(z)} has no conjugate; give both")
     return wanted
+
+
+def _place_single_input(control: Any, inner: Array, into: Array, wanted: list[complex], exact: bool) -> Array:
+    """The only gain with these poles; where no entry is rounding error, in scaled states, input and time, because the test of
+    reachability depends on units."""
+    if not exact:
+        return np.atleast_2d(control.acker(inner, into, wanted))
+    scale, unit = unit_scales(inner, into)
+    speed = float(np.abs(inner * scale / scale[:, None]).max(initial=0.0)) or max(map(abs, wanted)) or 1.0
+    gain = control.acker(
+        inner * scale / scale[:, None] / speed, into * unit / scale[:, None] / speed, [pole / speed for pole in wanted]
+    )
+    return np.atleast_2d(gain) * unit[:, None] / scale
 
 
 def _place_multi_input(
@@ -242,8 +261,7 @@ class Quadratic:
         from scipy.linalg import solve_sylvester
 
         a, b, q, n = self._inner(reached)
-        gain, p, _ = python_control("lqr").lqr(a, b, q, self.R, n)
-        gain, p = np.asarray(gain), np.asarray(p)
+        gain, p = continuous_riccati(a, b, q, self.R, n)
         if not rest.shape[1]:
             return gain, np.zeros((len(gain), 0))
         side = p @ (reached.T @ self.A @ rest) + reached.T @ self.Q @ rest - gain.T @ (rest.T @ self.N).T
@@ -253,17 +271,15 @@ class Quadratic:
     def sampled_gains(self, reached: Array, rest: Array) -> tuple[Array, Array]:
         """K_c and K_u in discrete time: P_12 = (A_c − B_c K_c)ᵀ (P_11 A_12 + P_12 A_u) + Q_12 − K_cᵀ N_uᵀ."""
         a, b, q, n = self._inner(reached)
-        gain, p, _ = python_control("lqr").dlqr(a, b, q, self.R, n)
-        gain, p = np.asarray(gain), np.asarray(p)
-        if np.abs(np.linalg.eigvals(a - b @ gain)).max() >= 1.0:
-            raise np.linalg.LinAlgError("the loop would not be stable")
+        gain, p = discrete_riccati(a, b, q, self.R, n)
         if not rest.shape[1]:
             return gain, np.zeros((len(gain), 0))
         left, onward, across = (a - b @ gain).T, rest.T @ self.A @ rest, reached.T @ self.A @ rest
         side = left @ p @ across + reached.T @ self.Q @ rest - gain.T @ (rest.T @ self.N).T
         matrix = np.eye(side.size) - np.kron(left, onward.T)  # of P_12 read row by row
         beyond = np.linalg.solve(matrix, side.ravel()).reshape(side.shape)
-        return gain, np.linalg.solve(self.R + b.T @ p @ b, b.T @ (p @ across + beyond @ onward) + (rest.T @ self.N).T)
+        outer = np.linalg.solve(self.R + b.T @ p @ b, b.T @ (p @ across + beyond @ onward) + (rest.T @ self.N).T)
+        return gain, np.asarray(outer, dtype=float)
 
     def _inner(self, reached: Array) -> tuple[Array, Array, Array, Array]:
         """A_c, B_c, Q_11 and N_c."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics

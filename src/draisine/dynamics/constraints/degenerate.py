@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.uniform_numbers import UniformNumbers
 
 Array = NDArray[np.float64]
 Residuals = Callable[[Array], tuple[Array, Array]]  # values and their Jacobian at a configuration
@@ -78,7 +79,7 @@ def _vanishes(residuals: Residuals, row: int, q: Array, usual: float) -> bool:
 
 def implied(residuals: Residuals, rows: Sequence[int], admissible: Sequence[Array]) -> list[int]:
     """Those of some residuals that are zero wherever the other ones are, near admissible configurations."""
-    rng = np.random.default_rng(1847)
+    rng = UniformNumbers(1847)
     follows = dict.fromkeys(rows, bool(len(admissible)))
     for q in admissible[:_EXAMINED]:
         count = len(residuals(q)[0])

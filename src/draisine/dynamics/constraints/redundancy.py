@@ -1,4 +1,4 @@
-"""Sampled admissible configurations, and constraint rows that are redundant in all of them.
+"""Constraint rows that are redundant in all sampled configurations.
 
 Redundant rows occur with two wheels on one axle, a planar loop closed in space, an overconstrained platform. Dependences present
 in all samples have a common left null space, yᵀA = 0; rows with a large share in it can be left out, and the kept rows span the
@@ -7,114 +7,20 @@ same space. The kept rows are those whose volume, in the worst sample, is the la
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ModelError
-from draisine.model.items import Ball, Float, System
-from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.numerics.rank import ranks_of
 
 Array = NDArray[np.float64]
 
-MAX_LEAN = math.radians(70)
-MAX_PITCH = math.radians(15)
-ADMISSIBLE = 1e-8  # residual below which a sample satisfies the constraints
-_ONTO = BatchNewton(tolerance=1e-12, max_iterations=40, damped=True)
-_STEPS = LeastNormSteps(rcond=1e-7)  # relative singular value below which residuals are dependent
-LATEST_TIME = 10.0  # s; rheonomic constraints are sampled up to this time
-
-
-def _quaternions(heading: Array, lean: Array, pitch: Array) -> Array:
-    """Rotations about z, then x, then y, as quaternions (samples × 4)."""
-    ch, sh, cl, sl, cp, sp = (f(angle / 2) for angle in (heading, lean, pitch) for f in (np.cos, np.sin))
-    return np.stack(
-        [
-            ch * cl * cp - sh * sl * sp,
-            ch * sl * cp - sh * cl * sp,
-            ch * cl * sp + sh * sl * cp,
-            sh * cl * cp + ch * sl * sp,
-        ],
-        axis=1,
-    )
-
-
-def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Array:
-    """Coordinates (count × nq): joints over their ranges, free bodies at any heading and up to 70° of lean."""
-    rng = np.random.default_rng(seed)
-    index = {c.name: i for i, c in enumerate(system.coordinates)}
-    samples = np.empty((count, len(index)))
-    samples[:] = [c.default for c in system.coordinates]
-    for joint in system.joints:
-        for c in joint.coordinates:
-            column = index[c.name]
-            # many samples lie at the ends of the ranges, where choices fail first
-            spread = np.clip(rng.uniform(-0.25, 1.25, count), 0.0, 1.0)
-            samples[:, column] = c.low + (c.high - c.low) * spread if c.rate else c.default
-        for step in joint.chain:
-            if isinstance(step, Float | Ball):
-                columns = [index[n] for n in step.quaternion]
-                heading = rng.uniform(-math.pi, math.pi, count)
-                lean = rng.uniform(-MAX_LEAN, MAX_LEAN, count)
-                pitch = rng.uniform(-MAX_PITCH, MAX_PITCH, count)
-                samples[:, columns] = _quaternions(heading, lean, pitch)
-    if count:
-        samples[0] = [c.default for c in system.coordinates]  # the default start
-    return samples
-
-
-def within_spans(system: System, points: Array) -> NDArray[np.bool_]:
-    """Which points keep every joint within its range; a loop may also close far outside, folded or inverted."""
-    inside = np.ones(len(points), dtype=bool)
-    joints = [c for joint in system.joints for c in joint.coordinates]
-    for column, c in enumerate([*joints, *system.surface_parameters]):
-        if c.rate:
-            inside &= (points[:, column] >= c.low) & (points[:, column] <= c.high)
-    return inside
-
-
-@dataclass(frozen=True)
-class ProjectedSamples:
-    """Samples after projection, with the largest residual of each; those below `ADMISSIBLE` are admissible."""
-
-    points: Array
-    times: Array
-    size: Array
-
-    def admissible(self) -> tuple[Array, Array]:
-        good = self.size < ADMISSIBLE
-        return self.points[good], self.times[good]
-
-
-def project_samples(samples: Array, times: Array, residual: ca.Function, values: Array) -> ProjectedSamples:
-    """The samples projected onto residual(t, q, p) = 0 by damped least-norm Newton steps.
-
-    `residual` gives the residuals and their Jacobian by q. Directions that change no residual, and dependent residuals, are
-    left out by the singular value decomposition.
-    """
-    count = len(samples)
-    rows = residual.size1_out(0)
-    if rows == 0 or samples.shape[1] == 0 or count == 0:
-        return ProjectedSamples(samples, times, np.zeros(count))
-    together = residual.map(count)
-    columns = np.repeat(values[:, None], count, axis=1)
-
-    def evaluate(points: Array, active: Indices) -> tuple[Array, Array]:
-        # a wheel that lies flat has no lowest point: such a sample is not finite, and does not converge
-        r, j = together(times[None, :], points.T, columns)
-        return r.full().T[active], j.full().reshape(rows, count, -1).transpose(1, 0, 2)[active]
-
-    found = _ONTO.solve(evaluate, samples, _STEPS)
-    return ProjectedSamples(found.x, times, found.residual)
-
-
 DEPENDENT = 1e-7  # singular value of rows, scaled to length 1, below which they are dependent
 _SHARE = 1e-6  # coefficient below which a row does not contribute to another
+MOST_NAMED = 8  # rows in a sentence
 _RATE_TOLERANCE = 1e-6  # relative difference of the rates that a redundant row and the others prescribe
 
 
@@ -220,22 +126,30 @@ def check_consistent(model: str, names: Sequence[str], selection: RowSelection, 
 
 
 def redundancy_messages(names: Sequence[str], selection: RowSelection) -> tuple[list[str], list[str]]:
-    """Warnings for every run (forces that are not unique), and notes."""
-    warnings, notes = [], []
-    for redundant in selection.redundant:
-        name = names[redundant.row]
-        if not redundant.repeats:
-            notes.append(
-                f"constraint {name} is satisfied identically: no motion of the mechanism changes it, and it has no force"
-            )
-            continue
-        others = _listed([names[i] for i in redundant.repeats])
-        warnings.append(
-            f"constraint {name} repeats {others}: it is monitored but not solved for; the forces of these are not unique, only "
-            "their resultant is; the smallest that give it are reported"
-        )
-    return warnings, notes
+    """Warnings for every run (forces that are not unique; one sentence, however many rows are redundant), and notes."""
+    idle = [names[redundant.row] for redundant in selection.redundant if not redundant.repeats]
+    notes = [
+        f"constraint {name} is satisfied identically: no motion of the mechanism changes it, and it has no force" for name in idle
+    ]
+    repeating = [redundant for redundant in selection.redundant if redundant.repeats]
+    each = [f"constraint {names[s.row]} repeats {_listed([names[i] for i in s.repeats])}" for s in repeating]
+    if len(each) < 2:
+        warnings = [
+            f"{repeats}: it is monitored but not solved for; the forces of these are not unique, only their resultant is; the "
+            "smallest that give it are reported"
+            for repeats in each
+        ]
+        return warnings, notes
+    together = (
+        f"constraints {_listed([names[s.row] for s in repeating])} repeat others: they are monitored but not solved for; the "
+        "forces of these and of those that they repeat are not unique, only their resultants are; the smallest that give these "
+        "are reported. The notes of the equations list the dependences, and so does dr.diagnose"
+    )
+    return [together], [*each, *notes]
 
 
 def _listed(names: Sequence[str]) -> str:
+    """The names in a sentence; of very many the first ones."""
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

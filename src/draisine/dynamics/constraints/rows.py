@@ -11,7 +11,7 @@ its entries are compared with the lengths of the model, not with each other (`va
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -19,7 +19,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.redundancy import sample_coordinates
+from draisine.dataclass import dataclass
+from draisine.dynamics.constraints.configurations import sample_coordinates
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
@@ -28,6 +29,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, walk
 from draisine.model.constraints import PAIRS
 from draisine.model.items import ResidualConstraint, System, Translate
+from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import MINUS_TENSION, Constraint, Kind, Quantity
 
 Array = NDArray[np.float64]
@@ -78,7 +80,7 @@ def vanishing_rows(matrix: ca.SX, units: Sequence[str], scope: Scope, parameters
     evaluate = ca.Function("entries", [scope.t, scope.q, scope.p], [matrix.nz[:]])
     rows, columns = (np.array(part) for part in matrix.sparsity().get_triplet())
     sizes = np.array([length if v.unit == "m/s" else 1.0 for v in scope.system.velocities])[columns]
-    rng = np.random.default_rng(17)
+    rng = UniformNumbers(17)
     varied = bool(len(parameters)) and ca.depends_on(matrix, scope.p)
     largest, smallest = np.zeros(matrix.shape[0]), ROUNDING * np.array([scale_of(unit, length) for unit in units])
     for q in sample_coordinates(scope.system, _SAMPLES):

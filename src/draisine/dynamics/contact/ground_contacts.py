@@ -13,11 +13,11 @@ constraint whose multipliers are the longitudinal and the lateral force. A tange
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
@@ -276,14 +276,19 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     system = measures.scope.system
     wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
-    surface = GroundSurface(measures.scope) if wheels or edges or system.point_contacts else None
+    without_slip = bool(edges) or any(isinstance(wheel.contact, Rolling) and wheel.friction is None for wheel in wheels)
+    needed = wheels or edges or system.point_contacts
+    surface = GroundSurface(measures.scope, without_slip) if needed else None
     found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
     points = {c.name: PointOnSurface(c, measures, surface) for c in system.point_contacts if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
-        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface] = {**found, **({**blades, **points} if k == 0 else {})}
+        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface] = {
+            **found,
+            **({**blades, **points} if k == 0 else {}),
+        }
         special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
     for k, row in enumerate(ROWS):
         special[f"contact_{row}"] = _measure(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in pairs.items()})

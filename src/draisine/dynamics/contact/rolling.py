@@ -8,10 +8,9 @@ coefficients, and a multiplier is the force of the ground on the wheel in those 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.kinematics.tree import (
     AxisRotation,

@@ -10,9 +10,11 @@ from draisine.dynamics.lowering import Scope
 
 
 class GroundSurface:
-    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y)."""
+    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y).
 
-    def __init__(self, scope: Scope) -> None:
+    `without_slip`: whether a wheel rolls or a blade glides on it, whose velocity would jump with that of the ground."""
+
+    def __init__(self, scope: Scope, without_slip: bool) -> None:
         ground = scope.system.ground
         self._place = ca.SX.sym("x"), ca.SX.sym("y")
         x, y = self._place
@@ -24,6 +26,8 @@ class GroundSurface:
         self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
         self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
         along, across = (scope.value(v, at) for v in ground.velocity)
+        if without_slip and may_switch(scope, *ground.velocity):
+            check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))
         # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy
         lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
         self._velocity = (along, across, lifted)

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dynamics.constraints.redundancy import project_samples
+from draisine.dynamics.constraints.configurations import project_samples
 from draisine.dynamics.dae.derivative_array import DerivativeArray, FixedArguments, Point
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import ABSENT

@@ -9,7 +9,8 @@ import numpy as np
 
 from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.augmented.second_order_system import SecondOrder
-from draisine.dynamics.constraints.redundancy import project_samples, select_rows
+from draisine.dynamics.constraints.configurations import project_samples
+from draisine.dynamics.constraints.redundancy import select_rows
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies

@@ -10,10 +10,11 @@ column by column (section 6.1); the reduced equations, which are formed in anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.kinematics.tree import (
     AxisRotation,
     BallRotation,

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.redundancy import sample_coordinates
+from draisine.dynamics.constraints.configurations import sample_coordinates
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs, least_norm_step

@@ -13,10 +13,10 @@ projects the inertia forces taken at v̇_r = 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, link_twist_rates, link_twists, row_bias
 from draisine.dynamics.kinematics.newton_euler import Mass

@@ -18,14 +18,14 @@ from draisine.estimation.filters.methods import Belief, Corrected, ExtendedKalma
 from draisine.estimation.filters.prediction import Propagator, without_events
 from draisine.estimation.filters.process_noise import Noise
 from draisine.estimation.inputs import with_input_laws
-from draisine.estimation.measurement import measurement_function
+from draisine.estimation.measurement import measurable, measurement_function
 from draisine.estimation.problem import recording_of
 from draisine.estimation.sensors import Sensor
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked, numbers
+from draisine.program.arguments import checked, number_in, numbers
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.status import Progress, ProgressCallback
@@ -144,10 +144,13 @@ def _build_problem(
     _, fitting, x = initial_state(problem, recording.targets, recording.first_inputs, p, recording.begin)
     found = without_events(fitting)
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
-    around = {name: float(size) for name, size in (spread or {}).items()}
-    for name, size in around.items():
-        if not (np.isfinite(size) and size >= 0.0):
+    units = {name: q.unit for name, q in measurable(equations).items()}
+    around = {}
+    for name, size in (spread or {}).items():
+        number = number_in(size, units.get(name), f"spread: the standard deviation of {name!r}")
+        if number is None or not (np.isfinite(number) and number >= 0.0):
             raise ArgumentError(f"spread: the standard deviation of {name!r} must be a number that is not negative, got {size!r}")
+        around[name] = number
     made = Noise.of(found, process or {})
     if not made and not any(around.values()):
         raise ArgumentError(
@@ -249,10 +252,10 @@ def _run(
         covariances[k][np.ix_(indices, indices)] = found.covariance
         if progress is not None:
             progress(Progress.counted("sample", k + 1, len(times)))
-    given = problem.recording.inputs_at(times)
+    given, warnings = problem.recording.inputs_at(times), problem.recording.warnings
 
     def estimates(beliefs: Sequence[Belief], kind: str) -> Estimates:
-        return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind)
+        return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind, warnings)
 
     back = estimates(smoothed(predicted, corrected, propagator), "smoothed") if smooth else None
     return FilterResult(
@@ -263,4 +266,5 @@ def _run(
         problem.recording.values,
         innovations,
         covariances,
+        warnings,
     )

@@ -37,6 +37,7 @@ class Estimates:
     inputs: Reals  # (samples, inputs)
     p: Reals
     kind: str  # "filtered" or "smoothed"
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def states(self) -> Reals:
@@ -47,7 +48,7 @@ class Estimates:
         """The estimates as a trajectory: coordinates, velocities, outputs, forces, residuals of constraints."""
         e = self.equations
         piece = report_segment(Segment(e, self.time, self.states, self.inputs, self.time), self.p)
-        status = Status(Ending.FINISHED, f"{self.kind} estimates at {len(self.time)} samples")
+        status = Status(Ending.FINISHED, f"{self.kind} estimates at {len(self.time)} samples", self.warnings)
         named = dict(zip((q.name for q in e.parameters), self.p.tolist(), strict=True))
         return assemble(e.name, [piece], status=status, parameters=named)
 
@@ -130,6 +131,7 @@ class FilterResult(Result):
     measured: Reals  # (samples, channels), NaN where missing
     innovations: Reals  # (samples, channels), likewise
     innovation_covariances: Reals  # (samples, channels, channels), likewise
+    warnings: tuple[str, ...] = ()
 
     @property
     def time(self) -> Reals:
@@ -202,11 +204,13 @@ class FilterResult(Result):
             "verdict": str(c.verdict),
             "white": c.white,
             "squared innovation": {"all": c.together.mean, **{n: s.mean for n, s in c.channels.items()}},
+            "warnings": list(self.warnings),
         }
 
     def summary(self) -> str:
         """The consistency test as text."""
         kind = "filtered and smoothed" if self.smoothed is not None else "filtered"
-        return f"{self.filtered.equations.name}: {kind} at {len(self.time)} samples\n{self.consistency}"
+        head = f"{self.filtered.equations.name}: {kind} at {len(self.time)} samples"
+        return "\n".join([head, str(self.consistency), *(f"warning: {text}" for text in self.warnings)])
 
     __repr__ = summary

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.estimation.filters.chart import Chart, symmetric
 from draisine.estimation.filters.prediction import Propagator
+from draisine.numerics.number_range import with_number_range
 
 Reals = NDArray[np.float64]
 
@@ -88,6 +89,7 @@ class Filter(Protocol):
     def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected: ...
 
 
+@with_number_range
 @dataclass(frozen=True)
 class ExtendedKalmanFilter:
     """The extended Kalman filter: covariances by exact first derivatives of the motion and of the measurements.
@@ -127,6 +129,7 @@ class ExtendedKalmanFilter:
         return Corrected(belief, innovation, promised, LinearUpdate(jacobian, gain, residual, spread), chart.onto(new))
 
 
+@with_number_range
 @dataclass(frozen=True)
 class UnscentedKalmanFilter:
     """The unscented Kalman filter: covariances by sigma points at ±√(α²(n + κ)) standard deviations from the mean.

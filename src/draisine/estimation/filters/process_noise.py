@@ -71,7 +71,7 @@ class Noise:
                 raise ArgumentError(
                     f"process: {name!r} follows from the other states at every instant; put noise on inputs, or on {moving}"
                 )
-            if not (np.isfinite(size) and size >= 0.0):
+            if not (isinstance(size, int | float | np.number) and np.isfinite(size) and size >= 0.0):
                 raise ArgumentError(f"process: the noise on {name!r} must be a number that is not negative, got {size!r}")
         on_inputs = tuple(n for n in process if n in inputs)
         on_states = tuple(n for n in process if n not in inputs)

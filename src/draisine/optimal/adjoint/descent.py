@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
-from draisine.optimal.ipopt import Outcome, effective_progress, interruptible, iteration_progress
+from draisine.optimal.ipopt import UNBOUNDED_COST, Outcome, effective_progress, interruptible, iteration_progress
+from draisine.optimal.second_order import AWAY, SMOOTH
+from draisine.program.switching import jumps_of
 from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
@@ -32,6 +34,12 @@ FIRST_ALLOWED = 0.1
 GROWTH = 4.0
 MOST_PENALTY = 1e8
 BOUND_WEIGHT = 0.1  # weight of an unknown at a bound: conditions keep a gradient if all unknowns are at bounds
+ESCAPES = 4  # from saddles
+MOST_DENSE = 40  # unknowns, up to which the Hessian is formed to find negative curvature
+DIFFERENCE, NEAR_BOUND = 1e-4, 1e-3  # of the sizes of unknowns: half step of differences, and distance from bounds
+CURVED = 1e-3  # of the largest curvature: below, a negative one may be an error of differences
+CHECKED = 0.03  # of the step away from a saddle: values must curve down too
+LOWER = 1e-7  # of the size of the cost: gain that counts
 LEAST_STEEP = 1e-6  # smallest relative norm of a condition's gradient that is scaled to one
 
 
@@ -52,7 +60,8 @@ class Unknowns:
         sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
         rows = np.array(sides * pieces + [phase.times] + [ranges[name] for name in functional.motion.varied]).reshape(-1, 2)
         finite = np.where(np.isfinite(rows), np.abs(rows), 0.0).max(axis=1)
-        sizes = np.where(finite > 0.0, finite, 1.0)
+        stated = np.concatenate([np.tile(phase.sizes.controls, pieces), np.ones(len(rows) - pieces * len(sides))])
+        sizes = np.where(finite > 0.0, finite, stated)
         sizes[pieces * len(sides)] = duration
         return Unknowns(pieces, len(sides), sizes, rows[:, 0] / sizes, rows[:, 1] / sizes)
 
@@ -141,8 +150,8 @@ class Search:
         self._p, self._varied = p, functional.motion.varied_indices
         ends = functional.phase.ends
         self._low, self._high = np.array([(c.low, c.high) for c in ends]).reshape(-1, 2).T
-        self._sizes = np.maximum(np.where(np.isfinite(self._low), np.abs(self._low), 1.0), 1.0)
-        self._multipliers: Reals = np.zeros(len(ends))  # of the original conditions
+        self._sizes, self._cost_size = functional.phase.sizes.ends, functional.phase.sizes.cost
+        self._multipliers: Reals = np.zeros(len(ends))  # of the original conditions, for the cost divided by its size
         self._combined = ConditionCombinations(np.eye(len(ends)), self._low, self._high)
         self._penalty = settings.penalty
         self._iterations = self._evaluations = 0
@@ -162,10 +171,11 @@ class Search:
         controls, duration, values = self.unknowns.unpacked(w)
         return self._functional.run(duration, controls, self.parameters(values))
 
-    def _jacobian_entries(self, w: Reals, motion: DiscreteMotion, weights: Reals, cost: float = 1.0) -> Reals:
+    def _jacobian_entries(self, w: Reals, motion: DiscreteMotion, weights: Reals, cost: float | None = None) -> Reals:
+        """The gradient of cost + weightsᵀ conditions; the cost is divided by its size if its weight is not given."""
         controls, duration, values = self.unknowns.unpacked(w)
-        p = self.parameters(values)
-        return self.unknowns.jacobian(self._functional.gradient(motion, duration, controls, p, weights, cost))
+        p, factor = self.parameters(values), 1.0 / self._cost_size if cost is None else cost
+        return self.unknowns.jacobian(self._functional.gradient(motion, duration, controls, p, weights, factor))
 
     def _violation(self, motion: DiscreteMotion) -> float:
         c = motion.conditions
@@ -201,7 +211,7 @@ class Search:
         if self._best is None or rank < self._best[:2]:
             self._best = (*rank, w.copy())
         self._spent += time.perf_counter() - began
-        return motion.cost + 0.5 * self._penalty * float(d @ d), gradient
+        return motion.cost / self._cost_size + 0.5 * self._penalty * float(d @ d), gradient
 
     # ---------------------------------------------------------------- rounds
 
@@ -211,9 +221,14 @@ class Search:
         with interruptible(self.stop):
             try:
                 w, ending, solver_status = self._rounds(w)
+                for _ in range(ESCAPES):
+                    away = self._away(w) if ending is Outcome.SOLVED else None
+                    if away is None:
+                        break
+                    w, ending, solver_status = away
             except _Stopped:
                 ending, solver_status = Outcome.INTERRUPTED, "stopped by the user"
-        if ending not in (Outcome.SOLVED, Outcome.INFEASIBLE) and self._best is not None:
+        if ending not in (Outcome.SOLVED, Outcome.INFEASIBLE, Outcome.SADDLE) and self._best is not None:
             w = self._best[2]
         return self._reported(w, ending, solver_status, time.perf_counter() - began)
 
@@ -243,6 +258,63 @@ class Search:
                 self._penalty *= GROWTH
                 allowed = self._allowance()
         return w, Outcome.TOO_MANY_ITERATIONS, f"not converged after {settings.rounds} rounds of multipliers"
+
+    def _away(self, w: Reals) -> tuple[Reals, Outcome, str] | None:
+        """The end of a search that leaves a maximum or a saddle along a direction of negative curvature; None at a minimum."""
+        if jumps_of(self._functional.phase.equations):
+            return None  # where rates jump, gradients do too: their differences are no curvature
+        direction, motion = self._negative_curvature(w), self._motion(w)
+        if direction is None or motion is None:
+            return None
+        here, *beside = (self.lagrangian(w + step * direction)[0] for step in (0.0, CHECKED, -CHECKED))
+        if not sum(beside) < 2 * here:
+            return None
+        for sign in (1.0, -1.0):
+            moved = np.clip(w + sign * direction, self.unknowns.low, self.unknowns.high)
+            found, ending, solver_status = self._rounds(moved)
+            lower = self._motion(found)
+            if ending is Outcome.SOLVED and lower is not None and lower.cost < motion.cost - LOWER * self._cost_size:
+                return found, ending, solver_status
+            if lower is not None and lower.cost < UNBOUNDED_COST * self._cost_size:
+                return found, Outcome.UNBOUNDED, "the cost falls without bound"
+        return w, Outcome.SADDLE, "stationary, with a direction of negative curvature"
+
+    def _negative_curvature(self, w: Reals) -> Reals | None:
+        """A direction in which the augmented Lagrangian curves down, among unknowns away from bounds; products with its Hessian
+        are differences of gradients."""
+        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+        free = np.flatnonzero((w > self.unknowns.low + NEAR_BOUND) & (w < self.unknowns.high - NEAR_BOUND))
+        if not len(free):
+            return None
+
+        def product(direction: Reals) -> Reals:
+            step = np.zeros_like(w)
+            step[free] = DIFFERENCE * direction.ravel() / max(float(np.abs(direction).max()), 1e-300)
+            size = max(float(np.abs(direction).max()), 1e-300) / DIFFERENCE
+            return np.asarray((self.lagrangian(w + step)[1] - self.lagrangian(w - step)[1])[free] * size / 2)
+
+        if len(free) <= MOST_DENSE:
+            hessian = np.array([product(unit) for unit in np.eye(len(free))])
+            values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+            size = float(np.abs(hessian).max())
+        else:
+            operator = LinearOperator((len(free), len(free)), matvec=product, dtype=float)
+            try:
+                values, vectors = eigsh(
+                    operator, k=2, which="BE", v0=np.ones(len(free)), ncv=MOST_DENSE // 2, maxiter=2, tol=1e-2
+                )
+            except ArpackNoConvergence as partly:
+                values, vectors = partly.eigenvalues, partly.eigenvectors
+            size = float(np.abs(values).max(initial=0.0))
+        if not len(values) or not values[0] < -CURVED * size:
+            return None
+        negative = vectors[:, values < -CURVED * size]
+        wanted = negative @ (negative.T @ np.ones(len(free)))
+        chosen = wanted if np.abs(wanted).max() > SMOOTH else negative[:, 0]
+        made = np.zeros_like(w)
+        made[free] = AWAY * chosen / np.abs(chosen).max()
+        return made
 
     def _allowance(self) -> float:
         """Allowed violation of combined conditions after a round."""
@@ -305,12 +377,11 @@ class Search:
         motion = self._motion(w)
         spent = {"prepare": 0.0, "solve": seconds, "evaluate": self._spent}
         count = (self._iterations, self._evaluations)
+        multipliers = self._multipliers * self._cost_size
         if motion is None:
-            return DescentResult(w, self._multipliers, np.inf, np.inf, np.inf, Outcome.FAILED, solver_status, *count, spent)
+            return DescentResult(w, multipliers, np.inf, np.inf, np.inf, Outcome.FAILED, solver_status, *count, spent)
         flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, self._multipliers))
-        return DescentResult(
-            w, self._multipliers, motion.cost, self._violation(motion), flat, ending, solver_status, *count, spent
-        )
+        return DescentResult(w, multipliers, motion.cost, self._violation(motion), flat, ending, solver_status, *count, spent)
 
     def stop(self) -> None:
         """Stop at the next evaluation."""

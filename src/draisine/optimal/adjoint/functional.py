@@ -20,6 +20,7 @@ from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
 from draisine.optimal.adjoint.sweep import Sweep
 from draisine.optimal.adjoint.switched_sweep import SwitchedRunner
 from draisine.optimal.phase import Phase
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
@@ -170,7 +171,8 @@ class Functional:
         while coarse.steps < MOST_STEPS:
             fine = coarse.finer
             after = fine.run(duration, controls, p)
-            if before is not None and after is not None and step_error(before, after).max() < self.method.accuracy:
+            least = LEAST_SIZE * self.phase.sizes.smallest_state
+            if before is not None and after is not None and step_error(before, after, least).max() < self.method.accuracy:
                 break
             coarse, before = fine, after
         return coarse
@@ -235,8 +237,8 @@ class Functional:
         return of_steps[:: self.steps]
 
 
-def step_error(coarse: DiscreteMotion, fine: DiscreteMotion) -> Reals:
-    """Change of a motion with twice as many steps: at the ends of steps, relative to the sizes of the states."""
-    sizes = np.maximum(np.abs(fine.states).max(axis=0), 1e-3)
+def step_error(coarse: DiscreteMotion, fine: DiscreteMotion, least: float) -> Reals:
+    """Change of a motion with twice as many steps: at the ends of steps, relative to the sizes of states, at least `least`."""
+    sizes = np.maximum(np.abs(fine.states).max(axis=0), least)
     gap: Reals = (np.abs(fine.states[::2] - coarse.states) / sizes).max(axis=1)
     return gap

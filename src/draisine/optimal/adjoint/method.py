@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.direct_methods import Grid, MultipleShooting, breaks_of, check_breaks
+from draisine.numerics.direct_methods import MOST_INTERVALS, Grid, MultipleShooting, breaks_of, check_breaks
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 from draisine.simulation.methods import dop853, rk4
 from draisine.simulation.methods.tableau import Scheme
 
@@ -20,6 +21,7 @@ MOST_STEPS = 64  # in a piece, if chosen automatically
 SCHEMES: dict[int, Scheme] = {4: rk4.SCHEME, 8: dop853.SCHEME}
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Descent:
     """Settings of the descent: a bounded quasi-Newton method (L-BFGS-B) inside an augmented Lagrangian.
@@ -42,6 +44,7 @@ class Descent:
                 raise ArgumentError(f"Descent: {name} must be positive, got {getattr(self, name)!r}")
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Adjoint:
     """Descent with adjoint gradients; controls are constant in each of the `pieces` (their number, or their ends from 0 to 1).
@@ -63,6 +66,7 @@ class Adjoint:
         check_breaks("Adjoint", self.pieces)
         if self.steps is not None and self.steps < 1:
             raise ArgumentError(f"Adjoint: at least one step per piece is needed, got {self.steps!r}")
+        refuse_large_count("Adjoint: steps", self.steps, MOST_INTERVALS)
         if self.order not in SCHEMES:
             raise ArgumentError(f"Adjoint: order is 4 or 8, got {self.order!r}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
+from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
@@ -150,11 +152,13 @@ class _SolutionBuilder:
         durations = self._duration * np.diff(method.breaks)[:, None]
         no_path = np.zeros((len(times), 0))
         hamiltonian = (costates * rates[:, :-1]).sum(axis=1) + rates[:, -1]
-        pontryagin = PontryaginConditions(hamiltonian, jacobian.inputs / durations, no_path, no_path, method.breaks)
+        pontryagin = PontryaginConditions(
+            hamiltonian, jacobian.inputs / durations, no_path, no_path, method.breaks, *[no_path] * 2
+        )
         kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
         return PhaseSolution(
             phase,
-            method,
+            replace(method, steps=f.steps),  # chosen at the guess; at the solution another number might be chosen
             0.0,
             self._duration,
             states[:, kept],
@@ -173,7 +177,8 @@ class _SolutionBuilder:
         coarse, fine = (g.run(self._duration, self._controls, self._p) for g in (f, f.finer))
         if coarse is None or fine is None:
             return np.full(len(self._controls), np.inf)
-        return step_error(coarse, fine)[1:].reshape(len(self._controls), -1).max(axis=1)
+        least = LEAST_SIZE * self._phase.sizes.smallest_state
+        return step_error(coarse, fine, least)[1:].reshape(len(self._controls), -1).max(axis=1)
 
     def _steps_note(self, solved: PhaseSolution) -> list[str]:
         worst, requested = float(solved.errors.max()), self._functional.method.accuracy

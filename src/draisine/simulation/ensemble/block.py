@@ -41,7 +41,8 @@ from draisine.simulation.methods.selection import (
     detects_stiffness,
     projection_threshold,
 )
-from draisine.simulation.run import NEARLY_SINGULAR, SINGULAR_FACTOR, STIFF_EQUATIONS, fast_event, integrate
+from draisine.simulation.run import SINGULAR_FACTOR, UNRESOLVED, integrate, small_scale_atol
+from draisine.simulation.run_warnings import NEARLY_SINGULAR, STIFF_EQUATIONS, fast_event
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
 
@@ -166,6 +167,7 @@ class Worker:
         status, event = self._ends(state)
         status[starts.refused], state.ended[starts.refused] = NO_START, 0.0
         single = (single | (status == "")) & valid
+        single |= self._small(state, x) & valid & ~starts.refused
         status[~valid], state.ended[~valid] = BAD_VALUES, 0.0
         finished = Finished(
             values,
@@ -189,6 +191,18 @@ class Worker:
         self._check_residuals(finished, residuals)
         self._note_nonfinite(finished)
         return finished
+
+    def _small(self, state: BatchState, x: Reals) -> Bools:
+        """Samples whose states are so small that the absolute tolerance decides on their accuracy, see `integrate`."""
+        s = self._shared
+        both = (np.nan_to_num(x), np.nan_to_num(state.states.reshape(len(x), -1)))
+        largest = np.maximum(*(np.abs(part).max(axis=1, initial=0.0) for part in both))
+        if s.method is not None and float(largest.min(initial=np.inf)) > UNRESOLVED * float(
+            np.max(getattr(s.method, "atol", 0.0))
+        ):
+            return np.zeros(len(x), dtype=bool)
+        pairs = zip(largest.tolist(), x, strict=True)
+        return np.array([small_scale_atol(s.chosen.method, size, begin) is not None for size, begin in pairs], dtype=bool)
 
     # ------------------------------------------------------------------------------------------------- residuals
 

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import counted_range, with_number_range
 
 __all__ = ["Distribution", "Normal", "Uniform"]
 
 Reals = NDArray[np.float64]
 
 PAGE = 1024  # runs whose random numbers are drawn together; they depend on seed, name and page alone
+MOST_VALUES = 100_000_000  # of one axis
 
 
 class Distribution(Protocol):
@@ -25,6 +27,7 @@ class Distribution(Protocol):
     def draw(self, random: np.random.Generator, count: int) -> Reals: ...
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Uniform:
     """Uniform distribution between `low` and `high`."""
@@ -40,6 +43,7 @@ class Uniform:
         return random.uniform(self.low, self.high, count)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Normal:
     """Normal distribution with mean `mean` and standard deviation `deviation`."""
@@ -154,9 +158,7 @@ class Drawn:
 
 
 def _axis(name: str, given: ArrayLike | tuple[float, float, int]) -> Reals:
-    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and not isinstance(given[0], str):
-        return np.linspace(float(given[0]), float(given[1]), given[2])
-    return _column(name, given)
+    return _column(name, counted_range(repr(name), given, 1, MOST_VALUES))
 
 
 def _column(name: str, given: Any) -> Reals:

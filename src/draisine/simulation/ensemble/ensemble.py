@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,12 @@ from draisine.errors import ArgumentError, DataError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.number_range import refuse_large_count
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event
 from draisine.results.channel import HasState
 from draisine.results.status import Progress, ProgressCallback
+from draisine.simulation.contact_margins import LEAST_FORCE, LEAST_TENSION, MOST_FRICTION
 from draisine.simulation.ensemble.distributions import Drawn, Grid, SampleValues
 from draisine.simulation.ensemble.job import ClusterExecutor, Executor, Task, ThreadExecutor, joined
 from draisine.simulation.ensemble.outputs import units_of
@@ -46,6 +49,8 @@ def progress_of_runs(done: int, total: int, seconds: float, resumed: int = 0) ->
 
 
 CHUNK = 4096  # runs per chunk
+MOST_THREADS = 4096
+MOST_RUNS = 1_000_000_000  # of which one column takes 8 GB
 
 
 @checked
@@ -88,7 +93,8 @@ def ensemble(
     - `on`: a `distributed.Client` or an executor of processes; by default `threads` of this process.
     - `progress`: called with a `Progress` after every chunk (`values`: runs done, in total, seconds, rate).
 
-    A failed run is a row with its status. Results do not depend on the number of threads or workers.
+    A failed run is a row with its status; the statistics of results are those of the runs that reached their end. Results do not
+    depend on the number of threads or workers.
 
     >>> import draisine as dr
     >>> from sympy.abc import k, v, x
@@ -105,7 +111,12 @@ def ensemble(
         raise ArgumentError(f"chunk: at least one run, got {chunk}")
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
+    refuse_large_count("ensemble: runs", runs, MOST_RUNS)
+    refuse_large_count("ensemble: threads", threads, MOST_THREADS)
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ArgumentError(f"ensemble: threads is the number of cores to use, one or more, got {threads!r}")
     varied = _sample_values(over, cases, runs, seed)
+    refuse_large_count("ensemble: runs", math.prod(varied.shape), MOST_RUNS)
     problem = ensemble_problem(model, varied, start, parameters or {}, inputs or {}, tuple(events))
     task = Task.of(problem, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
@@ -174,7 +185,9 @@ class _EnsembleRun:
 
     def _stored(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}
-        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns), columns["warnings"].tolist())
+        about_run = {*self._task.problem.varied.names, "run", "ended", "steps", LEAST_FORCE, MOST_FRICTION, LEAST_TENSION}
+        texts, results = columns["warnings"].tolist(), numbers.keys() - about_run
+        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns), texts, results)
         kept = columns if self._task.rows else {name: column[:0] for name, column in columns.items()}
         if self._folder is not None:
             self._folder.write(chunk, kept, tally)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import refuse_large_count, with_number_range
 
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.block import Finished
@@ -44,6 +45,7 @@ class Final:
         return {f"{name}.end": finished.values[:, -1, k] for k, name in enumerate(outputs)}
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Snapshots:
     """Outputs at given times, in columns such as `lean@1.5`; NaN if the run ended before."""
@@ -72,6 +74,10 @@ class Snapshots:
         }
 
 
+MOST_PARTS = 1_000_000
+
+
+@with_number_range
 @dataclass(frozen=True)
 class Extremes:
     """The minimum and maximum of each output at the ends of `parts` equal intervals, in columns such as `lean.min`."""
@@ -81,6 +87,7 @@ class Extremes:
     def __post_init__(self) -> None:
         if self.parts < 1:
             raise ArgumentError(f"Extremes: at least one part is needed, got {self.parts}")
+        refuse_large_count("Extremes: parts", self.parts, MOST_PARTS)
 
     def times(self, until: float) -> Reals:
         return np.linspace(0.0, until, self.parts + 1)

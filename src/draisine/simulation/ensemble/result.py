@@ -13,7 +13,7 @@ from draisine.errors import ArgumentError
 from draisine.program.arguments import unknown_name
 from draisine.results.base import Result, figure
 from draisine.simulation.contact_margins import LEAST_FORCE, LEAST_TENSION, MOST_FRICTION
-from draisine.simulation.ensemble.statistics import Moments, Tally
+from draisine.simulation.ensemble.statistics import COMPLETE, Moments, Tally
 from draisine.simulation.ensemble.storage import Folder
 
 SHOWN = 4  # columns drawn when none are named
@@ -73,7 +73,8 @@ class Ensemble(Result):
 
     @property
     def statistics(self) -> dict[str, Moments]:
-        """Count, mean, standard deviation, minimum and maximum of each numeric column, without NaN."""
+        """Count, mean, standard deviation, minimum and maximum of each numeric column, without NaN; of results, only over runs
+        that reached their end (status FINISHED or EVENT)."""
         return dict(self.tally.moments)
 
     def _table(self) -> Mapping[str, Any]:
@@ -100,6 +101,12 @@ class Ensemble(Result):
     def warnings(self) -> tuple[str, ...]:
         """What single runs warn of, with the number of runs; the column `warnings` says which."""
         found = []
+        failed = {status: count for status, count in self.statuses.items() if status not in COMPLETE}
+        if failed:
+            kinds = ", ".join(f"{count:,} {status}" for status, count in failed.items())
+            found.append(
+                f"{_runs(sum(failed.values()))} did not reach the end ({kinds}); the statistics of results leave them out"
+            )
         if self.tally.pulled:
             least = self.statistics[LEAST_FORCE].least
             found.append(f"in {_runs(self.tally.pulled)} the ground would have to pull (least normal force {least:.4g} N)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from draisine.simulation.contact_margins import LARGEST_FRICTION, LEAST_FORCE, MOST_FRICTION
 
 SEPARATOR = "; "  # between the warnings of a run
+COMPLETE = ("FINISHED", "EVENT")  # statuses of runs that reached `until` or an event that stops
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,20 @@ class Tally:
 
     @staticmethod
     def of(
-        columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "", warnings: Sequence[str] = ()
+        columns: Mapping[str, NDArray[np.float64]],
+        statuses: list[str],
+        complaint: str = "",
+        warnings: Sequence[str] = (),
+        results: Collection[str] = (),
     ) -> Tally:
+        """Of runs; of columns that are `results`, only runs that reached their end count: others stopped anywhere on the way."""
         ends = {status: statuses.count(status) for status in sorted(set(statuses))}
         none = np.zeros(0)
         pulled = int(np.count_nonzero(columns.get(LEAST_FORCE, none) < 0.0))
         slipped = int(np.count_nonzero(columns.get(MOST_FRICTION, none) > LARGEST_FRICTION))
         warned = Counter(text for texts in warnings if texts for text in texts.split(SEPARATOR))
-        moments = {name: Moments.of(column) for name, column in columns.items()}
+        ended = np.isin(statuses, COMPLETE)
+        moments = {name: Moments.of(column[ended] if name in results else column) for name, column in columns.items()}
         return Tally(moments, ends, complaint, pulled, slipped, dict(sorted(warned.items())))
 
     def merged(self, other: Tally) -> Tally:

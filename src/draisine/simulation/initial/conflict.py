@@ -7,10 +7,10 @@ For each of them the feasible value closest to the requested one is computed, wi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.dataclass import dataclass
 from draisine.errors import StartError
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.memory import FULFILLED

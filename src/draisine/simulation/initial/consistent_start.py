@@ -8,13 +8,14 @@ the same way. Accelerations and multipliers follow from the report of the equati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
+from draisine.dataclass import dataclass
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked_argument, numbers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.restricted.types import KERNEL
+from draisine.dataclass import dataclass
 from draisine.program.program import Program, Slot
 from draisine.simulation.initial.memory import Motion, System
 

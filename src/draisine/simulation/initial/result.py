@@ -4,7 +4,7 @@ it starts from."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.dataclass import dataclass
 from draisine.program.equations import Equations
 from draisine.program.interpreter import dependence
 from draisine.program.linear_solve import LinearSolveProgram

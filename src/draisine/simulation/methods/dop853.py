@@ -8,10 +8,11 @@ estimate and the interpolant of E. Hairer, S. P. Nørsett and G. Wanner, Solving
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.dataclass import dataclass
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Array, Scheme, check_settings
 
 # fmt: off
@@ -134,6 +135,7 @@ def _scheme() -> Scheme:
 SCHEME = _scheme()
 
 
+@with_number_range
 @dataclass(frozen=True)
 class DOP853:
     """Dormand–Prince of order 8 with step size control: the error of each step is below `atol + rtol · |x|` for every state.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import ImplicitScheme, check_settings, largest_difference, polynomial
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
@@ -54,6 +55,7 @@ def _scheme() -> ImplicitScheme:
 SCHEME = _scheme()
 
 
+@with_number_range
 @dataclass(frozen=True)
 class ESDIRK23:
     """Order 2 with an error estimate of order 3: for stiff equations at loose tolerances, or with many discontinuities.

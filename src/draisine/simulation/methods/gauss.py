@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import gauss_nodes
 from draisine.simulation.methods.collocation import collocation_scheme
 from draisine.simulation.methods.tableau import ImplicitScheme, check_settings
@@ -23,6 +24,7 @@ def scheme(stages: int) -> ImplicitScheme:
     return collocation_scheme(gauss_nodes(stages), 2 * stages)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Gauss:
     """Gauss–Legendre with 1 stage (implicit midpoint rule, order 2), 2 (order 4) or 3 stages (order 6).

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Scheme, positive
 
 SCHEME = Scheme(
@@ -28,6 +29,7 @@ SCHEME = Scheme(
 )
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Heun:
     """Heun's method of order 2. A run is divided into equal steps, none longer than `step`.

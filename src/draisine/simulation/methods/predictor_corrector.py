@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods import dop853
 from draisine.simulation.methods.tableau import Array, Scheme, positive
 
@@ -47,6 +48,7 @@ SCHEME = Scheme(
 )
 
 
+@with_number_range
 @dataclass(frozen=True)
 class PredictorCorrector:
     """Adams–Bashforth 4 with Adams–Moulton 5, order 5, two evaluations per step.

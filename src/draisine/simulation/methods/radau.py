@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import radau_nodes
 from draisine.simulation.methods.collocation import collocation_scheme
 from draisine.simulation.methods.tableau import ImplicitScheme, check_settings
@@ -24,6 +25,7 @@ def scheme(stages: int) -> ImplicitScheme:
     return collocation_scheme(radau_nodes(stages), 2 * stages - 1)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Radau:
     """Radau IIA with 3 stages (order 5), 5 stages (order 9) or 1 stage (implicit Euler), for stiff and implicit equations.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.numerics import runge_kutta as tables
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Scheme, positive
 
 SCHEME = Scheme(
@@ -23,6 +24,7 @@ SCHEME = Scheme(
 )
 
 
+@with_number_range
 @dataclass(frozen=True)
 class RK4:
     """The classical Runge–Kutta method of order 4. The run is divided into equal steps, none longer than `step`.

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
+from draisine.numerics.number_range import with_number_range
 from draisine.program.equations import Equations, RunLimits
 from draisine.program.program import DaeResidual
 from draisine.simulation import methods
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from draisine.simulation.methods.radau import Radau
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Auto:
     """DOP853 for ẋ = f where it is not stiff, Radau where it is; Radau for 0 = F(t, x, ẋ). The run reports the choice.
@@ -129,6 +132,22 @@ def check_step(method: SteppingMethod, start: float, until: float) -> None:
         )
 
 
+def check_samples(samples: ArrayLike | None, start: float, until: float) -> NDArray[np.float64] | None:
+    """The output times as an array; refuse those that are not in the order of the run, or outside of it."""
+    if samples is None:
+        return None
+    times = np.asarray(samples, dtype=float).reshape(-1)
+    sign = 1.0 if until >= start else -1.0
+    order = "increase" if sign > 0 else "decrease, because the run goes backwards"
+    gaps = np.flatnonzero(~(sign * np.diff(times) > 0.0))
+    if gaps.size:
+        raise ArgumentError(f"samples must {order}; after t = {times[gaps[0]]:g} comes t = {times[gaps[0] + 1]:g}")
+    outside = times[~((sign * (times - start) >= 0.0) & (sign * (until - times) >= 0.0))]
+    if outside.size:
+        raise ArgumentError(f"samples must lie between start = {start:g} and until = {until:g}; t = {outside[0]:g} does not")
+    return times
+
+
 def projection_threshold(method: SteppingMethod) -> float:
     """The residual above which the state is projected onto its constraints: a tenth of the tolerance.
 
@@ -146,6 +165,13 @@ def broken_threshold(limits: RunLimits, threshold: float) -> float:
     if not limits.monitored:
         return math.inf
     return min(max(1e3 * threshold, 1e-6 * limits.length), max(1e-2 * limits.length, 10.0 * threshold))
+
+
+def residual_limit(limits: RunLimits, threshold: float, method: SteppingMethod) -> float:
+    """The residual at which a run with projections to `threshold`, or to that of the method, would end."""
+    return broken_threshold(
+        replace(limits, monitored=True), threshold if np.isfinite(threshold) else projection_threshold(method)
+    )
 
 
 def method_title(method: SteppingMethod) -> str:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.types import bound_kernel
 from draisine.errors import ArgumentError, DependencyError
+from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Advance, Scheme, check_settings, nested_basis
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.events_and_samples import precedes
@@ -73,6 +74,7 @@ class _BackwardDifferentiation:
         return SundialsStepper(memory, self, equations, loop, command)
 
 
+@with_number_range
 @dataclass(frozen=True)
 class CVODE(_BackwardDifferentiation):
     """BDF of order 1 to 5 with variable steps for ẋ = f; needs scikit-sundae.
@@ -82,6 +84,7 @@ class CVODE(_BackwardDifferentiation):
     """
 
 
+@with_number_range
 @dataclass(frozen=True)
 class IDA(_BackwardDifferentiation):
     """BDF of order 1 to 5 with variable steps for 0 = F(t, x, ẋ) of index 1; needs scikit-sundae.

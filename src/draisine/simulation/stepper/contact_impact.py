@@ -14,17 +14,17 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.contact_laws import (
+    kinetic,
+    solve_complementarity,
+    static,
+)
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
     NEWTON,
     POISSON,
     ContactModes,
-)
-from draisine.simulation.stepper.contact_laws import (
-    kinetic,
-    solve_complementarity,
-    static,
 )
 from draisine.simulation.stepper.explicit_rk import copy
 

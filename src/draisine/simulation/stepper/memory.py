@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
+from draisine.dataclass import dataclass
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
@@ -523,9 +523,7 @@ SMOOTH = {(Stepper, "switching"): 0}
 GLUED = {(Stepper, "unilateral"): 0}
 
 
-def stepping_loop(
-    implicit: bool = False, switching: bool = False, at_once: bool = True, unilateral: bool = False
-) -> Code:
+def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True, unilateral: bool = False) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and

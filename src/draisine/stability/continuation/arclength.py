@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.continuation import CurvePoint, CurveTracer, ImplicitCurve, StepLengths
+from draisine.numerics.number_range import with_number_range
 from draisine.results.status import Progress, ProgressCallback
 
 Array = NDArray[np.float64]
@@ -19,6 +20,7 @@ NEARLY_OUT = 1e-9
 EASY, HARD, GROWTH = 5, 8, 1.4  # corrector iterations up to which steps grow, and above which they shrink, by this factor
 
 
+@with_number_range
 @dataclass(frozen=True)
 class Steps:
     """Step lengths in scaled unknowns (angles in radians, other quantities relative to their initial values)."""

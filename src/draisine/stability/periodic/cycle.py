@@ -59,7 +59,10 @@ LOOKS = 5  # states along the first guess at which ignorable coordinates are det
 STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
 RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
 FINE_SAMPLES = 2001
-NOTHING = 1e-9  # ranges below this are not used as scales
+NOTHING = 1e-9  # ranges below this, relative to the smaller of 1 and the largest, are not used as scales
+SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
+REPEATS = 1e-3  # change of a deviation by what the equations differ after a period, relative to its size: they do not repeat
+NEARLY_REPEATS = 1e-8  # the same, below which it is rounding error
 STILL = 1e-4  # a motion this small, relative to the first guess, is an equilibrium
 
 
@@ -243,6 +246,7 @@ def limit_cycle(
     preferred = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
     guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
     flow, ignorable = _flow(e, guess, u, p, preferred, method)
+    notes = _repetition(flow, guess, period, p) if depends_on_time(dynamics) else ()
     for name in preferred:
         if name not in flow.names:
             raise ArgumentError(f"{e.name}: {name!r} is ignorable: it need not be periodic and cannot be fixed")
@@ -259,21 +263,41 @@ def limit_cycle(
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)
-    return cycle_of(close_orbit(first, accuracy, rounds), ignorable)
+    return cycle_of(close_orbit(first, accuracy, rounds), ignorable, notes)
 
 
-def cycle_of(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
-    """The cycle of a converged shooting solution."""
+def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str, ...]:
+    """Refuse equations that are not the same after the period, at states along the first guess; a note where they nearly are."""
+    e, count = flow.equations, len(states)
+    t = np.linspace(0.0, period, count)[:, None]
+    everything = states, np.broadcast_to(flow.u, (count, len(flow.u))), np.broadcast_to(p, (count, len(p)))
+    deviations, kept = deviations_of(e, flow.preferred), [flow.naming.names.index(name) for name in flow.names]
+    now, later = (flow.naming.rates(deviations.derivatives(at, *everything))[:, kept] for at in (t, t + period))
+    apart = np.abs(later - now).max(axis=0, initial=0.0)
+    # over a period, relative to the deviation; or relative to its rate, whichever is smaller
+    share = np.minimum(period * apart / flow.scales, apart / np.maximum(np.abs(now).max(axis=0, initial=0.0), 1e-300))
+    if not share.size or float(share.max()) <= NEARLY_REPEATS:
+        return ()
+    name, most = flow.names[int(np.argmax(share))], float(share.max())
+    if most > REPEATS:
+        raise ArgumentError(
+            f"{e.name}: the equations are not the same after period={period:.10g}: at equal states the rate of {name!r} differs "
+            f"by {most:.2g} of its size, so that a motion would not repeat; give the period of the excitation or a multiple"
+        )
+    return (f"after this period the equations are the same only to {most:.1g} of the rate of {name!r}: give it with all digits",)
+
+
+def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = ()) -> Cycle:
+    """The cycle of a converged shooting solution, with notes on its start."""
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
     if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
         raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
     on_surface, regular = surface_of(found), found
-    notes: tuple[str, ...] = ()
     if on_surface:  # the multipliers are those of any phase
         regular = off_surfaces(found)
         rate = None if rate is None else regular.nodes[0].rates
-        notes = (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
+        notes += (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
     multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
     if unresolved(multipliers, regular.monodromy, flow.scales):
@@ -302,7 +326,10 @@ def _flow(
     values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
     spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
     sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
-    scales = np.where(sizes > NOTHING, sizes, 1.0)
+    usual = min(1.0, float(sizes.max(initial=0.0))) or 1.0
+    scales = np.where(sizes > NOTHING * usual, sizes, usual)
+    if method is FINE and usual < SMALL:  # an absolute tolerance relative to the motion
+        method = replace(FINE, atol=float(np.min(FINE.atol)) * usual)
     return Flow(e, naming, names, preferred, u, method, scales), tuple(n for n in naming.names if n in ignorable)
 
 

@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 CONDITION = 1e4  # of a factor of the monodromy matrix
 SHORTEST = 1e-4  # duration of a factor, relative to the period
+SLIDING = 0.05  # the same of a factor within which the motion slides: no shorter one would be regular
 PERIOD = "period"
 TRANSVERSAL = 1e-2  # relative rate of a fixed quantity from which it determines the phase
 SMALLEST = 1.0 / 64  # part of a Newton step
@@ -210,6 +211,11 @@ def factors(shot: Shot) -> tuple[list[Array], list[Array]]:
             first = flow.passage(t, node, half, shot.p)
             if not surface_near(flow.equations, t + half, first.end.x, flow.u, shot.p, half):
                 break
+        else:
+            if duration < SLIDING * shot.period:
+                found.append(passage.matrix)
+                rates.append(node.rates)
+                continue
         second = flow.passage(t + half, first.end, duration - half, shot.p)
         waiting += [(t + half, first.end, duration - half, second), (t, node, half, first)]
     return found, rates

@@ -94,10 +94,10 @@
     dials() {
       const { outputs, states, linear } = this.manifest, angle = [-Math.PI / 4, Math.PI / 4];
       return Object.entries({ speed: [0, linear?.high ?? 10], lean: angle, steer: angle }).flatMap(([name, [low, high]]) => {
-        const told = outputs.findIndex((o) => o.name === name), of = states.findIndex((s) => s.name === name);
-        if (told < 0 && of < 0) return [];
-        const { unit } = told < 0 ? states[of] : outputs[told];
-        const value = (one) => (told < 0 ? one.state[of] : one.outputs()[told]);
+        const output = outputs.findIndex((o) => o.name === name), state = states.findIndex((s) => s.name === name);
+        if (output < 0 && state < 0) return [];
+        const { unit } = output < 0 ? states[state] : outputs[output];
+        const value = (one) => (output < 0 ? one.state[state] : one.outputs()[output]);
         return [{ dial: new Gauge($("gauges"), { label: name, unit, low, high }), value }];
       });
     }

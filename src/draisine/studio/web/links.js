@@ -86,9 +86,9 @@
       const { studio } = this;
       studio.rides.end();
       try {
-        const told = read(location.hash, studio.manifest);
-        if (!told) return false;
-        const refused = this.take(told);
+        const given = read(location.hash, studio.manifest);
+        if (!given) return false;
+        const refused = this.take(given);
         if (refused) throw new Error(refused);
       } catch (problem) {
         studio.asGiven();

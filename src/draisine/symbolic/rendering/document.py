@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from draisine.control_characters import one_line
 from draisine.dynamics.derive import derive
 from draisine.errors import ModelError
 from draisine.model.items import System
@@ -90,7 +91,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
         Table("Outputs", ("name", "unit", "meaning"), _rows(data["outputs"], "unit", "description")),
     )
     kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
-    description = system.description if system is not None else ""
+    description = one_line(system.description) if system is not None else ""
     brief = derived_in_brief(equations)
     return Document(equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
 

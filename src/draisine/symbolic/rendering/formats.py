@@ -6,6 +6,7 @@ solved on the way between fences marked `balances`; `read_markdown` reads them b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from draisine.errors import DataError
@@ -20,14 +21,14 @@ FENCE, SOLVED = "```equations", "```balances"
 
 
 def markdown(doc: Document) -> str:
-    lines = [f"# Equations of {doc.name}", "", *([doc.description, ""] if doc.description else []), f"{doc.brief}."]
+    lines = [f"# Equations of {doc.name}", "", *([_paragraph(doc.description), ""] if doc.description else []), f"{doc.brief}."]
     lines += ["", f"![{doc.name}]({doc.picture.file}.svg)"] if doc.picture is not None else []
     lines += ["", f"({doc.remark})"] if doc.remark else []
     if doc.tree:
         lines += ["", "## Tree", "", *(f"{'  ' * depth}- {words}" for depth, words in doc.tree)]
     for table in doc.tables:
         lines += ["", f"## {table.title}", "", _bar(table.head), _bar(["---"] * len(table.head))]
-        lines += [_bar([f"`{row[0]}`", *row[1:]]) for row in table.rows]
+        lines += [_bar([f"`{row[0]}`", *map(_untagged, row[1:])]) for row in table.rows]
     lines += ["", "## Listing", "", "Formulas in order; a name is defined before it is used."]
     for section in doc.listing.sections:
         lines += ["", f"### {section.title}", ""]
@@ -42,6 +43,16 @@ def markdown(doc: Document) -> str:
 
 def _noted(line: str, meaning: str) -> str:
     return f"{line}  # {meaning}" if meaning else line
+
+
+def _untagged(text: str) -> str:
+    """A text in which Markdown sees no tag."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+
+
+def _paragraph(text: str) -> str:
+    """A text that Markdown does not take for a fence, a heading, a quotation or a list where it begins."""
+    return re.sub(r"^(?=[#>~`+*-])", r"\\", _untagged(text))
 
 
 def _bar(cells: Sequence[str]) -> str:

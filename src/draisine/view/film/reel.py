@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ArgumentError, ToolError
+from draisine.errors import ArgumentError, ToolError, require
 from draisine.results.files import replacing
 from draisine.view.film.footage import lift_notice
 from draisine.view.film.painter import Camera, paint
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 def write_gif(pictures: Iterable[bytes], target: Path, seconds: float, *, colors: int) -> None:
     """Write pictures (PNG) with a display time each as a GIF; complete or not at all."""
-    from PIL import Image
-
+    Image = _pillow()
     frames = [Image.open(io.BytesIO(png)).convert("RGB").quantize(colors, dither=Image.Dither.NONE) for png in pictures]
     each = max(20, round(100 * seconds) * 10)  # GIF counts in hundredths
     with replacing(target) as draft:
         frames[0].save(draft, format="GIF", save_all=True, append_images=frames[1:], duration=each, loop=0, optimize=True)
+
+
+def _pillow() -> Any:
+    return require("PIL.Image", "writing .gif files", "pillow")
 
 
 RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
@@ -48,6 +51,8 @@ def write(film: Animation, target: Path) -> None:
         raise ToolError(
             "writing .mp4 needs the program ffmpeg, which is not installed; install it, or save as .gif, .png or .html"
         )
+    if suffix == ".gif":
+        _pillow()  # before pictures are drawn for nothing
     {".gif": _gif, ".mp4": _mp4, ".png": _sequence}[suffix](film, target)
 
 

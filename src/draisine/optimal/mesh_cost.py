@@ -1,0 +1,82 @@
+"""The cost of a mesh: how much lower the cost would be with controls that the mesh does not restrict, to first order.
+
+With costates λ, a control that minimizes H = integrand + λᵀ rates at each instant lowers the cost by about ∫ H(u) − min H dt
+(needle variations of Pontryagin's principle). On a mesh, controls are polynomials or constants in each interval: the difference
+is what the mesh costs. Errors of the costates, which are interpolated between nodes, enter with their squares. Where costates are
+not unique on the mesh, as with a switch at a mesh point, the estimate is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from draisine.optimal.solution import PhaseSolution
+    from draisine.optimal.verification import Simulated
+
+Reals = NDArray[np.float64]
+
+FLAT = 1e-9  # of the first derivative's size per range: a second derivative below is zero
+
+
+def mesh_cost(phases: Sequence[PhaseSolution], simulated: Sequence[Simulated], parameters: Sequence[Reals]) -> float | None:
+    """The estimated excess of the cost; None where costates are no smooth functions of time that could be interpolated: with
+    conditions along the path, bounds of states, algebraic unknowns or a simulation that ended early."""
+    total = 0.0
+    for solution, run, p in zip(phases, simulated, parameters, strict=True):
+        phase = solution.phase
+        states_bounded = any(name in phase.kept for name in phase.limits)
+        whole = len(run.samples.times) and np.isfinite(run.breaks).all() and len(solution.costates) > 1
+        if phase.path or states_bounded or phase.algebraic_size or phase.implicit or not whole:
+            return None
+        total += _excess(solution, run, p)
+    return total if np.isfinite(total) else None
+
+
+def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:
+    phase, samples = solution.phase, run.samples
+    if not phase.controls:
+        return 0.0
+    v, e = phase.symbols, phase.equations
+    plant, costate = v.plant, ca.SX.sym("costate", len(phase.kept))
+    rates = ca.vertcat(*[v.rates[i] for i in phase.kept_indices])
+    hamiltonian = ca.dot(costate, rates) + (0 if phase.integrand is None else phase.integrand)
+    slope = ca.gradient(hamiltonian, plant.u)
+    bend = ca.vertcat(*[ca.jacobian(slope[j], plant.u[j]) for j in range(len(phase.controls))])
+    inputs = [plant.t, v.y, plant.inputs, plant.p, costate]
+    count = len(samples.times)
+    function = ca.Function("hamiltonian", inputs, [ca.densify(x) for x in (hamiltonian, slope, bend)]).map(count)
+    y, constant = samples.states[:, v.state_indices].T, np.tile(p[:, None], (1, count))
+    costates = _interpolated(solution, samples.times).T
+
+    def at(u: Reals) -> list[Reals]:
+        return [np.asarray(part.full()) for part in function(samples.times[None], y, u.T, constant, costates)]
+
+    here, first, second = at(samples.inputs)
+    names = [q.name for q in e.inputs]
+    gained = np.zeros(count)
+    for j, name in enumerate(phase.controls):
+        low, high = phase.limits.get(name, (-np.inf, np.inf))
+        own = samples.inputs[:, names.index(name)]
+        size = high - low if np.isfinite(high - low) else max(float(np.abs(own).max(initial=0.0)), phase.sizes.controls[j])
+        with np.errstate(all="ignore"):
+            curved = second[j] > FLAT * np.abs(first[j]).max(initial=0.0) / size
+            step = np.where(curved, -first[j] / second[j], -np.sign(first[j]) * np.inf)
+        best = np.clip(np.where(first[j] == 0.0, own, own + step), low, high)
+        moved = samples.inputs.copy()
+        moved[:, names.index(name)] = np.where(np.isfinite(best), best, own)
+        gained += np.maximum(here[0] - at(moved)[0][0], 0.0)
+    return float(np.trapezoid(gained, samples.times))
+
+
+def _interpolated(solution: PhaseSolution, times: Reals) -> Reals:
+    """Costates at other times: linear between their own, and beyond them."""
+    at, values = solution.costate_times, solution.costates
+    k = np.clip(np.searchsorted(at, times) - 1, 0, len(at) - 2)
+    share = ((times - at[k]) / (at[k + 1] - at[k]))[:, None]
+    return np.asarray(values[k] + share * (values[k + 1] - values[k]))
