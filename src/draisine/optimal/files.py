@@ -56,11 +56,13 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "violation": answer.violation,
         "stationarity": answer.stationarity,
         "rounds": solution.rounds,
+        "refined": solution.refined,
         "tolerance": solution.tolerance,
         "conflicts": list(solution.conflicts),
         "notes": list(solution.notes),
         "seconds": dict(solution.seconds),
         "solver_seconds": dict(answer.seconds),
+        "regularized": answer.regularized,
         "kkt": None if solution.kkt is None else asdict(solution.kkt),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }

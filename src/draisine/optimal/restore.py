@@ -40,6 +40,7 @@ class StoredSolution:
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     kkt: Kkt | None
+    refined: bool
 
     @staticmethod
     def of(solution: Solution) -> StoredSolution:
@@ -90,7 +91,7 @@ def restored(kept: StoredSolution, maneuver: OptimalControlProblem) -> Solution:
         schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
         found = restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds, kept.tolerance)
     answer = replace(found.answer, seconds=kept.answer.seconds)
-    return replace(found, answer=answer, notes=kept.notes, seconds=kept.seconds, kkt=kept.kkt)
+    return replace(found, answer=answer, notes=kept.notes, seconds=kept.seconds, kkt=kept.kkt, refined=kept.refined)
 
 
 def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
@@ -108,11 +109,12 @@ def _reported(reported: Any, arrays: list[Reals]) -> StoredSolution:
     objective, violation, stationarity = (float(reported[name]) for name in ("objective", "violation", "stationarity"))
     outcome = Outcome(reported["outcome"]), str(reported["solver_status"]), int(reported["iterations"])
     spent = numbers_at(reported, "solver_seconds")
-    answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, spent)
+    regularized = bool(reported["regularized"])
+    answer = NlpSolution(arrays[0], arrays[1], arrays[2], objective, *outcome, violation, stationarity, spent, regularized)
     conflicts, notes = (tuple(map(str, list_at(reported, name))) for name in ("conflicts", "notes"))
     rounds, tolerance, seconds = int(reported["rounds"]), float(reported["tolerance"]), numbers_at(reported, "seconds")
     kkt = None if reported.get("kkt") is None else _kkt(object_at(reported, "kkt"))
-    return StoredSolution(tuple(schemes), answer, conflicts, rounds, tolerance, notes, seconds, kkt)
+    return StoredSolution(tuple(schemes), answer, conflicts, rounds, tolerance, notes, seconds, kkt, bool(reported["refined"]))
 
 
 def _kkt(given: Mapping[str, Any]) -> Kkt:

@@ -62,6 +62,7 @@ SINGULAR_FACTOR = 1e4
 SMALL_STATES = "all states are so small that the absolute tolerance decides on the accuracy"
 LEAST_ATOL = 1e-290
 REST = 1e-13  # states that begin at zero and stay below this are at rest, up to rounding of forces
+NOISE = 1e-6  # size of states that begin at zero, relative to another tolerance, below which they are rounding errors
 MOST_GROWTH = 1e-6  # size of a start, relative to the run, below which it does not matter
 UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
@@ -146,6 +147,8 @@ def _at_small_scale(
         steps = found.accepted + found.rejected
         scaled = Auto(atol=atol, max_steps=LEAST_SMALL_STEPS + SMALL_STEPS * steps)
         better = again(scaled)
+        if largest_state(better, x) < NOISE * largest and not x.any():
+            return found  # at rest, up to rounding of forces
         if better.status.kind == found.status.kind:
             return replace(better, evaluations=found.evaluations + better.evaluations, scaled=scaled)
     elif given is not None and largest > UNRESOLVED * float(np.max(getattr(used, "atol", 0.0))):
