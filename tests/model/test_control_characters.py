@@ -12,9 +12,9 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.cli.main import main
 from draisine.cli.terminal import print_text, table
-from draisine.control_characters import escaped
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.files import from_toml, to_toml
+from draisine.results.control_characters import escaped
 from draisine.results.status import Status
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import TEXTS, read_markdown

@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from draisine import gallery
-from draisine.control_characters import one_line
 from draisine.dynamics.derive import _derive, _mechanism, derive
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Name, Number
@@ -22,6 +21,7 @@ from draisine.model.files import from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate
 from draisine.model.model import Model
 from draisine.model.toml_files import MAX_BYTES, inline, lines
+from draisine.results.control_characters import one_line
 
 
 def everything() -> Model:

@@ -16,8 +16,8 @@ from typing import TextIO
 
 from draisine.cli.parser import COMMANDS, action, parser, shortened_options, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
-from draisine.control_characters import escaped
 from draisine.errors import DraisineError
+from draisine.results.control_characters import escaped
 
 # Imported objects live until the end: collecting garbage among them at Python's default rate is measurable in a short process.
 COLLECTION_THRESHOLDS = (50_000, 20, 20)

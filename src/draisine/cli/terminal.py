@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from draisine.control_characters import escaped
 from draisine.errors import SimulationError, SolverError
+from draisine.results.control_characters import escaped
 from draisine.results.status import Progress
 
 BAR_DELAY = 0.7  # seconds before a progress bar appears

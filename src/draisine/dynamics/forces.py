@@ -9,10 +9,11 @@ zero slip too: the bound of Shen, Hedrick and Elkins multiplies a linear force F
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
 from draisine.dynamics.contact.ground_contacts import ResidualContact
 from draisine.dynamics.kinematics.measures import Measures
@@ -101,8 +102,7 @@ class Tangential:
         return sum((ca.densify(ca.jacobian(slip, v)).T * force for slip, force in forces), ca.SX.zeros(v.numel()))
 
 
-@dataclass(frozen=True)
-class AppliedForces:
+class AppliedForces(NamedTuple):
     """Generalized forces on all velocities (in the order of `Scope.velocities`), and the potential energy besides gravity."""
 
     driven: ca.SX  # joint forces and wrenches: inputs and dampers

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draisine.dataclass import dataclass
 from draisine.program.linear_solve import Solver
 
 if TYPE_CHECKING:

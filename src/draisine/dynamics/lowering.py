@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.linear_algebra import ZERO, Mat, Vec, fold_constant
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, names

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.linear_algebra import ONE, ZERO
 
 T = TypeVar("T")
@@ -24,21 +23,18 @@ MANY = 12  # number of links from which templates pay off
 VERY_MANY = 100  # number of links from which global common-subexpression elimination costs more than it saves
 
 
-@dataclass(frozen=True, eq=False)
-class _Template:
+class _Template(NamedTuple):
     function: ca.Function
     result: Any  # its nesting, with expressions and names replaced by numbers
 
 
-@dataclass(frozen=True)
-class _Expression:
+class _Expression(NamedTuple):
     """Placeholder of an expression."""
 
     number: int
 
 
-@dataclass(frozen=True)
-class _Name:
+class _Name(NamedTuple):
     """Placeholder of a name."""
 
     number: int

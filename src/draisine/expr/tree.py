@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple, NoReturn
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ExpressionError
 
 MAX_DEPTH = 200  # levels of nesting; keeps recursions far from Python's limit

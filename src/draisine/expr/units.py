@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NoReturn
 
-from draisine.dataclass import dataclass
 from draisine.errors import UnitError
 from draisine.expr.expression import did_you_mean
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
-
-from draisine.dataclass import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -51,8 +49,7 @@ class Study:
         return written
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Level of a study, the run that is filmed (none for studies that are long, or have no bodies), and the charts beside it."""
 
     level: Level

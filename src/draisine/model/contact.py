@@ -13,10 +13,9 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Amount, amount_in

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from draisine.dataclass import dataclass
 from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number, names
 from draisine.expr.units import Dimension, described, parse_unit
@@ -40,8 +40,7 @@ MEASURES = (
 )
 
 
-@dataclass(frozen=True)
-class _Literal:
+class _Literal(NamedTuple):
     """A number: of any dimension in a sum, and as a factor plain or unknown."""
 
     plain: bool

@@ -7,12 +7,11 @@ to; inertia is about the center of mass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from draisine.dataclass import dataclass
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw

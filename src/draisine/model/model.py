@@ -16,9 +16,9 @@ here; `freeze()` validates the description and returns an immutable `System`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from draisine.dataclass import dataclass
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table

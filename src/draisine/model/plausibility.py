@@ -7,14 +7,13 @@ parameters vary, and returns the first violated rule of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ExpressionError, ModelError
 from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names, substitute
 from draisine.expr.tables import Table

@@ -5,12 +5,12 @@ whose errors name the item, the value given and the value expected.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Expr, Name, Number, as_expr, did_you_mean
 from draisine.expr.units import Measured, quantity_in

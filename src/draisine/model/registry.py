@@ -9,13 +9,13 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeVar
 
-from draisine.control_characters import one_line, refuse_control_characters
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Vector
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.validate import check_name
+from draisine.results.control_characters import one_line, refuse_control_characters
 
 KINDS = {
     "parameters": "a parameter",

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, evaluate_number, names
 from draisine.model.quantities import Entry, amount_in

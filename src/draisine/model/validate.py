@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from draisine.control_characters import refuse_control_characters
 from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
@@ -20,6 +19,7 @@ from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualCons
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
 from draisine.model.vocabulary import TIME, check_expressions
+from draisine.results.control_characters import refuse_control_characters
 
 __all__ = ["check_name", "check_numbers", "check_system", "check_system_name"]
 

@@ -10,13 +10,13 @@ systems of deficient rank (section 4.4).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.numerics.newton_batch import DECREASE
 from draisine.numerics.rank import equilibrate
 
@@ -48,8 +48,7 @@ class Solution(Generic[P]):
         return self.status is Status.CONVERGED
 
 
-@dataclass(frozen=True, eq=False)
-class Linearized:
+class Linearized(NamedTuple):
     """A vector with F and ∂F/∂x there; the Jacobian is an array or a sparse matrix."""
 
     x: Array

@@ -6,11 +6,11 @@ Full steps, or Levenberg damping, which increases where a step increases the res
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from draisine.dataclass import dataclass
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -25,8 +25,7 @@ FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-6
 STALLED = 0.25  # ratio to the previous step above which a small step is rounding
 
 
-@dataclass(frozen=True, eq=False)
-class BatchSolution:
+class BatchSolution(NamedTuple):
     """For each sample the unknowns, the norm of the last residual, and whether it has converged."""
 
     x: Array

@@ -6,10 +6,10 @@ first (`unit_rows`, `equilibrate`), since singular values depend on units.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-
-from draisine.dataclass import dataclass
 
 Array = NDArray[np.float64]
 

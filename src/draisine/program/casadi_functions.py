@@ -7,6 +7,7 @@ operations has constant vectors (`Numbers`), the search for a cell (LOW) and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import CompilationError, ExpressionError
 from draisine.program import opcodes as op
 from draisine.program.digest import digest_of

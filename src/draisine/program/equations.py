@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control_characters import refuse_control_characters
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
+from draisine.results.control_characters import refuse_control_characters
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ If r depends on z (forces that depend on multipliers: creep, friction), Newton's
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.digest import digest_of
 from draisine.program.program import DaeResidual, Program, Slot

@@ -12,13 +12,13 @@ by x and ẋ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode

@@ -7,14 +7,13 @@ large SX callee remains a function. `graph` has the same form for analyses of se
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.tape import Callee, Instruction, Numbers
 

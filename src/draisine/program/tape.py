@@ -8,7 +8,7 @@ Derivations build CasADi functions, which `casadi_functions` converts to tapes; 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 
 if TYPE_CHECKING:

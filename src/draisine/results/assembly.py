@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Status

@@ -8,10 +8,10 @@ motion, a solution of an optimal control problem. `named_start` is called by eve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 
 # "/" separates groups in NetCDF; the others would need quoting in CSV.

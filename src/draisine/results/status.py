@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from draisine.control_characters import escaped
-from draisine.dataclass import dataclass
+from draisine.results.control_characters import escaped
 
 
 class Ending(StrEnum):

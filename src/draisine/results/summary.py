@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control_characters import escaped
 from draisine.results.channel import STATE_GROUPS, Channel, Group
+from draisine.results.control_characters import escaped
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory

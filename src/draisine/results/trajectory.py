@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.numerics.number_range import refuse_huge_integers
 from draisine.results.base import Result, figure

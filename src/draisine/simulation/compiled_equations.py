@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.dataclass import dataclass
 from draisine.program.equations import MINUS_TENSION, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -30,8 +30,7 @@ LARGEST_FRICTION = 1.0  # coefficient that a dry road gives; a contact that need
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class ContactMargins:
+class ContactMargins(NamedTuple):
     """The margins of some equations: their names, and the program of their values."""
 
     normal: tuple[str, ...]  # outputs with normal forces …

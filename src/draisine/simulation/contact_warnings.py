@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, contact_names
@@ -56,8 +56,7 @@ def _margins(segment: Segment, values: Mapping[str, Reals]) -> Reals:
     return np.hstack([outputs[:, normal], LARGEST_FRICTION - outputs[:, friction], -multipliers[:, cables]])
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
+class Points(NamedTuple):
     """Margins along a run, in the order of time."""
 
     times: Reals  # (n)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -87,8 +87,7 @@ def _degree(operation: int, degrees: Sequence[int], inputs: Sequence[int], const
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class BernsteinBasis:
+class BernsteinBasis(NamedTuple):
     """Matrices for the values v of a polynomial at `nodes`.
 
     >>> basis = bernstein_basis(3)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
@@ -45,8 +44,7 @@ class Occurrence:
     segment: int  # whose velocities the state has
 
 
-@dataclass(frozen=True)
-class SwitchOccurrence:
+class SwitchOccurrence(NamedTuple):
     """A switch of a run: the switching functions by name, and whether the run begins or ends to slide on the surface."""
 
     name: str
@@ -333,6 +331,14 @@ def _cause(s: FinalState) -> str:
 
 def _broken(s: FinalState) -> Status:
     """The constraint with the largest residual, of positions first; redundant ones, which are monitored only, are among them."""
+    stepper = s.memory.stepper
+    if stepper.gross_residual:
+        return Status(
+            Ending.CONSTRAINTS_BROKEN,
+            f"the constraints are off by {stepper.unprojected:.3g} at {s.at_time}, which error control of the last step did not "
+            "see: their slope or value jumps there, so that velocities would have to jump, an impact that is not modeled; smooth "
+            "the constraints, or stop before by an event; with a fixed step, shorten it",
+        )
     slot = [output.name for output in s.equations.report.outputs].index("residuals")
     values = np.abs(s.equations.report([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)[slot])
     limit, constraints = float(s.memory.stepper.broken), s.equations.constraints

@@ -36,6 +36,7 @@ from draisine.simulation.methods.selection import (
     check_samples,
     check_step,
     detects_stiffness,
+    gross_threshold,
     projection_threshold,
     residual_limit,
     select_method,
@@ -228,6 +229,7 @@ class _Driver:
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
+        stepper.gross = gross_threshold(choices.root.limits, stepper.threshold, self._method.adaptive)
         stepper.projections = choices.root.limits.projections
         set_limits(stepper, choices.root)
         stepper.budget = FIRST_BUDGET

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import SimulationError
 from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import unknown_name

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange, runge_kutta_matrix
 from draisine.program.equations import Equations
 from draisine.simulation.methods.tableau import Advance, Scheme, nested_basis
@@ -81,8 +81,7 @@ class PassageStep:
     starter = scheme
 
 
-@dataclass(frozen=True, eq=False)
-class Passage:
+class Passage(NamedTuple):
     """The step: its ends, the singular position between them, the last state, and the coefficients of its interpolant."""
 
     begin: float

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block

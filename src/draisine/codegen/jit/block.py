@@ -6,11 +6,11 @@ A value is a real number, a Boolean or an integer (the cell of a table). Convers
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
 
@@ -18,8 +18,7 @@ _LARGEST_INDEX = 2.0**31
 _MOST_CONSTANTS = 64  # stored in the work array, in each call
 
 
-@dataclass(frozen=True)
-class SsaFunction:
+class SsaFunction(NamedTuple):
     """A list of values that becomes an LLVM function; all blocks of it share this."""
 
     ssa: SSA

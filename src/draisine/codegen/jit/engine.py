@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from draisine.codegen.cache import host_key
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError, CompilationError
 
 # External functions of object code. The linker takes them from the process if it exports them, else from the C library.

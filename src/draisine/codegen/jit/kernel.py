@@ -9,7 +9,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
@@ -22,7 +22,6 @@ from draisine.codegen.jit.python_call import quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot

@@ -8,7 +8,7 @@ their memory in every call, so that kernels can run in several threads at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from draisine.codegen.jit.sparse_qr import analyze
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
-from draisine.dataclass import dataclass
 from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.ssa import to_ssa
@@ -80,8 +79,7 @@ declare noalias ptr @malloc(i64)
 declare void @free(ptr)"""
 
 
-@dataclass(frozen=True)
-class _Solution:
+class _Solution(NamedTuple):
     """Text that solves the system: the matrix's entries are at %entries, each right-hand side at an address to be named."""
 
     declarations: tuple[str, ...]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from draisine.codegen.jit.emitter import INTRINSICS, LIBRARY
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, FREE, RESULT, SSA
 
@@ -76,8 +76,7 @@ def _cycles(ssa: SSA, value: int) -> int:
 # ------------------------------------------------------------------------------------------------------------ pieces
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Values computed together, in order; those that later pieces read; results stored here."""
 
     values: tuple[int, ...]

@@ -17,6 +17,7 @@ finite; numbers beyond 1e±150 overflow.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from numpy import conjugate
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.restricted.types import AnyIntegers, Integers, Numbers
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ Each pass maps a list to another one; none changes a result by more than roundin
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
-from draisine.dataclass import dataclass
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 

@@ -10,11 +10,11 @@ value is computed in a stage where all its inputs are known; later stages that n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from draisine.codegen.passes import ALL, PROLOGUE, Passes, parameter_slot
 from draisine.codegen.passes.cse import eliminate_common_subexpressions
 from draisine.codegen.passes.reassociation import reassociate, use_reciprocals
-from draisine.dataclass import dataclass
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.ssa import CALL, INPUT, RESULT, SSA, live_values, rewrite, to_ssa

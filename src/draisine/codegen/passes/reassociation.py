@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from draisine.dataclass import dataclass
 from draisine.program import opcodes as op
 from draisine.program.ssa import FREE, SSA, live_values, rewrite
 
@@ -33,8 +32,7 @@ class Member(NamedTuple):
     negative: bool = False
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A sum, or a product, of all its members."""
 
     is_sum: bool

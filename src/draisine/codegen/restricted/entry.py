@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,6 @@ from draisine.codegen.background import start
 from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
-from draisine.dataclass import dataclass
 from draisine.program.digest import digest_of
 
 SYMBOL = "draisine_entry"

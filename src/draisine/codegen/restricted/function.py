@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from draisine.codegen.restricted.expressions import Expressions
 from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, Options, RecordType, TupleType, Type, type_of
 from draisine.codegen.restricted.unit import Instance, Unit, definition, source_of
 from draisine.codegen.restricted.writer import Value, integer, unpack
-from draisine.dataclass import dataclass
 
 # Lines beyond which a function is not inlined: the time of LLVM's passes grows faster than the length, and the cost of a call is
 # negligible beside so much work.
@@ -229,8 +229,7 @@ class Function(Expressions):
 # ------------------------------------------------------------------------------------------- modules
 
 
-@dataclass(frozen=True, eq=False)
-class Translation:
+class Translation(NamedTuple):
     """An LLVM module, and the Python modules whose sources determine it."""
 
     text: str

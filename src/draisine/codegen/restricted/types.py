@@ -22,16 +22,14 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
-
-from draisine.dataclass import dataclass
 
 if TYPE_CHECKING:
     from _ctypes import _PyCStructType as _StructureType
@@ -323,8 +321,7 @@ def restore(target: Record, source: Record) -> None:
     target.__dict__["_blocks"] = dict(source.__dict__.get("_blocks", {}))
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
+class _Plan(NamedTuple):
     """The layout of arrays in one block of memory."""
 
     length: int  # in words of eight bytes

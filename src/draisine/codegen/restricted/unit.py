@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Options, Type, constraints, type_of
-from draisine.dataclass import dataclass
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
+class Source(NamedTuple):
     """A module's functions, and the modules that it imports names from."""
 
     module: str
@@ -68,8 +66,7 @@ def is_restricted(value: Any) -> bool:
 # ------------------------------------------------------------------------------------------- units
 
 
-@dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(NamedTuple):
     """A function for arguments of given types."""
 
     symbol: str

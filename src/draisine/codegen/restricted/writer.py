@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from draisine.codegen.jit.emitter import number
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, REAL, ArrayType, TupleType, Type
 from draisine.codegen.restricted.unit import Source, Unit
-from draisine.dataclass import dataclass
 
 ZERO = number(0.0)
 _OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A value: its type, the names of its parts, and its constant if it is known at compile time."""
 
     type: Type

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
@@ -80,8 +81,7 @@ def within_spans(system: System, points: Array) -> NDArray[np.bool_]:
     return inside
 
 
-@dataclass(frozen=True)
-class ProjectedSamples:
+class ProjectedSamples(NamedTuple):
     """Samples after projection, with the largest residual of each; those below `ADMISSIBLE` are admissible."""
 
     points: Array

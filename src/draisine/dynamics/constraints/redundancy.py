@@ -8,11 +8,11 @@ same space. The kept rows are those whose volume, in the worst sample, is the la
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ModelError
 from draisine.numerics.rank import ranks_of
 
@@ -24,16 +24,14 @@ MOST_NAMED = 8  # rows in a sentence
 _RATE_TOLERANCE = 1e-6  # relative difference of the rates that a redundant row and the others prescribe
 
 
-@dataclass(frozen=True)
-class RedundantRow:
+class RedundantRow(NamedTuple):
     """A redundant row: the kept rows on which it depends; none where no velocity enters it."""
 
     row: int
     repeats: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class RowSelection:
+class RowSelection(NamedTuple):
     """Rows that are kept, in order, and those that are left out."""
 
     kept: tuple[int, ...]

@@ -13,11 +13,11 @@ constraint whose multipliers are the longitudinal and the lateral force. A tange
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair

@@ -8,9 +8,10 @@ coefficients, and a multiplier is the force of the ground on the wheel in those 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.kinematics.tree import (
     AxisRotation,
@@ -44,8 +45,7 @@ from draisine.errors import ModelError
 from draisine.model.items import KnifeEdge, Wheel
 
 
-@dataclass(frozen=True)
-class WheelContact:
+class WheelContact(NamedTuple):
     """Contact of a wheel in the axes of its link: center C, arm ρ from C to the contact point, ground normal n."""
 
     wheel: Wheel
@@ -108,8 +108,7 @@ def wheel_contact(wheel: Wheel, link: Link, normal: Vec, scope: Scope) -> WheelC
     return WheelContact(wheel, link, axis, center, normal, arm, radius, tube, tilt, e)
 
 
-@dataclass(frozen=True)
-class EdgeContact:
+class EdgeContact(NamedTuple):
     """A knife edge: direction across the blade in the ground's plane, in the axes of its link."""
 
     edge: KnifeEdge

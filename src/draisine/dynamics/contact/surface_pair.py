@@ -7,12 +7,12 @@ normal, has a force: its multiplier is N, the force of the second body on the fi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times

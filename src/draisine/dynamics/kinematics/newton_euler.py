@@ -10,11 +10,11 @@ column by column (section 6.1); the reduced equations, which are formed in anoth
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.kinematics.tree import (
     AxisRotation,
     BallRotation,
@@ -47,8 +47,7 @@ from draisine.dynamics.templates import NO_TEMPLATES, TemplateCache
 from draisine.model.items import Body
 
 
-@dataclass(frozen=True)
-class Disc:
+class Disc(NamedTuple):
     """A spinning moment about an axis of its carrier."""
 
     axis: int

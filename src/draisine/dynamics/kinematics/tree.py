@@ -7,11 +7,10 @@ transverse moments, center of mass and contacts on the axis).
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,

@@ -7,10 +7,10 @@ same functions propagate an actual motion and a *column*: the motion in which on
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.kinematics.tree import AxisRotation, BallRotation, FreeMotion, Link, Step, Translation, build_tree
 from draisine.dynamics.linear_algebra import (
     NULL,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.rows import ResidualBlock
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.rolling import WheelContact

@@ -7,6 +7,7 @@ kept in order of merit."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -14,7 +15,6 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.reduced.reduction import Block, EliminationPlan
 from draisine.numerics.rank import independent_columns
 

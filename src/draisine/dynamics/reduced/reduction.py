@@ -13,10 +13,11 @@ projects the inertia forces taken at v̇_r = 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dataclass import dataclass
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, link_twist_rates, link_twists, row_bias
 from draisine.dynamics.kinematics.newton_euler import Mass
@@ -41,16 +42,14 @@ from draisine.dynamics.linear_algebra import (
 )
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Rows solved for as many velocities, after substitution of the earlier blocks."""
 
     rows: tuple[int, ...]
     dependent: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class EliminationPlan:
+class EliminationPlan(NamedTuple):
     """Blocks in order, and the independent velocities."""
 
     blocks: tuple[Block, ...]

@@ -18,7 +18,13 @@ from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.contact_margins import contact_margins, monitored_margins
 from draisine.simulation.ensemble import batch as code
 from draisine.simulation.ensemble.batch import Batch, Group, SampleStepper
-from draisine.simulation.methods.selection import MethodChoice, broken_threshold, detects_stiffness, projection_threshold
+from draisine.simulation.methods.selection import (
+    MethodChoice,
+    broken_threshold,
+    detects_stiffness,
+    gross_threshold,
+    projection_threshold,
+)
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.singular_passage import set_limits
 from draisine.simulation.stepper import layout
@@ -176,6 +182,7 @@ def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, sam
     stepper = memory.stepper
     stepper.threshold = e.limits.residual or projection_threshold(method)
     stepper.broken = broken_threshold(e.limits, stepper.threshold)
+    stepper.gross = gross_threshold(e.limits, stepper.threshold, method.adaptive)
     stepper.projections = e.limits.projections
     set_limits(stepper, e)
     stepper.budget = BUDGET

@@ -7,10 +7,10 @@ For each of them the feasible value closest to the requested one is computed, wi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.errors import StartError
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.memory import FULFILLED
@@ -24,8 +24,7 @@ MOST_NAMED = 6  # constraints that are listed
 DIGITS = 6
 
 
-@dataclass(frozen=True)
-class NearestValue:
+class NearestValue(NamedTuple):
     """The feasible value of a target closest to the requested one, with all others kept."""
 
     target: str

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
-from draisine.dataclass import dataclass
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked_argument, numbers
@@ -88,8 +88,7 @@ def consistent_start(
     return _Solver(problem, sorted_targets(e, problem.kinds, named_start(start)), given).solve()
 
 
-@dataclass(frozen=True, eq=False)
-class _SolvedLevel:
+class _SolvedLevel(NamedTuple):
     """A level, how it was solved, and its final point."""
 
     level: Level

@@ -9,15 +9,14 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.restricted.types import KERNEL
-from draisine.dataclass import dataclass
 from draisine.program.program import Program, Slot
 from draisine.simulation.initial.memory import Motion, System
 
@@ -33,8 +32,7 @@ MANY_ENTRIES = 1000
 DENSE = 10  # entries per value and unknown
 
 
-@dataclass(frozen=True, eq=False)
-class Pattern:
+class Pattern(NamedTuple):
     """The sparsity pattern of a Jacobian."""
 
     rows: Indices  # among all values

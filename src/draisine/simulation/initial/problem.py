@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import number_in, unknown_name

@@ -7,11 +7,11 @@ little less; a person expects that it does not roll. The rate about the forward 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.program.equations import NO_STRUCTURE, Equations, Quantity
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 

@@ -4,15 +4,14 @@ it starts from."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.dataclass import dataclass
 from draisine.program.equations import Equations
 from draisine.program.interpreter import dependence
 from draisine.program.linear_solve import LinearSolveProgram
@@ -29,8 +28,7 @@ SINGULAR = 1e-13  # singular values of linear systems below this fraction of the
 LARGE = 300  # systems with more unknowns are not searched for redundant rows
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A target, and its value at the start."""
 
     name: str
@@ -39,8 +37,7 @@ class Target:
     how: str  # "coordinate", "velocity", "output" or "state"
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(NamedTuple):
     """A free coordinate or velocity that differs from its default."""
 
     name: str
@@ -53,8 +50,7 @@ class Moved:
         return self.value - self.default
 
 
-@dataclass(frozen=True)
-class ConstraintResidual:
+class ConstraintResidual(NamedTuple):
     """The residual of a constraint, absolute and relative."""
 
     name: str

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.program.equations import Equations, Kind, Quantity
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 LARGEST_TURN = np.pi / 2  # largest change of an angle in one Newton step
 
 
-@dataclass(frozen=True, eq=False)
-class Scales:
+class Scales(NamedTuple):
     """Scales of coordinates and velocities by their units.
 
     The scale of an angle is one radian; a component of a unit quaternion changes by half the angle. The scale of a length is the

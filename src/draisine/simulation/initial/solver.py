@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.dataclass import dataclass
 from draisine.simulation.initial import memory
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals, Variables
 from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task

@@ -8,10 +8,10 @@ estimate and the interpolant of E. Hairer, S. P. Nørsett and G. Wanner, Solving
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.dataclass import dataclass
 from draisine.numerics.number_range import with_number_range
 from draisine.simulation.methods.tableau import Array, Scheme, check_settings
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 from draisine.numerics.number_range import with_number_range
 from draisine.program.equations import Equations, RunLimits
@@ -165,6 +164,12 @@ def broken_threshold(limits: RunLimits, threshold: float) -> float:
     if not limits.monitored:
         return math.inf
     return min(max(1e3 * threshold, 1e-6 * limits.length), max(1e-2 * limits.length, 10.0 * threshold))
+
+
+def gross_threshold(limits: RunLimits, threshold: float, adaptive: bool) -> float:
+    """The residual of a step before its projection at which a run ends, because error control cannot have seen what happened:
+    a thousandth of the typical length, or a tenth with fixed steps, whose length the user answers for."""
+    return max(1e4 * threshold, (1e-3 if adaptive else 0.1) * limits.length) if limits.monitored else math.inf
 
 
 def residual_limit(limits: RunLimits, threshold: float, method: SteppingMethod) -> float:

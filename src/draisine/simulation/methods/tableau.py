@@ -31,12 +31,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dataclass import dataclass
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ UNSOLVED = 10  # Newton's iteration did not converge, see `solver_failure`
 STIFF = 11  # stability limits the steps of an explicit method
 STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still needed
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
-BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected
+BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected, or by more than `gross` before
 ACCUMULATED = 16  # infinitely many switches before t, and the motion behind them is not known
 CONTACT_UNSOLVED = 17  # no mode of the contacts was found, see `modes.outcome`
 AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
@@ -206,12 +206,15 @@ class Stepper(Record):
     max_step: float
     step: float  # of fixed-step methods
     threshold: float  # of the residual above which the state is projected
-    broken: float  # of the residual at which the run ends
+    broken: float  # of the residual after projection at which the run ends
+    gross: float  # of the residual before projection at which the run ends: error control did not see what happened in the step
     limit: float  # of the condition
     usual_limit: float  # to which it returns when the condition is low again
     close: float  # condition from which on states are projected to the threshold `tight`
     tight: float
     # progress of the run
+    unprojected: float  # residual of the last step before its projection …
+    gross_residual: int  # … and whether it was gross
     phase: int
     history_filled: int  # rows of `past` that are known
     index: int  # fixed steps: completed …
@@ -324,6 +327,7 @@ class Stepper(Record):
     off_grid: int  # fixed steps: t is not a multiple of the step
     grid_step: int  # fixed steps: the attempt ends at a multiple …
     irregular: int  # … or is shorter than others
+    beside_switch: int  # steps beside a switch: the one that ends there, and the next
     restarted: int  # branches changed; read and cleared by external methods and batches
     # kinks in time: steps may cross them where nothing happens between the points of the method
     marks: int  # c

@@ -279,7 +279,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         if s.aborted != 0:
             return ABORTED
         if cut <= 1.0:
-            row, s.step_length = s.switch_row, abs(h)
+            row, s.step_length, s.beside_switch = s.switch_row, abs(h), 2
             if s.t + cut * h == s.t:
                 return switch_at_once(s, m, row)
             if cut < 1.0:
@@ -358,8 +358,7 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     """After a step h: switch where a margin or an interval of time ended, else keep the branches."""
     if s.sliding > 0 and not return_to_surfaces(s, h) and row < 0:
         row = int(s.sliding_margin[0])
-    at_restart = s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
-    if row < 0 and not at_restart:
+    if row < 0 and not at_restart(s):
         keep_margins(s)
         if s.unilateral != 0:
             grow_slips(s)
@@ -371,6 +370,11 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     s.switches_here = 0
     reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
+
+
+def at_restart(s: Stepper) -> bool:
+    """Whether branches of time alone change now."""
+    return s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t
 
 
 def restart(s: Stepper, m: Tableau) -> int:
@@ -431,9 +435,12 @@ def project(s: Stepper, m: Tableau) -> int:
     moved = False
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
-    for _ in range(s.projections):  # Newton steps
+    s.unprojected = 0.0
+    for i in range(s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+        if i == 0:
+            s.unprojected = s.scalar[0]
         if s.scalar[0] <= threshold:
             break
         bad = first_nonfinite(s.new, s.states)
@@ -442,7 +449,14 @@ def project(s: Stepper, m: Tableau) -> int:
             return NOT_FINITE
         copy(s.new, s.x, s.states)
         moved = True
-    broken = s.scalar[0] > s.broken
+    gross = s.gross
+    if s.switching != 0 and at_restart(s):
+        s.beside_switch = 2
+    if s.switching != 0 and s.beside_switch > 0:  # the row itself may jump there, or its slope
+        gross = min(gross, s.broken)
+        s.beside_switch -= 1
+    s.gross_residual = 1 if s.unprojected > gross else 0
+    broken = s.scalar[0] > s.broken or s.gross_residual != 0
     # The rate of an implicit method is that of a smooth solution; a newly evaluated one need not be.
     if moved and m.external == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
         copy(s.x, s.point, s.width)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.dataclass import dataclass
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
@@ -26,8 +25,7 @@ Reals = NDArray[np.float64]
 CONTACT_SPACING = 0.01  # seconds between two evaluations of contact forces that depend on time, as samples have by default
 
 
-@dataclass(frozen=True)
-class Kernels:
+class Kernels(NamedTuple):
     """Addresses of the compiled programs of (t, x, u, p), 0 for none. `form` is for implicit methods.
 
     Where the dynamics are `hoisted`, parameters are extended by values that depend on them alone; other kernels read only p.
@@ -56,8 +54,7 @@ class Kernels:
         return parameters if self.hoisted is None else self.hoisted.extended(parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class SwitchTables:
+class SwitchTables(NamedTuple):
     """The switching functions of a run: g margins of b branches, and the times at which branches and slopes of time change."""
 
     branches: Reals  # (b) at the start

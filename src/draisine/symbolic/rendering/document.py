@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from draisine.control_characters import one_line
 from draisine.dynamics.derive import derive
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.control_characters import one_line
 from draisine.symbolic.rendering.listing import listing
 from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as_data
 from draisine.symbolic.rendering.named_formulas import Listing
