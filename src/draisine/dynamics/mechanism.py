@@ -27,6 +27,7 @@ from draisine.dynamics.constraints.rows import (
     without_rounding,
 )
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
+from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
 from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
@@ -95,6 +96,7 @@ class Mechanism:
         self.contacts.sort(key=lambda c: c.link.depth)
         self.default_parameters = np.array([p.default for p in system.arguments])
         self.residual_contacts, self.knife_edges = residual_contacts(self.measures)
+        self.joint_contacts = joint_contacts(self.measures)
         for contact in (*self.residual_contacts, *self.knife_edges):
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
                 self._check_fixed_height(contact.name, contact.gap[0])
@@ -106,6 +108,7 @@ class Mechanism:
                 for contact in (*self.residual_contacts, *self.knife_edges)
                 for constraint in contact.residual_constraints()
             ),
+            *(constraint for contact in self.joint_contacts for constraint in contact.residual_constraints()),
             *system.constraints,
         ]
         self.length = model_length(system, scope, self.default_parameters)
@@ -119,9 +122,10 @@ class Mechanism:
         self.masses: list[Mass] = masses_of(self.links, scope)
 
     @cached_property
-    def unilateral(self) -> list[WheelOnGround | PointOnSurface]:
-        """Contacts that may slip and open; their rows are those of a closed contact that sticks."""
-        return [c for c in self.residual_contacts if not isinstance(c, SurfacePair) and c.friction is not None]
+    def unilateral(self) -> list[WheelOnGround | PointOnSurface | JointContact]:
+        """Contacts that may slip and open, stops and dry friction; their rows are those of a closed contact that sticks."""
+        contacts = [c for c in self.residual_contacts if not isinstance(c, SurfacePair) and c.friction is not None]
+        return [*contacts, *self.joint_contacts]
 
     @cached_property
     def rows(self) -> list[Rows]:
@@ -241,11 +245,12 @@ class Mechanism:
 
     @cached_property
     def _sampler(self) -> ConfigurationSampler:
+        stops = {f"{c.name}_normal" for c in self.joint_contacts if isinstance(c, JointStop)}  # by default they are open
         return ConfigurationSampler(
             self.system,
             self.scope,
             self.default_parameters,
-            self.position_constraints,
+            [pair for pair in self.position_constraints if pair[0].name not in stops],
             self.matrix,
             self.drift,
             self.length,

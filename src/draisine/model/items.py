@@ -250,6 +250,59 @@ class PointContact:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """A stop without friction: a coordinate, or another measure of the position, stays on one side of a bound."""
+
+    name: str
+    measure: Expr
+    bound: Expr
+    upper: bool  # whether the measure stays below it
+    restitution: Expr = NOTHING
+    unit: str = ""  # of the measure
+
+    @property
+    def gap(self) -> Expr:
+        """The distance from the bound."""
+        return self.bound - self.measure if self.upper else self.measure - self.bound
+
+    @property
+    def friction(self) -> DryFriction:
+        """The law of impact; without tangential rows the coefficients of friction have no effect."""
+        return DryFriction(NOTHING, NOTHING, self.restitution)
+
+    def residual(self) -> ResidualConstraint:
+        """The stop while it is closed."""
+        return ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", self.gap),), unit=self.unit)
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Dry friction against the rate of a coordinate, or of another measure of the position: a force, or a torque, of at most
+    `static` while it sticks, and `kinetic` while it slips, whatever the load."""
+
+    name: str
+    measure: Expr
+    static: Expr
+    kinetic: Expr
+    unit: str = ""  # of the measure
+
+    @property
+    def slip(self) -> Expr:
+        """The rate of the measure."""
+        return Call("rate", (self.measure,))
+
+    @property
+    def friction(self) -> DryFriction:
+        """Forces in the place of coefficients; it takes no impulse."""
+        return DryFriction(self.static, self.kinetic)
+
+    def residual(self) -> ResidualConstraint:
+        """The joint while it sticks."""
+        slips = ((f"{self.name}_along", self.slip),)
+        return ResidualConstraint(f"{self.name}_rolling", slips, "velocity", f"{self.unit or '1'}/s")
+
+
+@dataclass(frozen=True)
 class SurfaceContact:
     """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
@@ -405,6 +458,8 @@ class System:
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
     dependent_parameters: tuple[DependentParameter, ...] = ()
     point_contacts: tuple[PointContact, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    joint_frictions: tuple[JointFriction, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -472,9 +527,10 @@ class System:
         return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name)))
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact, ...]:
-        """Contacts that may slip and open."""
-        return (*(wheel for wheel in self.wheels if wheel.friction is not None), *self.point_contacts)
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
+        """Contacts that may slip and open, stops, and joints with dry friction."""
+        wheels = (wheel for wheel in self.wheels if wheel.friction is not None)
+        return (*wheels, *self.point_contacts, *self.stops, *self.joint_frictions)
 
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""

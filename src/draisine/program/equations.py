@@ -108,7 +108,9 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones one after the other."""
+    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones one after the other.
+
+    `normal` is −1 where friction is a given force, as in joints."""
 
     name: str
     normal: int
@@ -116,6 +118,13 @@ class Unilateral:
     count: int
     impact: str = "energetic"
     stands: bool = False  # by default it is closed at a start
+    unit: str = "m"  # of its gap
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The normal row, then the tangential ones."""
+        tangential = range(self.tangential, self.tangential + self.count)
+        return tuple(tangential) if self.normal < 0 else (self.normal, *tangential)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class ContactRows:
     """One contact: the indices of its rows, its mode, and the law of friction in symbols."""
 
     name: str
-    normal: int
+    normal: int | None  # None where friction is a given force
     tangential: tuple[int, ...]
     gap: ca.SX
     slip: tuple[ca.SX, ...]  # of the tangential rows
@@ -51,6 +51,11 @@ class ContactRows:
     restitution: ca.SX
     impact: str
     stands: bool  # it is a wheel
+    unit: str = "m"  # of the gap
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return self.tangential if self.normal is None else (self.normal, *self.tangential)
 
     @property
     def moved(self) -> list[ca.SX]:
@@ -81,7 +86,8 @@ class ModeRows:
         self.contacts = contacts
         self.activity = ca.SX.ones(count)
         for contact in contacts:
-            self.activity[contact.normal] = contact.closed
+            if contact.normal is not None:
+                self.activity[contact.normal] = contact.closed
             for row in contact.tangential:
                 self.activity[row] = contact.sticks
 
@@ -90,12 +96,22 @@ class ModeRows:
         m = rows.shape[0]
         forces = ca.SX(m, m)
         for contact in self.contacts:
-            forces[contact.normal, contact.normal] = 1 - contact.closed
+            if contact.normal is not None:
+                forces[contact.normal, contact.normal] = 1 - contact.closed
             for row, d in zip(contact.tangential, contact.slip_direction, strict=True):
                 forces[row, row] = 1 - contact.sticks
-                if contact.kinetic is not None:
+                if contact.kinetic is not None and contact.normal is not None:
                     forces[row, contact.normal] = (1 - contact.sticks) * contact.kinetic * d
         return ca.horzcat(ca.diag(self.activity) @ rows, forces)
+
+    def given_forces(self, count: int) -> ca.SX:
+        """The right side of the rows of slip with a given force of friction."""
+        side = ca.SX.zeros(count)
+        for c in self.contacts:
+            if c.normal is None and c.kinetic is not None:
+                for row, d in zip(c.tangential, c.slip_direction, strict=True):
+                    side[row] = -(1 - c.sticks) * c.kinetic * d
+        return side
 
     def friction_power(self, multipliers: ca.SX, speed: ca.SX) -> ca.SX:
         """Power of the forces on contacts that slip."""
@@ -106,7 +122,7 @@ class ModeRows:
         """Two margins of every contact, positive inside its mode: of opening or landing, and of slipping or sticking."""
         values, labels = [], []
         for c in self.contacts:
-            normal = multipliers[c.normal]
+            normal = ca.SX(1) if c.normal is None else multipliers[c.normal]
             values.append(c.closed * normal + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential

@@ -16,6 +16,7 @@ from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
+from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -168,10 +169,11 @@ class AugmentedFormulation(BaseFormulation):
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
             law = contact.friction
             assert law is not None  # it is unilateral
+            friction = [None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)]
             found.append(
                 ContactRows(
                     contact.name,
-                    names.index(f"{contact.name}_normal"),
+                    names.index(f"{contact.name}_normal") if f"{contact.name}_normal" in names else None,
                     tangential,
                     contact.gap[0],
                     tuple(contact.slip[k] for k in ways),
@@ -181,11 +183,11 @@ class AugmentedFormulation(BaseFormulation):
                     tuple(direction[2 + k] for k in ways),
                     direction[4],
                     direction[5],
-                    None if law.static is None else scope.value(law.static),
-                    None if law.kinetic is None else scope.value(law.kinetic),
+                    *friction,
                     scope.value(law.restitution),
                     law.impact,
                     isinstance(contact, WheelOnGround),
+                    contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
                 )
             )
         return found
@@ -199,12 +201,14 @@ class AugmentedFormulation(BaseFormulation):
             samples = m.samples
         except ModelError:  # they cannot be closed all at once
             return []
-        if int(np.linalg.matrix_rank(samples[0])) == samples.shape[1]:
+        apart = exclusive_rows(m.joint_contacts)
+        together = samples[0][[name not in apart for name in m.row_names]]
+        if int(np.linalg.matrix_rank(together)) == len(together):
             return []
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
         mass = m.at_samples(m.mass_matrix)[0]
         sizes = np.einsum("ij,ji->i", samples[0], np.linalg.solve(mass, samples[0].T))[order]
-        contacts = {row for c in self._contacts for row in (c.normal, *c.tangential)}
+        contacts = {row for c in self._contacts for row in c.rows}
         return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:

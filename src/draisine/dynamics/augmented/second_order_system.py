@@ -159,7 +159,7 @@ def augmented(
     matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), modes.matrix(rows.matrix))
     z = ca.SX.sym("z", n + m)
     force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
-    side = ca.vertcat(force, modes.activity * rows.side(stabilization))
+    side = ca.vertcat(force, modes.activity * rows.side(stabilization) + modes.given_forces(m))
     arguments = _arguments(system, x, labels)
     # reactions do the work λᵀA v = −λᵀg₀, zero for scleronomic constraints
     power = ca.dot(driven, system.v) + _power_of_time(system) - ca.dot(_parts(z, n)[1], rows.driven_by(system))
@@ -199,7 +199,15 @@ def augmented(
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
         unilateral=tuple(
-            Unilateral(c.name, c.normal, c.tangential[0] if c.tangential else 0, len(c.tangential), c.impact, c.stands)
+            Unilateral(
+                c.name,
+                -1 if c.normal is None else c.normal,
+                c.tangential[0] if c.tangential else 0,
+                len(c.tangential),
+                c.impact,
+                c.stands,
+                c.unit,
+            )
             for c in system.contacts
         ),
         contact_margins=_margins(dynamics, modes, arguments, z, n) if system.contacts else None,
@@ -357,7 +365,7 @@ def _project(
     if not rows.names and not system.invariants:
         return None
     # rows of open contacts have no effect
-    active = ca.vertcat(modes.activity[: rows.holonomic_count], ca.SX.ones(len(system.invariants)))
+    active = ca.vertcat(_parts(modes.activity, rows.holonomic_count)[0], ca.SX.ones(len(system.invariants)))
     lean, along = ca.diag(active) @ ca.jacobian(rows.all_positions, system.q), ca.diag(modes.activity) @ rows.matrix
     matrix = ca.diagcat(lean @ lean.T, along @ along.T)
     side = ca.vertcat(active * rows.all_positions, modes.activity * rows.velocity)

@@ -1,7 +1,7 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
 By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do not
-allow that, contacts slip or open, as few as possible.
+allow that, contacts slip or open, as few as possible. Dry friction of joints does not restrict a start.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.errors import StartError
 from draisine.model.items import mode_entries
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, Unilateral
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import Start
@@ -28,12 +28,17 @@ def contact_start(
 ) -> Start:
     """A consistent start with the modes of unilateral contacts among its parameters."""
     e = starts.equations
-    first = _first_start(starts, targets, parameters, inputs, [STICK if c.stands else OPEN for c in e.unilateral], False)
+    first = _first_start(starts, targets, parameters, inputs, [_usual(c) for c in e.unilateral], False)
     limit = TOUCHES * e.limits.length
     closed = _gaps(e, first.q, first.given[2]) <= limit
     known = _modes(e, first)
     preferred = [STICK if touches and mode == OPEN else mode for touches, mode in zip(closed, known, strict=True)]
     return _first_start(starts, targets, parameters, inputs, preferred, True) if preferred != known else _checked(e, first)
+
+
+def _usual(contact: Unilateral) -> int:
+    """The mode of a contact by default."""
+    return SLIP if contact.normal < 0 else STICK if contact.stands else OPEN
 
 
 def _first_start(
@@ -46,7 +51,7 @@ def _first_start(
 ) -> Start:
     """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
     e, problem = starts.equations, None
-    every = product(*[range(mode, -1, -1) for mode in preferred])
+    every = product(*[range(mode, -1, -1) if c.normal >= 0 else (SLIP,) for c, mode in zip(e.unilateral, preferred, strict=True)])
     for modes in sorted(every, key=lambda modes: -sum(modes))[:MOST_TRIED]:
         values = {**parameters, **_as_parameters(e, modes)}
         try:
@@ -63,8 +68,10 @@ def _checked(e: Equations, start: Start) -> Start:
     gaps = _gaps(e, start.q, start.given[2])
     worst = int(np.argmin(gaps))
     if gaps[worst] < -TOUCHES * e.limits.length:
+        contact = e.unilateral[worst]
+        what = "penetrates" if contact.count else "is passed"  # a stop
         raise StartError(
-            f"{e.name}: at the start contact {e.unilateral[worst].name!r} penetrates by {-gaps[worst]:.4g} m; give coordinates with "
+            f"{e.name}: at the start contact {contact.name!r} {what} by {-gaps[worst]:.4g} {contact.unit}; give coordinates with "
             "a gap, or leave out those that determine it"
         )
     return start

@@ -6,7 +6,7 @@ Compression ends at v_n = 0. Restitution ends where the work of the normal impul
 (energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity (Newton).
 
 Several contacts at once: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the law
-of one contact alone; for e = 0 all laws agree on the normal velocities.
+of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of joints is a finite force and takes no impulse.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import math
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.contact_laws import (
+    has_normal,
     kinetic,
     solve_complementarity,
     static,
@@ -274,9 +275,14 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.settled[i], c.excluded[i] = 0, 0
+        if not has_normal(c, i):
+            c.active[i] = 0
         if bounces and c.active[i] != 0:
             c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
     outcome = solve_complementarity(c)
+    for i in range(c.contacts):
+        if not has_normal(c, i):
+            c.active[i] = 1
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]
     return INCONSISTENT if outcome == INCONSISTENT else FOUND

@@ -4,6 +4,8 @@ Along the rows of the contacts, a = c + G λ: accelerations from forces, or velo
 Every contact is open (λ = 0, a_n ≥ 0), slips (a_n = 0, λ_n ≥ 0, λ_t = −μ λ_n d) or sticks (a = 0, λ_n ≥ 0, |λ_t| ≤ μ λ_n). All
 combinations are tried, those that stick first. The first one that satisfies its inequalities is taken; another one that opens other
 contacts and has other accelerations shows that the motion is not determined (Painlevé's paradox), none that it does not exist.
+
+Dry friction of joints has no normal row, and forces in the place of coefficients: it slips (λ_t = −F d) or sticks (|λ_t| ≤ F).
 """
 
 from __future__ import annotations
@@ -83,13 +85,24 @@ def static(c: ContactModes, i: int) -> float:
     return c.coefficient[3 * i]
 
 
+def has_normal(c: ContactModes, i: int) -> bool:
+    """Whether a contact has a normal row; dry friction of joints has none."""
+    return c.normal[i] >= 0
+
+
+def sliding_force(c: ContactModes, i: int) -> float:
+    """The force of friction of a contact that slips, with the present reactions."""
+    return kinetic(c, i) * c.reaction[int(c.normal[i])] if has_normal(c, i) else kinetic(c, i)
+
+
 def solve_choice(c: ContactModes) -> bool:
     """Reactions and results of the combination `choice`, with slip along `direction`; False if they are not determined."""
     size = 0
     for i in range(c.contacts):
         if c.active[i] != 0 and c.choice[i] != OPEN:
-            c.small_row[size] = c.normal[i]
-            size += 1
+            if has_normal(c, i):
+                c.small_row[size] = c.normal[i]
+                size += 1
             if c.choice[i] == STICK:
                 for w in range(c.ways[i]):
                     c.small_row[size] = c.tangential[i] + w
@@ -100,7 +113,11 @@ def solve_choice(c: ContactModes) -> bool:
         for b in range(size):
             c.small[a, b] = c.delassus[row, int(c.small_row[b])]
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.choice[i] == SLIP:
+        if c.active[i] != 0 and c.choice[i] == SLIP and not has_normal(c, i):
+            for a in range(size):
+                part = c.delassus[int(c.small_row[a]), int(c.tangential[i])]
+                c.small_side[a] += kinetic(c, i) * c.direction[i, 0] * part
+        elif c.active[i] != 0 and c.choice[i] == SLIP:
             for b in range(size):
                 if c.small_row[b] == c.normal[i]:
                     for a in range(size):
@@ -131,7 +148,7 @@ def solve_choice(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if c.active[i] != 0 and c.choice[i] == SLIP:
             for w in range(c.ways[i]):
-                c.reaction[int(c.tangential[i]) + w] = -kinetic(c, i) * c.direction[i, w] * c.reaction[int(c.normal[i])]
+                c.reaction[int(c.tangential[i]) + w] = -c.direction[i, w] * sliding_force(c, i)
     finite = True
     for i in range(c.rows):
         total = c.target[i]
@@ -148,7 +165,8 @@ def largest(c: ContactModes) -> float:
     size = 0.0
     for i in range(c.contacts):
         if c.active[i] != 0:
-            size = max(size, abs(c.target[int(c.normal[i])]))
+            if has_normal(c, i):
+                size = max(size, abs(c.target[int(c.normal[i])]))
             for w in range(c.ways[i]):
                 size = max(size, abs(c.target[int(c.tangential[i]) + w]))
     return size
@@ -180,11 +198,12 @@ def satisfies(c: ContactModes) -> bool:
             if c.result[normal] < -room:
                 return False
             continue
-        if c.reaction[normal] < -slack:
+        if has_normal(c, i) and c.reaction[normal] < -slack:
             return False
         if c.choice[i] == STICK:
             limit = static(c, i)
-            if limit >= 0.0 and tangential_size(c, i, c.reaction) > limit * c.reaction[normal] + slack:
+            most = limit * c.reaction[normal] if has_normal(c, i) else limit
+            if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
                 return False
         elif c.settled[i] == 0:
             forward = 0.0
@@ -280,7 +299,7 @@ def allowed(c: ContactModes, i: int, choice: int) -> bool:
     if c.excluded[i] == choice + 1:
         return False
     if choice == OPEN:
-        return True
+        return has_normal(c, i)
     if choice == SLIP:
         return c.ways[i] > 0 and kinetic(c, i) >= 0.0
     return c.settled[i] == 0  # a contact that slips cannot stick at once
@@ -352,6 +371,6 @@ def opens_others(c: ContactModes) -> bool:
 def differs_from_best(c: ContactModes) -> bool:
     room = 1e3 * SLACK * largest(c)
     for i in range(c.contacts):
-        if c.active[i] != 0 and abs(c.result[int(c.normal[i])] - c.best_result[int(c.normal[i])]) > room:
+        if c.active[i] != 0 and has_normal(c, i) and abs(c.result[int(c.normal[i])] - c.best_result[int(c.normal[i])]) > room:
             return True
     return False

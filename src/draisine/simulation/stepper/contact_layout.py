@@ -36,7 +36,7 @@ class ContactModes(Record):
     margin_kernel: int  # … and margins
     length: float  # typical one
     mode: Vector  # (8 c) part of the parameters
-    normal: Integers  # (c) row of the normal
+    normal: Integers  # (c) row of the normal; −1 where friction is a given force
     tangential: Integers  # (c) first tangential row
     ways: Integers  # (c) their number: 0, 1, 2
     law: Integers  # (c) of impact
@@ -49,7 +49,7 @@ class ContactModes(Record):
     bias: Vector  # (m)
     speed: Vector  # (m)
     gap: Vector  # (c)
-    coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite; restitution
+    coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers

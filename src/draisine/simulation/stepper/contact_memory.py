@@ -36,7 +36,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     """The contacts of a run, without modes."""
     contacts, n, m = kernels.contacts, kernels.velocities, kernels.rows
     made, count = ContactModes(), len(kernels.contacts)
-    own = {row for c in contacts for row in (c.normal, *range(c.tangential, c.tangential + c.count))}
+    own = {row for c in contacts for row in c.rows}
     permanent = [row for row in range(m) if row not in own]
     made.contacts, made.velocities, made.rows, made.first_velocity = count, n, m, kernels.first_velocity
     made.terms, made.margin_kernel, made.length = kernels.terms, kernels.margins, kernels.length
@@ -91,7 +91,7 @@ def contact_history(modes: ContactModes, contacts: Sequence[Unilateral], end: fl
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
         for c in contacts if modes.change_impulse[k].any() else ():
-            parts = [modes.change_impulse[k, row] for row in (c.normal, *range(c.tangential, c.tangential + c.count))]
+            parts = [modes.change_impulse[k, row] for row in c.rows]
             if any(parts):
                 impulse[c.name] = tuple(float(part) for part in [*parts, 0.0, 0.0][:3])
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))

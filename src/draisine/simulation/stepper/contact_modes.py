@@ -11,7 +11,7 @@ import math
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
-from draisine.simulation.stepper.contact_laws import respond, solve_complementarity, tangential_size
+from draisine.simulation.stepper.contact_laws import has_normal, respond, solve_complementarity, tangential_size
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     MODE_ENTRIES,
@@ -77,7 +77,8 @@ def fall_of(c: ContactModes) -> float:
     """The largest acceleration along a normal without contact forces."""
     size = 0.0
     for i in range(c.contacts):
-        size = max(size, abs(c.offset[int(c.normal[i])]))
+        if has_normal(c, i):
+            size = max(size, abs(c.offset[int(c.normal[i])]))
     return size
 
 
@@ -192,7 +193,7 @@ def collide(s: Stepper) -> bool:
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
         room = 1e-12 * velocity_scale(s)
         for i in range(c.contacts):
-            if c.active[i] != 0:
+            if c.active[i] != 0 and has_normal(c, i):
                 speed = c.speed[int(c.normal[i])]
                 if speed > room and mode_of(c, i) == OPEN:
                     c.active[i] = 0  # it separates
@@ -215,9 +216,11 @@ def collide(s: Stepper) -> bool:
             c.late = max(c.late, bounces_left(c, last))
         apply_impulse(s)
         for i in range(c.contacts):
-            if c.active[i] != 0 and c.speed[int(c.normal[i])] > 1e-9 * velocity_scale(s) and c.speed[int(c.normal[i])] > slow:
-                c.active[i] = 0
-                set_mode(c, i, OPEN, 0.0)
+            if c.active[i] != 0 and has_normal(c, i):
+                speed = c.speed[int(c.normal[i])]
+                if speed > 1e-9 * velocity_scale(s) and speed > slow:
+                    c.active[i] = 0
+                    set_mode(c, i, OPEN, 0.0)
     return True
 
 
