@@ -1,0 +1,288 @@
+"""Stops and dry friction of joints, against closed forms and independent computations."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import draisine as dr
+
+REFERENCE = {
+    case["id"]: case
+    for case in json.loads((Path(__file__).parents[1] / "reference" / "contact.json").read_text(encoding="utf-8"))["cases"]
+}
+TIGHT = dr.methods.DOP853(rtol=1e-12, atol=1e-14)
+
+
+def oscillator(mass: float = 1.0, stiffness: float = 100.0, **joint: Any) -> dr.Model:
+    m = dr.Model("oscillator")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("block", mass=mass), **joint)
+    m.spring("x", stiffness)
+    return m
+
+
+def pendulum(length: float = 1.0, **joint: Any) -> dr.Model:
+    m = dr.Model("pendulum")
+    m.gravity(9.81)
+    m.revolute("swing", "ground", m.body("bob", mass=1.0, center_of_mass=(0, 0, -length)), axis="y", **joint)
+    return m
+
+
+def changes(run: Any, contact: str) -> list[tuple[float, str]]:
+    return [(begin, mode) for begin, _, mode in run.modes.intervals(contact)]
+
+
+# ---------------------------------------------------------------- dry friction
+
+
+def test_dry_friction_takes_the_same_from_every_half_cycle() -> None:
+    """The amplitude falls by 2 F/k per half cycle; it ends where the spring is weaker than friction."""
+    force, stiffness, start = 1.3, 80.0, 0.21
+    run = dr.simulate(oscillator(1.7, stiffness, friction=force), 3.0, start={"x": start}, method=TIGHT)
+    assert run.status.kind == "FINISHED"
+    half, band = math.pi * math.sqrt(1.7 / stiffness), force / stiffness
+    amplitudes = [start - 2 * band * n for n in range(20) if start - 2 * band * n > -band]
+    times = [0.0, *(half * n for n in range(1, len(amplitudes)))]
+    found = changes(run, "x_friction")
+    assert found[-1][1] == "stick" and {mode for _, mode in found[:-1]} == {"slip"}
+    turns = [change.time for change in run.modes]
+    np.testing.assert_allclose(turns, times, atol=1e-11)
+    reached = [float(run.at(t)["x"]) for t in times]
+    np.testing.assert_allclose(reached, [a * (-1) ** n for n, a in enumerate(amplitudes)], atol=1e-11)
+    assert run["x"][-1] == pytest.approx(amplitudes[-1] * (-1) ** (len(amplitudes) - 1), abs=1e-11)
+    assert run["x_friction_force"][-1] == pytest.approx(stiffness * run["x"][-1], rel=1e-12)
+    assert run.energy_drift < 1e-11
+    # what friction took: F times the path
+    path = sum(a + b for a, b in zip(amplitudes[:-1], amplitudes[1:], strict=True))
+    assert run["work"][-1] == pytest.approx(-force * path, rel=1e-10)
+
+
+def test_oscillator_on_a_belt() -> None:
+    """C02f, with the load m g as a given force: the limit cycle of stick and slip."""
+    known = {name: entry["value"] for name, entry in REFERENCE["C02f"]["numbers"].items()}
+    m = oscillator()
+    m.friction("belt", "x - 0.2*t", ("0.4*9.81", "0.25*9.81"), unit="m")
+    run = dr.simulate(m, 4.0, start={"x_rate": 0.2}, method=TIGHT)
+    found = run.modes.intervals("belt")
+    assert [mode for *_, mode in found[:6]] == ["stick", "slip"] * 3
+    slips = [(begin, end) for begin, end, mode in found if mode == "slip"][:-1]
+    sticks = [(begin, end) for begin, end, mode in found if mode == "stick"][1:-1]
+    np.testing.assert_allclose([end - begin for begin, end in slips], known["slip_time"], atol=1e-11)
+    np.testing.assert_allclose([end - begin for begin, end in sticks], known["stick_time"], atol=1e-11)
+    begin, end = slips[1]
+    assert float(run.at(begin)["x"]) == pytest.approx(known["x_slip_start"], abs=1e-12)
+    assert float(run.at(end)["x"]) == pytest.approx(known["x_slip_end"], abs=1e-12)
+    dense = run.resample(np.linspace(begin, end, 4001)) if hasattr(run, "resample") else run
+    assert float(np.max(dense["x"])) == pytest.approx(known["x_max"], rel=1e-5)
+    assert run.energy_drift < 1e-10
+
+
+def test_a_driven_belt_is_the_same_as_a_moving_measure() -> None:
+    """The block is carried by a belt whose motion is prescribed; friction acts in the joint between them."""
+    m = dr.Model("carried")
+    m.gravity(0)
+    belt, block = m.body("belt", mass=3.0), m.body("block", mass=1.0)
+    m.prismatic("drive", "ground", belt)
+    m.prismatic("x", belt, block, friction=("0.4*9.81", "0.25*9.81"))
+    m.prescribe("speed", "drive", "0.2*t")
+    m.spring("drive + x", 100.0)
+    run = dr.simulate(m, 3.0, start={"x_rate": 0.0}, method=TIGHT)
+    slips = [end - begin for begin, end, mode in run.modes.intervals("x_friction") if mode == "slip"][:-1]
+    np.testing.assert_allclose(slips, REFERENCE["C02f"]["numbers"]["slip_time"]["value"], atol=1e-11)
+    assert run.energy_drift < 1e-10
+
+
+def test_breakaway_and_running_friction() -> None:
+    """A torque that grows breaks the joint away at the static friction, and accelerates it against the kinetic one."""
+    m = dr.Model("rotor")
+    m.gravity(0)
+    m.revolute("turn", "ground", m.body("rotor", mass=1.0, inertia=(1, 1, 0.5)), friction=("3 N*m", "2 N*m"))
+    m.generalized_force("turn", m.input("torque", "N*m"))
+    run = dr.simulate(m, 2.0, inputs={"torque": "2*t"}, method=TIGHT)
+    assert [mode for _, mode in changes(run, "turn_friction")] == ["stick", "slip"]
+    assert changes(run, "turn_friction")[1][0] == pytest.approx(1.5, abs=1e-11)
+    assert run["turn_rate"][-1] == pytest.approx((2.0**2 - 1.5**2 - 2.0 * 0.5) / 0.5, rel=1e-11)
+    assert run["turn_friction_force"][0] == pytest.approx(0.0, abs=1e-12)
+    assert run["turn_friction_force"][-1] == pytest.approx(-2.0, rel=1e-12)
+
+
+def test_stribeck_friction_depends_on_the_rate() -> None:
+    """A block that is braked by F(v) = F_k + (F_s − F_k) exp(−(v/v_s)²): the time and way to rest by quadrature."""
+    m = dr.Model("braked")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("block", mass=2.0), friction=(5.0, "3 + 2*exp(-(x_rate/0.1)^2)"))
+    run = dr.simulate(m, 1.5, start={"x_rate": 0.8}, method=TIGHT)
+
+    def force(v: float) -> float:
+        return 3.0 + 2.0 * math.exp(-((v / 0.1) ** 2))
+
+    stop = quad(lambda v: 2.0 / force(v), 0, 0.8, epsabs=1e-13, epsrel=1e-13, points=(0.1, 0.2))[0]
+    way = quad(lambda v: 2.0 * v / force(v), 0, 0.8, epsabs=1e-13, epsrel=1e-13, points=(0.1, 0.2))[0]
+    assert changes(run, "x_friction")[1] == (pytest.approx(stop, abs=1e-10), "stick")
+    assert run["x"][-1] == pytest.approx(way, rel=1e-10)
+
+
+def test_stacked_blocks_stick_together() -> None:
+    """A block on a sled, both with dry friction, driven apart: first the block stops on the sled, then both stop on the ground."""
+    m = dr.Model("stack")
+    m.gravity(0)
+    sled, block = m.body("sled", mass=2.0), m.body("block", mass=1.0)
+    m.prismatic("s", "ground", sled, friction=3.0)
+    m.prismatic("r", sled, block, friction=4.0)
+    run = dr.simulate(m, 3.0, start={"s_rate": 1.0, "r_rate": 1.5}, method=TIGHT)
+    # block: −4 m/s² absolute, sled (4 − 3)/2; together −3/3
+    first = 1.5 / 4.5
+    speed = 1.0 + 0.5 * first
+    assert changes(run, "r_friction") == [(0.0, "slip"), (pytest.approx(first, abs=1e-12), "stick")]
+    assert changes(run, "s_friction") == [(0.0, "slip"), (pytest.approx(first + speed, abs=1e-12), "stick")]
+    assert run["r"][-1] == pytest.approx(1.5**2 / 9.0, rel=1e-12)
+    assert run["s"][-1] == pytest.approx(first + 0.25 * first**2 + speed**2 / 2, rel=1e-12)
+    assert run.energy_drift < 1e-12
+
+
+def test_two_joints_stop_at_the_same_time() -> None:
+    """Two equal oscillators, coupled by a spring that stays unloaded: all changes of both coincide."""
+    m = dr.Model("twins")
+    m.gravity(0)
+    for name in "xy":
+        m.prismatic(name, "ground", m.body(f"block_{name}", mass=1.0), axis="x", friction=(1.2, 1.0))
+        m.spring(name, 100.0)
+    m.spring("x - y", 30.0, name="coupling")
+    run = dr.simulate(m, 2.0, start={"x": 0.105, "y": 0.105}, method=TIGHT)
+    assert run.status.kind == "FINISHED"
+    np.testing.assert_allclose(run["x"], run["y"], atol=1e-12)
+    assert run.modes[-1].modes == {"x_friction": "stick", "y_friction": "stick"}
+    assert run.modes[-1].time == pytest.approx(5 * math.pi / 10, abs=1e-11)
+    assert run["x"][-1] == pytest.approx(-0.005, abs=1e-11)
+    assert run.energy_drift < 1e-11
+
+
+# ---------------------------------------------------------------- stops
+
+
+@pytest.mark.parametrize("e", [0.0, 0.6, 0.9])
+def test_pendulum_falls_on_its_stop(e: float) -> None:
+    """It bounces with u e, u e², …; the times of flight by quadrature over the angle, up to their accumulation."""
+    low, start, until = 0.4, 0.9, 14.0
+    run = dr.simulate(pendulum(limits=(low, None), restitution=e), until, start={"swing": start}, method=TIGHT)
+    assert run.status.kind == "FINISHED"
+    w2 = 9.81
+
+    def flight(speed: float) -> float:
+        """From the stop to the apex; θ = apex − s² removes the root."""
+        apex = math.acos(math.cos(low) - speed**2 / (2 * w2))
+
+        def rate(s: float) -> float:
+            theta = apex - s * s
+            difference = 2 * math.sin((theta + apex) / 2) * math.sin(s * s / 2)  # cos θ − cos apex
+            return 2 * s / math.sqrt(2 * w2 * difference) if s > 0 else 2 / math.sqrt(2 * w2 * math.sin(apex) / 2 * 2)
+
+        return quad(rate, 0, math.sqrt(apex - low), epsabs=1e-14, epsrel=1e-13)[0]
+
+    speed = math.sqrt(2 * w2 * (math.cos(low) - math.cos(start)))
+    times, t = [flight(speed)], 0.0
+    t = times[0]
+    speeds = [speed]
+    while e * speeds[-1] > 1e-9:
+        speeds.append(e * speeds[-1])
+        t += 2 * flight(speeds[-1]) if speeds[-1] > 1e-3 else 2 * speeds[-1] / (w2 * math.sin(low))
+        times.append(t)
+    impacts = [change.time for change in run.modes.impacts]
+    count = min(len(impacts), 12) - 1 if e else 1
+    np.testing.assert_allclose(impacts[:count], times[:count], atol=1e-10)
+    assert run.modes[-1].modes == {"swing_low": "stick"}
+    assert run.modes[-1].time == pytest.approx(times[-1], abs=1e-9)
+    assert run["swing"][-1] == pytest.approx(low, abs=1e-13) and run["swing"].min() > low - 1e-12
+    assert run["swing_low_force"][-1] == pytest.approx(w2 * math.sin(low), rel=1e-12)
+    assert run.energy_drift < 1e-10
+    assert run.modes.lost == pytest.approx(speed**2 / 2, rel=1e-10)
+
+
+def test_elastic_oscillator_between_two_stops() -> None:
+    """Without restitution losses and without a spring the period is that of straight flights."""
+    m = dr.Model("shuttle")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("block", mass=1.0), limits=("-20 cm", 0.5), restitution=1.0)
+    run = dr.simulate(m, 5.0, start={"x_rate": 1.0}, method=TIGHT)
+    impacts = [change.time for change in run.modes.impacts]
+    np.testing.assert_allclose(impacts, 0.5 + 0.7 * np.arange(len(impacts)), atol=1e-12)
+    assert len(impacts) == 7
+    assert abs(run["x_rate"][-1]) == pytest.approx(1.0, rel=1e-13)
+
+
+def test_friction_between_stops() -> None:
+    """A block with dry friction bounces between two stops until it rests between them."""
+    force, e, v = 0.5, 0.8, 2.0
+    m = dr.Model("shuttle")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("block", mass=1.0), limits=(-0.3, 0.4), restitution=e, friction=force)
+    run = dr.simulate(m, 6.0, start={"x_rate": v}, method=TIGHT)
+    t, x, side, times = 0.0, 0.0, 1, []
+    while True:
+        way = (0.4 - x) if side > 0 else (x + 0.3)
+        left = v * v - 2 * force * way
+        if left < 0:
+            t, x = t + v / force, x + side * v * v / (2 * force)
+            break
+        after = math.sqrt(left)
+        t, x = t + (v - after) / force, 0.4 if side > 0 else -0.3
+        times.append(t)
+        v, side = e * after, -side
+    np.testing.assert_allclose([change.time for change in run.modes.impacts], times, atol=1e-11)
+    assert run.modes[-1].time == pytest.approx(t, abs=1e-10)
+    assert run.modes[-1].modes == {"x_low": "open", "x_high": "open", "x_friction": "stick"}
+    assert run["x"][-1] == pytest.approx(x, abs=1e-11)
+    assert run.energy_drift < 1e-11
+
+
+def test_bounces_against_friction_accumulate() -> None:
+    """A block on a slope with friction bounces on a stop: up it decelerates with g s + F, down it accelerates with g s − F."""
+    gravity, force, e = 4.0, 1.5, 0.7
+    m = dr.Model("slope")
+    m.gravity((-gravity, 0, 0))
+    m.prismatic("x", "ground", m.body("block", mass=1.0), limits=(0, None), restitution=e, friction=force)
+    run = dr.simulate(m, 4.0, start={"x": 0.5}, method=TIGHT)
+    up, down = gravity + force, gravity - force
+    v = math.sqrt(2 * down * 0.5)
+    t = v / down
+    times = [t]
+    for _ in range(200):
+        u = e * v
+        v = u * math.sqrt(down / up)
+        t += u / up + v / down
+        times.append(t)
+    impacts = [change.time for change in run.modes.impacts]
+    np.testing.assert_allclose(impacts[:12], times[:12], atol=1e-11)
+    assert run.modes[-1].time == pytest.approx(times[-1], abs=1e-9)
+    assert run.modes[-1].modes == {"x_low": "stick", "x_friction": "stick"}
+    assert run.energy_drift < 1e-11
+
+
+def test_moving_stop() -> None:
+    """A stop that is driven against a block at rest: elastic, so that the block leaves with twice its velocity."""
+    m = dr.Model("pushed")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("block", mass=2.0))
+    m.stop("piston", "x", low="0.3*t - 0.6", restitution=1.0)
+    run = dr.simulate(m, 4.0, method=TIGHT)
+    assert [change.time for change in run.modes.impacts] == [pytest.approx(2.0, abs=1e-12)]
+    assert run["x_rate"][-1] == pytest.approx(0.6, rel=1e-12)
+    assert run.energy_drift < 1e-12
+
+
+def test_stop_carries_a_load_until_it_is_lifted() -> None:
+    m = dr.Model("lifted")
+    m.gravity(9.81)
+    m.prismatic("z", "ground", m.body("load", mass=2.0), axis="z", limits=(0, None))
+    m.generalized_force("z", m.input("pull", "N"))
+    run = dr.simulate(m, 3.0, inputs={"pull": "10*t"}, method=TIGHT)
+    assert changes(run, "z_low") == [(0.0, "stick"), (pytest.approx(1.962, abs=1e-11), "open")]
+    assert run["z_low_force"][0] == pytest.approx(19.62, rel=1e-12)
+    assert run["z"][-1] == pytest.approx(10 * (3.0 - 1.962) ** 3 / 12, rel=1e-10)
