@@ -108,9 +108,10 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones one after the other.
+    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.
 
-    `normal` is −1 where friction is a given force, as in joints."""
+    `normal` is −1 where friction is a given force, as in joints.
+    """
 
     name: str
     normal: int

@@ -1,7 +1,7 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
-By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do not
-allow that, contacts slip or open, as few as possible. Dry friction of joints does not restrict a start.
+By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do
+not allow that, contacts slip or open, as few as possible. Dry friction of joints does not restrict a start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from draisine.errors import StartError
 from draisine.model.items import mode_entries
 from draisine.program.equations import Equations, Unilateral
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 
 OPEN, SLIP, STICK = range(3)
@@ -24,7 +24,10 @@ MOST_TRIED = 256
 
 
 def contact_start(
-    starts: StartProblem, targets: Mapping[str, object], parameters: Mapping[str, float], inputs: Mapping[str, float]
+    starts: StartProblem,
+    targets: Mapping[str, float | InitialGuess],
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float],
 ) -> Start:
     """A consistent start with the modes of unilateral contacts among its parameters."""
     e = starts.equations
@@ -43,7 +46,7 @@ def _usual(contact: Unilateral) -> int:
 
 def _first_start(
     starts: StartProblem,
-    targets: Mapping[str, object],
+    targets: Mapping[str, float | InitialGuess],
     parameters: Mapping[str, float],
     inputs: Mapping[str, float],
     preferred: Sequence[int],
@@ -71,8 +74,8 @@ def _checked(e: Equations, start: Start) -> Start:
         contact = e.unilateral[worst]
         what = "penetrates" if contact.count else "is passed"  # a stop
         raise StartError(
-            f"{e.name}: at the start contact {contact.name!r} {what} by {-gaps[worst]:.4g} {contact.unit}; give coordinates with "
-            "a gap, or leave out those that determine it"
+            f"{e.name}: at the start contact {contact.name!r} {what} by {-gaps[worst]:.4g} {contact.unit}; give coordinates "
+            "with a gap, or leave out those that determine it"
         )
     return start
 
@@ -94,7 +97,7 @@ def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def _as_parameters(e: Equations, modes: Sequence[int]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for contact, mode in zip(e.unilateral, modes, strict=True):
         closed, sticks, *rest = (entry.name for entry in mode_entries(contact.name))
         found |= {closed: float(mode != OPEN), sticks: float(mode == STICK), **dict.fromkeys(rest, 0.0)}
