@@ -141,7 +141,7 @@ def test_stacked_blocks_stick_together() -> None:
     first = 1.5 / 4.5
     speed = 1.0 + 0.5 * first
     assert changes(run, "r_friction") == [(0.0, "slip"), (pytest.approx(first, abs=1e-12), "stick")]
-    assert changes(run, "s_friction") == [(0.0, "slip"), (pytest.approx(first + speed, abs=1e-12), "stick")]
+    assert changes(run, "s_friction") == [(0.0, "slip"), (pytest.approx(first + speed, abs=1e-11), "stick")]
     assert run["r"][-1] == pytest.approx(1.5**2 / 9.0, rel=1e-12)
     assert run["s"][-1] == pytest.approx(first + 0.25 * first**2 + speed**2 / 2, rel=1e-12)
     assert run.energy_drift < 1e-12
@@ -192,13 +192,14 @@ def test_pendulum_falls_on_its_stop(e: float) -> None:
     speeds = [speed]
     while e * speeds[-1] > 1e-9:
         speeds.append(e * speeds[-1])
-        t += 2 * flight(speeds[-1]) if speeds[-1] > 1e-3 else 2 * speeds[-1] / (w2 * math.sin(low))
+        t += 2 * flight(speeds[-1]) if speeds[-1] > 1e-4 else 2 * speeds[-1] / (w2 * math.sin(low))
         times.append(t)
     impacts = [change.time for change in run.modes.impacts]
     count = min(len(impacts), 12) - 1 if e else 1
     np.testing.assert_allclose(impacts[:count], times[:count], atol=1e-10)
     assert run.modes[-1].modes == {"swing_low": "stick"}
-    assert run.modes[-1].time == pytest.approx(times[-1], abs=1e-9)
+    left = e * speeds[-1] / (w2 * math.sin(low)) * 2 / (1 - e)
+    assert run.modes[-1].time == pytest.approx(times[-1] + left, abs=1e-10)
     assert run["swing"][-1] == pytest.approx(low, abs=1e-13) and run["swing"].min() > low - 1e-12
     assert run["swing_low_force"][-1] == pytest.approx(w2 * math.sin(low), rel=1e-12)
     assert run.energy_drift < 1e-10
@@ -260,7 +261,7 @@ def test_bounces_against_friction_accumulate() -> None:
         times.append(t)
     impacts = [change.time for change in run.modes.impacts]
     np.testing.assert_allclose(impacts[:12], times[:12], atol=1e-11)
-    assert run.modes[-1].time == pytest.approx(times[-1], abs=1e-9)
+    assert run.modes[-1].time == pytest.approx(times[-1], abs=1e-10)
     assert run.modes[-1].modes == {"x_low": "stick", "x_friction": "stick"}
     assert run.energy_drift < 1e-11
 

@@ -106,6 +106,10 @@ class Constraint:
     unit: str = ""
 
 
+# Compliance of the dry friction of joints relative to that of contacts: where forces are not unique, contacts and stops carry.
+YIELDING = 100.0
+
+
 @dataclass(frozen=True)
 class Unilateral:
     """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.

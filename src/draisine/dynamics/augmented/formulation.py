@@ -28,7 +28,7 @@ from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.items import mode_entries
-from draisine.program.equations import Equations, Event, Quantity, RunLimits
+from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -208,8 +208,8 @@ class AugmentedFormulation(BaseFormulation):
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
         mass = m.at_samples(m.mass_matrix)[0]
         sizes = np.einsum("ij,ji->i", samples[0], np.linalg.solve(mass, samples[0].T))[order]
-        contacts = {row for c in self._contacts for row in c.rows}
-        return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
+        shares = {row: YIELDING if c.normal is None else 1.0 for c in self._contacts for row in c.rows}
+        return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
         """Residuals of redundant constraints at position and velocity level."""

@@ -129,7 +129,7 @@ def solve_choice(c: ContactModes) -> bool:
         for b in range(size):
             c.small_copy[a, b] = c.small[a, b]
         row = int(c.small_row[a])
-        c.small[a, a] += COMPLIANCE * c.delassus[row, row]
+        c.small[a, a] += COMPLIANCE * c.share[row] * c.delassus[row, row]
         c.unknown[a] = 0.0
     if lu_decompose(c.small, c.small_pivot, size) >= 0:
         return False

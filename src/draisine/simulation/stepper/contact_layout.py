@@ -41,6 +41,7 @@ class ContactModes(Record):
     ways: Integers  # (c) their number: 0, 1, 2
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
+    share: Vector  # (m) compliance of a row, relative to that of contacts
     margins: Vector  # (2 c)
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
@@ -89,6 +90,7 @@ class ContactModes(Record):
     impulse: Vector  # (m) of an impact
     total: Vector  # (m) of all impacts of a change
     lost: float  # energy in it
+    struck: int  # whether there was an impact, elastic ones included
     late: float  # time of the bounces that are left out
     # records of changes, the first of them at the start
     change_room: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program.equations import Equations, Unilateral
+from draisine.program.equations import YIELDING, Equations, Unilateral
 from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
 
@@ -16,6 +16,7 @@ Reals = NDArray[np.float64]
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
 FIRST_ROOM = 64  # changes of modes
+WAYS = ("normal", "along", "across")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),
-            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown")},
+            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")},
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
             "system": (size, size),
@@ -70,6 +71,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
     made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
     made.permanent[:] = permanent
+    made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]
     return made
 
 
@@ -85,16 +87,17 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
-    contacts, rows = equations.unilateral, {quantity.name: row for row, quantity in enumerate(equations.multipliers)}
+    contacts, known = equations.unilateral, {quantity.name for quantity in equations.multipliers}
     found = []
     for k in range(modes.change_count):
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
         for c in contacts if modes.change_impulse[k].any() else ():
-            own = [rows.get(f"{c.name}_{way}_multiplier") for way in ("normal", "along", "across")]
-            normal, along, across = (0.0 if row is None else float(modes.change_impulse[k, row]) for row in own)
-            if normal or along or across:
-                impulse[c.name] = normal, along, across
+            # the loop has the rows of constraints on position first, the multipliers of a contact stand together
+            ways = [way for way in WAYS if f"{c.name}_{way}_multiplier" in known]
+            own = dict.fromkeys(WAYS, 0.0) | {way: float(modes.change_impulse[k, row]) for way, row in zip(ways, c.rows, strict=True)}
+            if any(own.values()):
+                impulse[c.name] = own["normal"], own["along"], own["across"]
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 

@@ -11,7 +11,7 @@ import math
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
-from draisine.simulation.stepper.contact_laws import has_normal, respond, solve_complementarity, tangential_size
+from draisine.simulation.stepper.contact_laws import along, has_normal, kinetic, respond, solve_complementarity, tangential_size
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     MODE_ENTRIES,
@@ -24,7 +24,8 @@ from draisine.simulation.stepper.contact_layout import (
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
 
-CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
+CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
+LEVEL = 1e-14  # gap, relative to the typical length, that is a rounding error
 RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
 LEAST_STILL = 1e-12  # m/s
@@ -94,7 +95,7 @@ def change_modes(s: Stepper, row: int) -> int:
     """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
-    c.lost, c.late = 0.0, 0.0
+    c.lost, c.late, c.struck = 0.0, 0.0, 0
     for k in range(c.rows):
         c.total[k] = 0.0
     return_to_constraints(s)
@@ -104,7 +105,7 @@ def change_modes(s: Stepper, row: int) -> int:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
         closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or c.gap[i] <= CLOSE * c.length else 0
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -112,9 +113,16 @@ def change_modes(s: Stepper, row: int) -> int:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
         c.excluded[i] = 0
-    if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
+    if row >= 0 and c.struck == 0 and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
     return settle(s, ended if row >= 0 and which == 1 else -1)
+
+
+def closes_too(c: ContactModes, i: int) -> bool:
+    """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
+    duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
+    reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
+    return c.gap[i] <= max(reached, LEVEL * c.length)
 
 
 def return_to_constraints(s: Stepper) -> None:
@@ -225,19 +233,35 @@ def collide(s: Stepper) -> bool:
 
 
 def bounces_left(c: ContactModes, i: int) -> float:
-    """How long infinitely many bounces of a contact that approaches take: 2 e v/a, times 1 + e + e² + …"""
-    e, fall = c.coefficient[3 * i + 2], -c.offset[int(c.normal[i])]
-    if not fall > 0.0 or e >= 1.0:
+    """How long infinitely many bounces of a contact that approaches take: u (1/a + 1/√(a b)), times 1 + r + r² + …, where it leaves
+    with u, slows down with a and returns with b, and r = e √(b/a)."""
+    n, e = int(c.normal[i]), c.coefficient[3 * i + 2]
+    fall, drag = -c.offset[n], 0.0
+    for j in range(c.contacts):
+        if not has_normal(c, j) and c.delassus[n, n] > 0.0:
+            t = int(c.tangential[j])
+            force = kinetic(c, j) * c.delassus[n, t]
+            moved = -c.speed[n] * c.delassus[t, n] / c.delassus[n, n]
+            if abs(c.speed[t] + moved) <= 0.5 * abs(moved):  # it reverses with the gap
+                drag += abs(force)
+            elif c.speed[t] != 0.0:
+                fall += force if c.speed[t] > 0.0 else -force
+    up, down = fall + drag, fall - drag
+    if not down > 0.0:
         return 0.0
-    return -2.0 * e * c.speed[int(c.normal[i])] / (fall * (1.0 - e))
+    ratio = e * math.sqrt(down / up)
+    return -e * c.speed[n] * (1.0 / up + 1.0 / math.sqrt(up * down)) / (1.0 - ratio) if ratio < 1.0 else 0.0
 
 
 def apply_impulse(s: Stepper) -> None:
-    """Velocities, and the energy that is lost."""
+    """Velocities, the energy that is lost, and the work that moving surfaces and stops do."""
     c = s.modes
-    power = 0.0
+    power, driven = 0.0, 0.0
+    c.struck = 1
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
+        if c.impulse[k] != 0.0:
+            driven += c.impulse[k] * (c.speed[k] - along(c, k, s.x[c.first_velocity : c.first_velocity + c.velocities]))
     for k in range(c.rows):
         c.total[k] += c.impulse[k]
         if c.impulse[k] != 0.0:
@@ -248,7 +272,7 @@ def apply_impulse(s: Stepper) -> None:
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
     c.lost -= 0.5 * power
-    s.x[c.work] += 0.5 * power
+    s.x[c.work] += 0.5 * power - driven
 
 
 def has_direction(c: ContactModes, i: int) -> bool:
@@ -276,7 +300,7 @@ def present_direction(c: ContactModes, i: int) -> None:
 def settle(s: Stepper, stopped: int) -> int:
     """The modes of the active contacts by their accelerations."""
     c = s.modes
-    if c.lost != 0.0:  # velocity products have changed
+    if c.struck != 0:  # velocity products have changed
         load_terms(s)
         if not respond(c):
             c.outcome = SINGULAR_MASS
@@ -289,11 +313,11 @@ def settle(s: Stepper, stopped: int) -> int:
         least = SLIPPING * (1.0 + scale)
         if i == stopped:
             least = max(least, NEAR * s.rtol)
-        slips = size > least and (mode_of(c, i) != STICK or c.lost != 0.0)
+        slips = size > least and (mode_of(c, i) != STICK or c.struck != 0)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
-        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.lost == 0.0:
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.struck == 0:
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     c.outcome = solve_complementarity(c)
@@ -331,7 +355,7 @@ def update_parameters(s: Stepper) -> None:
 def record_modes(s: Stepper) -> None:
     c = s.modes
     k = c.change_count
-    if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
+    if k > 0 and c.struck == 0 and same_modes(c, k - 1):
         return
     c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
