@@ -28,7 +28,7 @@ TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
 STILL = 1e-14  # m/s, below which the direction of the slip is the given one
 BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
 BACKWARD_SHARE = 0.05  # the same, of the slip below which it keeps its direction: errors of integration
-COMPLIANCE = 1e-9  # relative to that of the mechanism
+COMPLIANCE = 1e-6  # relative to that of the mechanism; rounding errors of forces are its reciprocal times those of sums
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from draisine.simulation.stepper.contact_layout import (
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 
 SLACK = 1e-9  # relative error of inequalities
-COMPLIANCE = 1e-10  # relative, of rows that may be dependent; removed by iteration
+COMPLIANCE = 1e-6  # relative, of rows that may be dependent; removed by iteration
 REFINEMENTS = 3
 TURNS = 50  # iterations for the directions in which several contacts begin to slip
 BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction
