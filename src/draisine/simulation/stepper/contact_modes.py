@@ -11,7 +11,17 @@ import math
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
-from draisine.simulation.stepper.contact_laws import along, has_normal, kinetic, respond, solve_complementarity, tangential_size
+from draisine.simulation.stepper.contact_laws import (
+    BOUNDARY,
+    along,
+    has_normal,
+    kinetic,
+    largest,
+    respond,
+    solve_choice,
+    solve_complementarity,
+    tangential_size,
+)
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     MODE_ENTRIES,
@@ -320,6 +330,8 @@ def settle(s: Stepper, stopped: int) -> int:
         if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.struck == 0:
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
+    if s.switches_here == 0 and c.struck == 0:
+        release_held(c, SLIPPING * (1.0 + scale))
     c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
@@ -335,6 +347,22 @@ def settle(s: Stepper, stopped: int) -> int:
                 c.mode[MODE_ENTRIES * i + 4 + w] = c.speed[int(c.tangential[i]) + w]
     update_parameters(s)
     return CONTINUE
+
+
+def release_held(c: ContactModes, least: float) -> None:
+    """Dry friction at its limit that other constraints hold at rest, so that it does not slip: it may stick, or slip back."""
+    held = False
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i)
+        if c.settled[i] == 2 and not has_normal(c, i) and abs(c.speed[int(c.tangential[i])]) <= least:
+            held = True
+    if not held or not solve_choice(c):
+        return
+    for i in range(c.contacts):
+        if c.settled[i] == 2 and not has_normal(c, i):
+            t = int(c.tangential[i])
+            if abs(c.speed[t]) <= least and abs(c.result[t]) <= BOUNDARY * (largest(c) + abs(c.delassus[t, t]) * kinetic(c, i)):
+                c.settled[i] = 0
 
 
 def update_hoisted_values(s: Stepper) -> None:
