@@ -18,6 +18,7 @@ import draisine as dr
 REST = 1e-9  # m/s
 CLOSED = 1e-10  # m
 SLOW = 1e-6  # m/s, below which nothing bounces
+EXCEEDED = 1e-6  # N, beyond the limit of friction: with the resulting acceleration the joint moves
 
 
 @dataclass
@@ -115,7 +116,7 @@ def accelerations(chain: Chain, q: np.ndarray, v: np.ndarray, closed: np.ndarray
         b = np.linalg.solve(root, np.array(rows).T)
         forces = lsq_linear(b, -root.T @ free, bounds=(lower, upper), method="bvls", tol=1e-14).x
         free = free + np.linalg.solve(mass, np.array(rows).T @ forces)
-    size = 1e-7 * (1.0 + np.abs(free).max())
+    size = 0.01 * EXCEEDED * (1.0 + np.abs(free).max())
     slip = np.where(slip != 0.0, slip, np.where(np.abs(free) > size, np.sign(free), 0.0))
     stop = np.where((closed != 0) & (np.abs(free) <= size) & (np.abs(v) <= REST), closed, 0)
     return free, Mode(slip, stop)
@@ -144,7 +145,7 @@ class Judge:
         chain, n = self.chain, self.chain.count
         t, q, v = 0.0, chain.q.copy(), chain.v.copy()
         _, mode = accelerations(chain, q, v, np.zeros(n))
-        for _ in range(400):
+        for _ in range(200):
 
             def rates(_: float, x: np.ndarray, mode: Mode = mode) -> np.ndarray:
                 return np.concatenate([x[n:], self.forces(x[:n], mode)[0]])
@@ -160,7 +161,7 @@ class Judge:
                     elif chain.friction[k] > 0 or mode.stop[k]:
                         least, most = -chain.friction[k], chain.friction[k]
                         least, most = (least, np.inf) if mode.stop[k] > 0 else (-np.inf, most) if mode.stop[k] < 0 else (least, most)
-                        values += [held[k] - least + 1e-9, most - held[k] + 1e-9]
+                        values += [held[k] - least + EXCEEDED, most - held[k] + EXCEEDED]
                 return min(values)
 
             margin.terminal, margin.direction = True, -1  # type: ignore[attr-defined]

@@ -545,7 +545,7 @@ def mode_entries(contact: str) -> tuple[Parameter, ...]:
 
     The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
     where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
-    then.
+    then. While it is open, `still` is added to the gap, which may be a negative rounding error.
     """
     ways = [f"{what}_{way}" for what in ("direction", "offset") for way in ("along", "across")]
     names = (("closed", 1.0), ("sticks", 1.0), *((way, 0.0) for way in (*ways, "grown", "still")))

@@ -45,7 +45,7 @@ class ContactRows:
     direction: tuple[ca.SX, ...]  # along the tangential rows
     offset: tuple[ca.SX, ...]  # of the slip where it began
     grown: ca.SX  # whether it is not small any more …
-    still: ca.SX  # … and below which slip it keeps its direction until then
+    still: ca.SX  # … and below which slip it keeps its direction until then; while it is open, what is added to the gap
     static: ca.SX | None  # infinite
     kinetic: ca.SX | None
     restitution: ca.SX
@@ -123,7 +123,7 @@ class ModeRows:
         values, labels = [], []
         for c in self.contacts:
             normal = ca.SX(1) if c.normal is None else multipliers[c.normal]
-            values.append(c.closed * normal + (1 - c.closed) * c.gap)
+            values.append(c.closed * normal + (1 - c.closed) * (c.gap + c.still))
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
             slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)

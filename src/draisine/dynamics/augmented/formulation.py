@@ -169,6 +169,7 @@ class AugmentedFormulation(BaseFormulation):
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
             law = contact.friction
             assert law is not None  # it is unilateral
+            unit = contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m"
             friction = [None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)]
             found.append(
                 ContactRows(
@@ -187,7 +188,7 @@ class AugmentedFormulation(BaseFormulation):
                     scope.value(law.restitution),
                     law.impact,
                     isinstance(contact, WheelOnGround),
-                    contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
+                    unit,
                 )
             )
         return found

@@ -338,6 +338,8 @@ def settle(s: Stepper, stopped: int) -> int:
     for i in range(c.contacts):
         if c.settled[i] != 2 or c.best[i] != SLIP:
             set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN, max(LEAST_STILL, STILL * s.rtol))
+        if mode_of(c, i) == OPEN and c.active[i] != 0 and abs(c.speed[int(c.normal[i])]) <= 1e-12 * scale:
+            c.mode[MODE_ENTRIES * i + 7] = LEVEL * c.length - min(0.0, c.gap[i])  # held by friction, without gap and force
     update_hoisted_values(s)
     return_to_constraints(s)
     load_terms(s)
