@@ -31,7 +31,7 @@ from draisine.errors import ArgumentError, UnitError, UnknownNameError
 from draisine.expr.tree import short
 from draisine.expr.units import Measured, quantity_in
 from draisine.numerics.number_range import refuse_huge_integers, refuse_masked
-from draisine.program.equations import DependentQuantity, Event, Quantity
+from draisine.program.equations import DependentQuantity, Equations, Event, Quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -254,6 +254,14 @@ def numbers(
         if not np.isfinite(value):
             raise ArgumentError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
     return values
+
+
+def parameter_values(equations: Equations, given: Mapping[str, float | str] | ArrayLike | None = None) -> NDArray[np.float64]:
+    """All of p: the parameters, by name or as an array, then the modes of unilateral contacts, which names do not reach."""
+    if equations.mode_parameters and not isinstance(given, Mapping) and np.size(given) == len(equations.arguments):  # type: ignore[arg-type]
+        return numbers("parameter", equations.arguments, given)
+    values = numbers("parameter", equations.parameters, given, equations.dependent_parameters)
+    return np.concatenate([values, [q.default for q in equations.mode_parameters]]) if equations.mode_parameters else values
 
 
 def _expected(quantity: Quantity) -> str:
