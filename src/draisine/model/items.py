@@ -243,10 +243,15 @@ class PointContact:
 
     name: str
     point: str
-    friction: DryFriction
+    friction: DryFriction | None  # None: permanent, without slip
     radius: Expr = NOTHING
     on: str = GROUND
     on_radius: Expr | None = None
+
+    def amounts(self) -> dict[str, Expr]:
+        """Lengths and coefficients, by name."""
+        lengths = {"radius": self.radius} | ({} if self.on_radius is None else {"on_radius": self.on_radius})
+        return lengths | (self.friction.amounts() if self.friction is not None else {})
 
 
 @dataclass(frozen=True)
@@ -474,7 +479,8 @@ class System:
     @property
     def unilateral(self) -> tuple[Wheel | PointContact, ...]:
         """Contacts that may slip and open."""
-        return (*(wheel for wheel in self.wheels if wheel.friction is not None), *self.point_contacts)
+        every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
+        return tuple(contact for contact in every if contact.friction is not None)
 
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""

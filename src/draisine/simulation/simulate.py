@@ -185,6 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
+    _refuse_across_modes(model, until, drift, sensitivity)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -264,6 +265,30 @@ def compute(
     timed = any("t" in names(law) for law in laws.values())
     notes = start_notes(start, named, begin, u, p, laws)
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
+
+
+def _refuse_across_modes(
+    model: Model | System | Equations, until: float, drift: Drift | None, sensitivity: Sequence[str]
+) -> None:
+    """Refuse what a run with contacts that slip and open does not have."""
+    contacts = ", ".join(contact.name for contact in model.unilateral)
+    if not contacts:
+        return
+    if drift is not None:
+        raise ArgumentError(
+            f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are closed; "
+            "leave out drift="
+        )
+    if sensitivity:
+        raise ArgumentError(
+            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping and "
+            "flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
+        )
+    if until < 0.0:
+        raise ArgumentError(
+            f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its contacts "
+            f"{contacts} lose what would be needed; give a positive duration"
+        )
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
