@@ -173,6 +173,12 @@ def _derive(
     mechanism = mechanism.with_rows(rows) if rows else mechanism
     requested = tuple(name for name in chosen if name not in rows) or system.independent
     choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
+    if mechanism.unilateral and not isinstance(choice, Augmented):
+        contacts = ", ".join(contact.name for contact in mechanism.unilateral)
+        raise ModelError(
+            f"model {system.name!r} has no formulation {choice!r}: its contacts {contacts} open and slip, and only the "
+            "augmented one has all their modes; omit formulation="
+        )
     if isinstance(choice, Augmented):
         from draisine.dynamics.augmented.formulation import AugmentedFormulation  # reduced equations do not need it
 

@@ -227,7 +227,7 @@ class Equations:
     dependent_parameters: tuple[DependentQuantity, ...] = ()
     unilateral: tuple[Unilateral, ...] = ()
     mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
-    contact_margins: LinearSolveProgram | None = None
+    contact_margins: Program | LinearSolveProgram | None = None
     contact_terms: Program | None = None
 
     def __post_init__(self) -> None:

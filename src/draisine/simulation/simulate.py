@@ -276,18 +276,18 @@ def _refuse_across_modes(
         return
     if drift is not None:
         raise ArgumentError(
-            f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are closed; "
-            "leave out drift="
+            f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
+            "closed; leave out drift="
         )
     if sensitivity:
         raise ArgumentError(
-            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping and "
-            "flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
+            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping "
+            "and flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
         )
     if until < 0.0:
         raise ArgumentError(
-            f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its contacts "
-            f"{contacts} lose what would be needed; give a positive duration"
+            f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its "
+            f"contacts {contacts} lose what would be needed; give a positive duration"
         )
 
 
