@@ -92,8 +92,8 @@ def select_method(method: Method | None, equations: Equations) -> MethodChoice:
     if equations.unilateral and method.scheme.external:
         contacts = ", ".join(contact.name for contact in equations.unilateral)
         raise ArgumentError(
-            f"{equations.name}: its contacts {contacts} open and slip, and {type(method).__name__} does not restart where they do; "
-            "methods that work are DOP853, Radau, Gauss, ESDIRK23 and those with fixed steps"
+            f"{equations.name}: its contacts {contacts} open and slip, and {type(method).__name__} does not restart where they "
+            "do; methods that work are DOP853, Radau, Gauss, ESDIRK23 and those with fixed steps"
         )
     return MethodChoice(method, "")
 
