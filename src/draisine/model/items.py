@@ -497,6 +497,14 @@ def mode_entries(contact: str) -> tuple[Parameter, ...]:
     where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
     then.
     """
-    ways = [f"{what}_{way}" for what in ("direction", "offset") for way in ("along", "across")]
-    names = (("closed", 1.0), ("sticks", 1.0), *((way, 0.0) for way in (*ways, "grown", "still")))
-    return tuple(Parameter(f"{contact}_{name}", default, "", f"mode of contact {contact}") for name, default in names)
+    entries = (
+        ("closed", 1.0, f"1 while contact {contact} is closed, 0 while it is open"),
+        ("sticks", 1.0, f"1 while contact {contact} sticks"),
+        ("direction_along", 0.0, f"direction of the slip of {contact} along its track"),
+        ("direction_across", 0.0, f"direction of the slip of {contact} across its track"),
+        ("offset_along", 0.0, f"rounding error of the slip of {contact} along its track where it began"),
+        ("offset_across", 0.0, f"rounding error of the slip of {contact} across its track where it began"),
+        ("grown", 0.0, f"1 where the slip of {contact} is not small any more"),
+        ("still", 0.0, f"slip of {contact} below which it keeps its direction until then"),
+    )
+    return tuple(Parameter(f"{contact}_{name}", default, "", meaning) for name, default, meaning in entries)

@@ -31,7 +31,6 @@ from draisine.model.quantities import Amount
 from draisine.optimal.feedforward import Feedforward
 from draisine.optimal.guess import channel_of
 from draisine.optimal.solution import Solution
-from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.sampled_control import Sampled, State
@@ -145,7 +144,6 @@ def tracking(
         law = dr.optimal.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
         run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
     """
-    refuse_unilateral("tracking", solution)
     phase, run = solution.phases[0].phase, solution.trajectory
     e, controls = phase.equations, phase.controls
     _check(e, controls, weights, input_weights)

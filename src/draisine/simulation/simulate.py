@@ -185,7 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
-    _refuse_across_modes(model, until, drift, sensitivity)
+    _refuse_across_modes(model, until, control, drift, sensitivity)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -268,12 +268,17 @@ def compute(
 
 
 def _refuse_across_modes(
-    model: Model | System | Equations, until: float, drift: Drift | None, sensitivity: Sequence[str]
+    model: Model | System | Equations, until: float, control: Any, drift: Drift | None, sensitivity: Sequence[str]
 ) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
     if not contacts:
         return
+    if control is not None and not isinstance(control, Sampled):
+        raise ArgumentError(
+            f"control: a function that is called at every stage is not known where the contacts {contacts} of {model.name!r} "
+            "begin to slip and open, within steps; give control=Sampled(function, rate), or the law as text in inputs="
+        )
     if drift is not None:
         raise ArgumentError(
             f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
