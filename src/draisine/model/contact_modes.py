@@ -12,7 +12,7 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
 from draisine.model.contact import ROLLING
-from draisine.model.items import PointContact, System, Wheel
+from draisine.model.items import JointFriction, PointContact, Stop, System, Wheel
 
 MODES = ("stick", "open")
 Contact = TypeVar("Contact", Wheel, PointContact)
@@ -43,19 +43,27 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
             )
         if mode not in MODES:
             raise ArgumentError(f"{where}: the mode of contact {name!r} is 'stick' or 'open', got {mode!r}")
+        if mode == "open" and isinstance(known[name], JointFriction):
+            raise ArgumentError(f"{where}: dry friction {name!r} does not open; it is 'stick', or leave it out of the model")
         if mode == "stick" and _frictionless(known[name]):
             raise ArgumentError(
                 f"{where}: contact {name!r} has no friction and cannot stick; give it friction, or describe a permanent contact "
                 f"without friction by a constraint, m.constrain(…)"
             )
+    stuck = [c for c in (*system.stops, *system.joint_frictions) if modes.get(c.name) == "stick"]
     return replace(
         system,
+        stops=tuple(stop for stop in system.stops if stop.name not in modes),
+        joint_frictions=tuple(friction for friction in system.joint_frictions if friction.name not in modes),
+        constraints=(*system.constraints, *(c.residual() for c in stuck)),
         wheels=tuple(_permanent(wheel, modes) for wheel in system.wheels if modes.get(wheel.name) != "open"),
         point_contacts=tuple(_permanent(point, modes) for point in system.point_contacts if modes.get(point.name) != "open"),
     )
 
 
-def _frictionless(contact: Wheel | PointContact) -> bool:
+def _frictionless(contact: Wheel | PointContact | Stop | JointFriction) -> bool:
+    if isinstance(contact, Stop | JointFriction):
+        return False
     law = contact.friction
     return law is not None and law.static == Number(0.0) and not (isinstance(contact, Wheel) and contact.contact != ROLLING)
 

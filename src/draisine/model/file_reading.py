@@ -15,6 +15,7 @@ from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact import IMPACTS, LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
+from draisine.model.file_stops import read_friction, read_stop
 from draisine.model.items import GROUND
 from draisine.model.model import Model
 from draisine.model.quantities import Entry, FileAmount, amount_in
@@ -122,10 +123,7 @@ _DRY = ("friction", "restitution", "impact")
 
 def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
     """A coefficient, or a list of static and kinetic friction."""
-    if not isinstance(entry.table["friction"], list):
-        return entry.amount("friction")
-    pair = entry.items("friction")
-    return tuple(Entry(entry.where, {"friction": coefficient}).amount("friction") for coefficient in pair)
+    return entry.amounts("friction")
 
 
 def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
@@ -189,6 +187,14 @@ def _add_edge(model: Model, name: str, value: Any, where: str) -> None:
     )
 
 
+def _add_stop(model: Model, name: str, value: Any, where: str) -> None:
+    read_stop(model, name, Entry.of(where, value))
+
+
+def _add_friction(model: Model, name: str, value: Any, where: str) -> None:
+    read_friction(model, name, Entry.of(where, value))
+
+
 def _add_constraint(model: Model, name: str, value: Any, where: str) -> None:
     read_constraint(model, name, Entry.of(where, value))
 
@@ -244,6 +250,8 @@ _SECTIONS: _Sections = {
     "wheels": ("wheel", _add_wheel),
     "edges": ("knife edge", _add_edge),
     "contacts": ("contact", _add_contact),
+    "stops": ("stop", _add_stop),
+    "frictions": ("friction", _add_friction),
     "surface_contacts": ("contact", _add_surface_contact),
     "surface_parameters": ("surface parameter", _add_surface_parameter),
     "constraints": ("constraint", _add_constraint),

@@ -34,6 +34,7 @@ from draisine.model.contact import IMPACTS, LAWS, DryFriction, Rolling, Tangenti
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT, WORDS, model_of
+from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
     GROUND,
     Body,
@@ -203,6 +204,8 @@ def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[
             {e.name: {"body": e.body, "at": _vector(e.at), "along": e.along, "on_ground": e.on_ground} for e in system.edges},
         ),
         ("contacts", {c.name: _point_contact(c) for c in system.point_contacts}),
+        ("stops", {stop.name: stop_table(stop) for stop in system.stops}),
+        ("frictions", {friction.name: friction_table(friction) for friction in system.joint_frictions}),
         ("surface_contacts", {c.name: _surface_contact(c) for c in system.surface_contacts}),
         (
             "surface_parameters",

@@ -20,7 +20,7 @@ from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
 from draisine.model.contact import DryFriction
 from draisine.model.items import Body, System, Wheel
-from draisine.model.vocabulary import amounts
+from draisine.model.vocabulary import amounts, joint_amounts
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -220,6 +220,27 @@ def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
         )
 
 
+def _joint_rules(system: System) -> Iterator[Rule]:
+    """Restitution lies between 0 and 1, bounds of a measure increase, and forces of friction, where they depend on parameters only,
+    are not negative and not larger while a joint slips."""
+    known = dict(joint_amounts(system))
+    for stop in system.stops:
+        where = f"restitution of stop {stop.name!r}"
+        yield LowerBound(where, stop.restitution, "", zero=True)
+        yield AtMost(where, stop.restitution, 1.0, ": an impact does not gain energy")
+        for other in system.stops if not stop.upper else ():
+            low, high = f"bound of stop {stop.name!r}", f"bound of stop {other.name!r}"
+            if other.upper and other.measure == stop.measure and known.keys() >= {low, high}:
+                yield AtMost(low, stop.bound, high, ": nothing moves between them")
+    for friction in system.joint_frictions:
+        static, kinetic = (f"{what} force of friction {friction.name!r}" for what in ("static", "kinetic"))
+        for where in (static, kinetic):
+            if where in known:
+                yield LowerBound(where, known[where], "", zero=True)
+        if known.keys() >= {static, kinetic} and friction.static != friction.kinetic:
+            yield AtMost(kinetic, friction.kinetic, static, ": what starts to slip would stick at once")
+
+
 def rules(system: System) -> Iterator[Rule]:
     """All rules, in the order in which violations are reported."""
     for body in system.bodies:
@@ -241,6 +262,7 @@ def rules(system: System) -> Iterator[Rule]:
         yield LowerBound(f"radius of {where}", contact.radius, "m", zero=True, otherwise=", or 0 for a point")
         if contact.friction is not None:
             yield from _friction_rules(contact.friction, where)
+    yield from _joint_rules(system)
     size = system.downward_gravity
     if size is not None:
         upward = " or zero; give a vector such as (0, 0, 9.81) for gravity upward"

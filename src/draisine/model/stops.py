@@ -56,8 +56,6 @@ class StopBuilders(ItemRegistry):
         unit = self._unit(where, what, unit)
         bound = amount_in(high if low is None else low, unit, f"bound of {where}")  # type: ignore[arg-type]
         bounced = amount_in(restitution, "", f"restitution of {where}")
-        if isinstance(bound, Number) and not math.isfinite(bound.value):
-            raise ModelError(f"{where}: its bound is {bound.value:g}; leave the stop out")
         if isinstance(bounced, Number) and not 0.0 <= bounced.value <= 1.0:
             raise ModelError(f"{where}: its restitution is {bounced.value:g}; it lies between 0 and 1")
         return self._add("stops", Stop(name, what, bound, low is None, bounced, unit))
@@ -102,11 +100,12 @@ def dry_forces(force: Any, unit: str | None, where: str) -> tuple[Expr, Expr]:
     pair = (force, force) if isinstance(force, str | Expr) or not hasattr(force, "__len__") else tuple(force)
     if len(pair) != 2 or isinstance(force, Mapping | set):
         raise ModelError(f"{where}: give one force, or a pair (static, kinetic), got {force!r}")
+    if any(isinstance(c, float) and c == math.inf for c in pair):
+        raise ModelError(f"{where}: its force is infinite, so that it never slips; prescribe the motion, or use a fixed joint")
     static, kinetic = (amount_in(c, unit, f"force of {where}") for c in pair)
     for what, amount in (("static", static), ("kinetic", kinetic)):
-        if isinstance(amount, Number) and not 0.0 <= amount.value < math.inf:
-            cure = "prescribe the motion, or use a fixed joint" if amount.value > 0.0 else "it must not be negative"
-            raise ModelError(f"{where}: its {what} force is {amount.value:g}; {cure}")
+        if isinstance(amount, Number) and amount.value < 0.0:
+            raise ModelError(f"{where}: its {what} force is {amount.value:g}; it must not be negative")
     if isinstance(static, Number) and isinstance(kinetic, Number) and kinetic.value > static.value:
         raise ModelError(
             f"{where}: its kinetic force, {kinetic}, exceeds the static one, {static}: a joint that starts to slip would stick at "

@@ -93,6 +93,7 @@ def _check_names(system: System) -> None:
     contacts = [*((w.name, "a wheel") for w in system.wheels), *((e.name, "a knife edge") for e in system.edges)]
     contacts += [(c.name, "a contact of surfaces") for c in system.surface_contacts]
     contacts += [(c.name, "a contact") for c in system.point_contacts]
+    contacts += [(c.name, "a stop") for c in system.stops] + [(c.name, "a friction") for c in system.joint_frictions]
     functions = [(name, "a function of expressions") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
     joints = [(j.name, "a joint") for j in system.joints]
@@ -105,6 +106,8 @@ def _check_names(system: System) -> None:
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
     touches = ("normal", "along", "across")
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.point_contacts for row in touches]
+    rows += [(f"{c.name}_normal", f"a constraint of stop {c.name!r}") for c in system.stops]
+    rows += [(f"{c.name}_along", f"a constraint of friction {c.name!r}") for c in system.joint_frictions]
     rows += [
         (name, f"a residual of constraint {constraint.name!r}")
         for constraint in system.constraints

@@ -121,6 +121,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     for point_contact in system.point_contacts:
         for name, amount in point_contact.amounts().items():
             yield f"{name} of contact {point_contact.name!r}", amount
+    yield from joint_amounts(system)
     for contact in system.surface_contacts:
         for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
             yield f"{name} of the law of contact {contact.name!r}", amount
@@ -131,6 +132,18 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
         stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:  # otherwise a distance prescribed in time
             yield f"length of constraint {constraint.name!r}", stretch[1]
+
+
+def joint_amounts(system: System) -> Iterator[tuple[str, Expr]]:
+    """Restitution of stops; their bounds and the forces of dry friction where these depend on parameters only."""
+    for stop in system.stops:
+        yield f"restitution of stop {stop.name!r}", stop.restitution
+    moving = [(f"bound of stop {stop.name!r}", stop.bound) for stop in system.stops]
+    for friction in system.joint_frictions:
+        moving.append((f"static force of friction {friction.name!r}", friction.static))
+        moving.append((f"kinetic force of friction {friction.name!r}", friction.kinetic))
+    constants = system.constants
+    yield from ((where, amount) for where, amount in moving if names(amount) <= constants)
 
 
 def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
@@ -166,6 +179,13 @@ def check_expressions(system: System) -> None:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+    for stop in system.stops:
+        for what, expr in (("measure", stop.measure), ("bound", stop.bound)):
+            vocabulary.check(expr, f"{what} of stop {stop.name!r}", _POSITION, measures=True)
+    for friction in system.joint_frictions:
+        vocabulary.check(friction.measure, f"measure of friction {friction.name!r}", _POSITION, measures=True)
+        for what, expr in (("static", friction.static), ("kinetic", friction.kinetic)):
+            vocabulary.check(expr, f"{what} force of friction {friction.name!r}", _EVERYTHING, measures=True)
     for force in system.generalized_forces:
         vocabulary.check(force.measure, f"measure of generalized force {force.name!r}", _POSITION, measures=True)
         vocabulary.check(force.amount, f"amount of generalized force {force.name!r}", _REACTIONS, measures=True)
@@ -204,6 +224,7 @@ def events_with_forces(system: System) -> tuple[str, ...]:
 def _contact_outputs(system: System, expr: Expr) -> set[str]:
     """Names in an expression that begin with that of a contact, such as "front_normal_force"."""
     groups: tuple[tuple[Any, ...], ...] = (system.wheels, system.edges, system.surface_contacts, system.point_contacts)
+    groups += (system.stops, system.joint_frictions)
     contacts = [item.name for group in groups for item in group]
     return {name for name in names(expr) if any(name.startswith(f"{contact}_") for contact in contacts)}
 
