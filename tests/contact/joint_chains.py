@@ -145,7 +145,7 @@ class Judge:
         chain, n = self.chain, self.chain.count
         t, q, v = 0.0, chain.q.copy(), chain.v.copy()
         _, mode = accelerations(chain, q, v, np.zeros(n))
-        for _ in range(200):
+        for _ in range(400):
 
             def rates(_: float, x: np.ndarray, mode: Mode = mode) -> np.ndarray:
                 return np.concatenate([x[n:], self.forces(x[:n], mode)[0]])
