@@ -201,6 +201,7 @@ class Wheel:
     `radius` is that of the center line of the tube; a knife-edge disk has `tube` = 0.
     """
 
+    usual = (True, True)  # by default it is closed and sticks
     name: str
     body: str
     center: Vector
@@ -241,6 +242,7 @@ class PointContact:
     negative, from inside.
     """
 
+    usual = (True, True)
     name: str
     point: str
     friction: DryFriction | None  # None: permanent, without slip
@@ -258,6 +260,7 @@ class PointContact:
 class Stop:
     """A stop without friction: a coordinate, or another measure of the position, stays on one side of a bound."""
 
+    usual = (False, False)  # by default open: two stops of a joint are never closed at once
     name: str
     measure: Expr
     bound: Expr
@@ -285,6 +288,7 @@ class JointFriction:
     """Dry friction against the rate of a coordinate, or of another measure of the position: a force, or a torque, of at most
     `static` while it sticks, and `kinetic` while it slips, whatever the load."""
 
+    usual = (True, False)  # by default it slips: joints of a loop that stick may depend on each other
     name: str
     measure: Expr
     static: Expr
@@ -529,7 +533,7 @@ class System:
     @property
     def arguments(self) -> tuple[Parameter, ...]:
         """Parameters of the equations: those of the description, then the modes of unilateral contacts."""
-        return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name)))
+        return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name, *contact.usual)))
 
     @property
     def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
@@ -545,7 +549,7 @@ class System:
 MODE_ENTRIES = 8  # numbers that describe the mode of a contact
 
 
-def mode_entries(contact: str) -> tuple[Parameter, ...]:
+def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tuple[Parameter, ...]:
     """The mode of a unilateral contact as parameters of the equations: by default it is closed and sticks.
 
     The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
@@ -553,8 +557,8 @@ def mode_entries(contact: str) -> tuple[Parameter, ...]:
     then. While it is open, `still` is added to the gap, which may be a negative rounding error.
     """
     entries = (
-        ("closed", 1.0, f"1 while contact {contact} is closed, 0 while it is open"),
-        ("sticks", 1.0, f"1 while contact {contact} sticks"),
+        ("closed", float(closed), f"1 while contact {contact} is closed, 0 while it is open"),
+        ("sticks", float(sticks), f"1 while contact {contact} sticks"),
         ("direction_along", 0.0, f"direction of the slip of {contact} along its track"),
         ("direction_across", 0.0, f"direction of the slip of {contact} across its track"),
         ("offset_along", 0.0, f"rounding error of the slip of {contact} along its track where it began"),
