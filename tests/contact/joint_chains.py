@@ -160,7 +160,9 @@ class Judge:
                         values.append(mode.slip[k] * x[n + k] + REST / 100)
                     elif chain.friction[k] > 0 or mode.stop[k]:
                         least, most = -chain.friction[k], chain.friction[k]
-                        least, most = (least, np.inf) if mode.stop[k] > 0 else (-np.inf, most) if mode.stop[k] < 0 else (least, most)
+                        least, most = (
+                            (least, np.inf) if mode.stop[k] > 0 else (-np.inf, most) if mode.stop[k] < 0 else (least, most)
+                        )
                         values += [held[k] - least + EXCEEDED, most - held[k] + EXCEEDED]
                 return min(values)
 
@@ -174,7 +176,9 @@ class Judge:
                     return q, v
             q = np.where(q - chain.low <= CLOSED, chain.low, np.where(chain.high - q <= CLOSED, chain.high, q))
             v = self.after_impact(t, q, v, mode)
-            closed = np.where((q - chain.low <= CLOSED) & (v <= REST), 1, 0) - np.where((chain.high - q <= CLOSED) & (v >= -REST), 1, 0)
+            closed = np.where((q - chain.low <= CLOSED) & (v <= REST), 1, 0) - np.where(
+                (chain.high - q <= CLOSED) & (v >= -REST), 1, 0
+            )
             _, mode = accelerations(chain, q, v, closed)
             v[((np.abs(v) <= REST) & (chain.friction > 0)) | (mode.stop != 0)] = 0.0
         raise AssertionError("too many events")

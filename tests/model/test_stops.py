@@ -47,7 +47,9 @@ def test_stops_of_other_measures_in_files() -> None:
 
 def test_a_joint_in_a_file_has_limits() -> None:
     m = door(limits=(None, "110 deg"), restitution=0.3, friction=(0.8, 0.5))
-    text = to_toml(door()).replace('axis = "z"', 'axis = "z"\nlimits = ["none", "110 deg"]\nrestitution = 0.3\nfriction = [0.8, 0.5]')
+    text = to_toml(door()).replace(
+        'axis = "z"', 'axis = "z"\nlimits = ["none", "110 deg"]\nrestitution = 0.3\nfriction = [0.8, 0.5]'
+    )
     assert from_toml(text).freeze() == m.freeze()
 
 

@@ -170,7 +170,9 @@ class AugmentedFormulation(BaseFormulation):
             law = contact.friction
             assert law is not None  # it is unilateral
             unit = contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m"
-            friction = [None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)]
+            friction = [
+                None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)
+            ]
             found.append(
                 ContactRows(
                     contact.name,

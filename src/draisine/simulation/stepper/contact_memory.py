@@ -51,7 +51,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),
-            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")},
+            **{
+                name: (m,)
+                for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")
+            },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
             "system": (size, size),
@@ -95,7 +98,9 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
         for c in contacts if modes.change_impulse[k].any() else ():
             # the loop has the rows of constraints on position first, the multipliers of a contact stand together
             ways = [way for way in WAYS if f"{c.name}_{way}_multiplier" in known]
-            own = dict.fromkeys(WAYS, 0.0) | {way: float(modes.change_impulse[k, row]) for way, row in zip(ways, c.rows, strict=True)}
+            own = dict.fromkeys(WAYS, 0.0) | {
+                way: float(modes.change_impulse[k, row]) for way, row in zip(ways, c.rows, strict=True)
+            }
             if any(own.values()):
                 impulse[c.name] = own["normal"], own["along"], own["across"]
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
