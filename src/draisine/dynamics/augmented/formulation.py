@@ -191,19 +191,23 @@ class AugmentedFormulation(BaseFormulation):
         return found
 
     def _dependent_rows(self) -> list[float]:
-        """The compliance of every row if rows are dependent where all contacts are closed, or none."""
+        """The compliance of every row if rows may be dependent where contacts are closed, or none."""
         m = self.mechanism
         if not m.unilateral:
             return []
         try:
-            samples = m.samples
-        except ModelError:  # they cannot be closed all at once
-            return []
-        if int(np.linalg.matrix_rank(samples[0])) == samples.shape[1]:
-            return []
+            rows, mass = m.samples[0], m.at_samples(m.mass_matrix)[0]
+            if int(np.linalg.matrix_rank(rows)) == len(rows):
+                return []
+        except ModelError:  # they cannot be closed all at once; some of them may be, with dependent rows
+            q = [c.default for c in m.coordinates]
+            rows, mass = (
+                ca.Function("at", [m.scope.t, m.scope.q, m.scope.p], [matrix])(0.0, q, m.default_parameters).full()
+                for matrix in (m.matrix, m.mass_matrix)
+            )
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
-        mass = m.at_samples(m.mass_matrix)[0]
-        sizes = np.einsum("ij,ji->i", samples[0], np.linalg.solve(mass, samples[0].T))[order]
+        sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
+        sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
         contacts = {row for c in self._contacts for row in (c.normal, *c.tangential)}
         return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
 
