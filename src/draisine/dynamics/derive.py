@@ -42,8 +42,8 @@ def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tupl
     if mechanism.unilateral:
         if requested:
             raise ModelError(
-                f"model {mechanism.system.name!r}: its contacts open and slip, so that no velocities are eliminated; do not choose "
-                f"independent ones ({', '.join(requested)})"
+                f"model {mechanism.system.name!r}: its contacts open and slip, so that no velocities are eliminated; do not "
+                f"choose independent ones ({', '.join(requested)})"
             )
         names = ", ".join(contact.name for contact in mechanism.unilateral)
         return Augmented(), [f"augmented formulation, one for all modes of its contacts ({names})"]

@@ -134,17 +134,20 @@ class ShenHedrickElkins(TangentialLaw):
         return True
 
 
+PLASTIC = Number(0.0)  # restitution of a body that does not bounce
+
+
 @dataclass(frozen=True)
 class DryFriction:
     """Coulomb's law and the law of impact of a unilateral contact, which may stick, slip, open and land.
 
-    It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the coefficient of the
-    law `impact`: "energetic" (Stronge), "poisson" or "newton".
+    It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the
+    coefficient of the law `impact`: "energetic" (Stronge), "poisson" or "newton".
     """
 
     static: Expr | None
     kinetic: Expr | None
-    restitution: Expr = Number(0.0)
+    restitution: Expr = PLASTIC
     impact: str = "energetic"
 
     def amounts(self) -> dict[str, Expr]:

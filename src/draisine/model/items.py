@@ -487,8 +487,9 @@ MODE_ENTRIES = 8  # numbers that describe the mode of a contact
 def mode_entries(contact: str) -> tuple[Parameter, ...]:
     """The mode of a unilateral contact as parameters of the equations: by default it is closed and sticks.
 
-    The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip where
-    it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until then.
+    The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
+    where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
+    then.
     """
     ways = [f"{what}_{way}" for what in ("direction", "offset") for way in ("along", "across")]
     names = (("closed", 1.0), ("sticks", 1.0), *((way, 0.0) for way in (*ways, "grown", "still")))

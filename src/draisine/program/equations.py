@@ -108,7 +108,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones one after the other."""
+    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence."""
 
     name: str
     normal: int

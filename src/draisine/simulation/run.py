@@ -513,7 +513,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             switches=switches,
-            modes=contact_history(stepper.modes, self._choices.root.unilateral, float(stepper.t)) if stepper.unilateral else None,
+            modes=contact_history(stepper.modes, self._choices.root, float(stepper.t)) if stepper.unilateral else None,
             contact_least=stepper.contact_least.copy(),
             residual_limit=residual_limit(self._choices.root.limits, float(stepper.threshold), self._method),
             cautions=tuple(warnings),

@@ -6,12 +6,12 @@ Its rows, the rates of gap and slip, are rows of a closed contact that sticks. I
     σ (A_n v̇ + b_n) + (1 − σ) λ_n = 0
     τ (A_t v̇ + b_t) + (1 − τ) (λ_t + μ λ_n d) = 0
 
-so that an open contact has no force, and one that slips has Coulomb's. While it slips, d is the direction of the slip s itself, d̂ =
-s/|s|, and d where s = 0. Once the slip has grown it is ± s/|s| with the sign for which d̂·d > 0, which is smooth where s passes zero,
-where the step ends.
+so that an open contact has no force, and one that slips has Coulomb's. While it slips, d is the direction of the slip s itself,
+d̂ = s/|s|, and d where s = 0. Once the slip has grown it is ± s/|s| with the sign for which d̂·d > 0, which is smooth where s
+passes zero, where the step ends.
 
-Where rows may be dependent (a block on two corners), their forces are not determined. Then the active rows get a compliance ε that
-is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces.
+Where rows may be dependent (a block on two corners), their forces are not determined. Then the active rows get a compliance ε
+that is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces.
 """
 
 from __future__ import annotations

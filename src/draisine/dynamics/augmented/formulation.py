@@ -57,7 +57,7 @@ class AugmentedFormulation(BaseFormulation):
 
     @cached_property
     def activity(self) -> dict[str, ca.SX]:
-        found = {}
+        found: dict[str, ca.SX] = {}
         for contact in self.mechanism.unilateral:
             closed, sticks, *_ = (self.mechanism.scope.symbol(entry.name) for entry in mode_entries(contact.name))
             found |= {f"{contact.name}_normal": closed} | {f"{contact.name}_{way}": sticks for way in ("along", "across")}
@@ -177,8 +177,8 @@ class AugmentedFormulation(BaseFormulation):
                     tuple(contact.slip[k] for k in ways),
                     closed,
                     sticks,
-                    tuple(direction[k] for k in ways),
-                    tuple(direction[2 + k] for k in ways),
+                    tuple(direction[: len(ways)]),  # as the loop counts them: by row
+                    tuple(direction[2 : 2 + len(ways)]),
                     direction[4],
                     direction[5],
                     None if law.static is None else scope.value(law.static),

@@ -13,7 +13,7 @@ import casadi as ca
 
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, add, cross, dot, is_zero, scale, sub, times
+from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name
 from draisine.model.contact import ROLLING, DryFriction, TangentialLaw
@@ -82,7 +82,7 @@ class PointOnSurface:
         if self.item.on_radius is None:
             return self.measures.to_world(self.item.on, UNIT[2])
         away = scale(1 / self._distance, self._apart)
-        return scale(-1.0, away) if self._inside else away
+        return neg(away) if self._inside else away
 
     @cached_property
     def _inside(self) -> bool:

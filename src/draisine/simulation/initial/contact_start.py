@@ -1,7 +1,7 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
-By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do not
-allow that, contacts slip or open, as few as possible.
+By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do
+not allow that, contacts slip or open, as few as possible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from draisine.errors import StartError
 from draisine.model.items import mode_entries
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 
 OPEN, SLIP, STICK = range(3)
@@ -24,7 +24,10 @@ MOST_TRIED = 256
 
 
 def contact_start(
-    starts: StartProblem, targets: Mapping[str, object], parameters: Mapping[str, float], inputs: Mapping[str, float]
+    starts: StartProblem,
+    targets: Mapping[str, float | InitialGuess],
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float],
 ) -> Start:
     """A consistent start with the modes of unilateral contacts among its parameters."""
     e = starts.equations
@@ -38,7 +41,7 @@ def contact_start(
 
 def _first_start(
     starts: StartProblem,
-    targets: Mapping[str, object],
+    targets: Mapping[str, float | InitialGuess],
     parameters: Mapping[str, float],
     inputs: Mapping[str, float],
     preferred: Sequence[int],
@@ -64,8 +67,8 @@ def _checked(e: Equations, start: Start) -> Start:
     worst = int(np.argmin(gaps))
     if gaps[worst] < -TOUCHES * e.limits.length:
         raise StartError(
-            f"{e.name}: at the start contact {e.unilateral[worst].name!r} penetrates by {-gaps[worst]:.4g} m; give coordinates with "
-            "a gap, or leave out those that determine it"
+            f"{e.name}: at the start contact {e.unilateral[worst].name!r} penetrates by {-gaps[worst]:.4g} m; give coordinates "
+            "with a gap, or leave out those that determine it"
         )
     return start
 
@@ -87,7 +90,7 @@ def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def _as_parameters(e: Equations, modes: Sequence[int]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for contact, mode in zip(e.unilateral, modes, strict=True):
         closed, sticks, *rest = (entry.name for entry in mode_entries(contact.name))
         found |= {closed: float(mode != OPEN), sticks: float(mode == STICK), **dict.fromkeys(rest, 0.0)}

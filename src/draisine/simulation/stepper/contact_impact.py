@@ -1,12 +1,13 @@
 """Impacts of unilateral contacts. Restricted Python.
 
-One contact: the normal impulse p takes the place of time (Routh, Darboux, Keller). Slip and normal velocity change along dv/dp =
-G (1, f), with f = −μ d while it slips and f = −G_tt⁻¹ G_tn while it sticks, so slip may stop, stay zero or reverse during the impact.
-Compression ends at v_n = 0. Restitution ends where the work of the normal impulse, from then on, is e² times that of compression
-(energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity (Newton).
+One contact: the normal impulse p takes the place of time (Routh, Darboux, Keller). Slip and normal velocity change along
+dv/dp = G (1, f), with f = −μ d while it slips and f = −G_tt⁻¹ G_tn while it sticks, so slip may stop, stay zero or reverse during
+the impact. Compression ends at v_n = 0. Restitution ends where the work of the normal impulse, from then on, is e² times that of
+compression (energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity
+(Newton).
 
-Several contacts at once: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the law
-of one contact alone; for e = 0 all laws agree on the normal velocities.
+Several contacts at once: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the
+law of one contact alone; for e = 0 all laws agree on the normal velocities.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def force_of_slip(c: ContactModes, i: int, y: Vector) -> None:
 
 
 def force_at_rest(c: ContactModes, i: int) -> None:
-    """Tangential force per normal force of a contact that has stopped: it sticks if it can, else it slips as the force leads it."""
+    """Tangential force per normal force of a contact that has stopped: it sticks if it can, else slips as the force leads it."""
     n, t, ways = int(c.normal[i]), int(c.tangential[i]), int(c.ways[i])
     g = c.delassus
     if ways == 0:
@@ -185,7 +186,7 @@ def is_straight(c: ContactModes, i: int, size: float) -> bool:
 
 
 def straight_part(c: ContactModes, i: int, slips: bool, kind: int, goal: float) -> float:
-    """Follow the impulse with constant forces up to the end of the phase or of the slip; return its length, −1 if it has no end."""
+    """Follow the impulse with constant forces up to the end of the phase or of the slip; return its length, −1 without end."""
     y, t = c.path, int(c.tangential[i])
     if slips:
         force_of_slip(c, i, y)

@@ -1,9 +1,10 @@
 """Forces and impulses of unilateral contacts by complementarity. Restricted Python.
 
-Along the rows of the contacts, a = c + G λ: accelerations from forces, or velocities from impulses, with Delassus' matrix G = A M⁻¹ Aᵀ.
-Every contact is open (λ = 0, a_n ≥ 0), slips (a_n = 0, λ_n ≥ 0, λ_t = −μ λ_n d) or sticks (a = 0, λ_n ≥ 0, |λ_t| ≤ μ λ_n). All
-combinations are tried, those that stick first. The first one that satisfies its inequalities is taken; another one that opens other
-contacts and has other accelerations shows that the motion is not determined (Painlevé's paradox), none that it does not exist.
+Along the rows of the contacts, a = c + G λ: accelerations from forces, or velocities from impulses, with Delassus' matrix
+G = A M⁻¹ Aᵀ. Every contact is open (λ = 0, a_n ≥ 0), slips (a_n = 0, λ_n ≥ 0, λ_t = −μ λ_n d) or sticks (a = 0, λ_n ≥ 0,
+|λ_t| ≤ μ λ_n). All combinations are tried, those that stick first. The first one that satisfies its inequalities is taken;
+another one that opens other contacts and has other accelerations shows that the motion is not determined (Painlevé's paradox),
+none that it does not exist.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from draisine.codegen.restricted.types import IntegerMatrix, Integers, Matrix, R
 OPEN = 0
 SLIP = 1
 STICK = 2
-# Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows, grown,
-# still.
+# Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows,
+# grown, still.
 MODE_ENTRIES = 8
 # Laws of impact.
 ENERGETIC = 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program.equations import Unilateral
+from draisine.program.equations import Equations, Unilateral
 from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
 
@@ -84,16 +83,18 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     return found
 
 
-def contact_history(modes: ContactModes, contacts: Sequence[Unilateral], end: float) -> ContactHistory:
+def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
+    contacts, rows = equations.unilateral, {quantity.name: row for row, quantity in enumerate(equations.multipliers)}
     found = []
     for k in range(modes.change_count):
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
         for c in contacts if modes.change_impulse[k].any() else ():
-            parts = [modes.change_impulse[k, row] for row in (c.normal, *range(c.tangential, c.tangential + c.count))]
-            if any(parts):
-                impulse[c.name] = tuple(float(part) for part in [*parts, 0.0, 0.0][:3])
+            own = [rows.get(f"{c.name}_{way}_multiplier") for way in ("normal", "along", "across")]
+            normal, along, across = (0.0 if row is None else float(modes.change_impulse[k, row]) for row in own)
+            if normal or along or across:
+                impulse[c.name] = normal, along, across
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 

@@ -1,8 +1,8 @@
 """Changes of the modes of unilateral contacts within the stepping loop. Restricted Python.
 
-A margin of a contact ends within a step: its gap closes, its normal force vanishes, its friction is exceeded, or its slip vanishes. The
-step is cut there (`switch_location`). Contacts that approach take an impact; then the modes of all closed contacts follow
-from complementarity of forces and accelerations, without the mode that has just ended.
+A margin of a contact ends within a step: its gap closes, its normal force vanishes, its friction is exceeded, or its slip
+vanishes. The step is cut there (`switch_location`). Contacts that approach take an impact; then the modes of all closed contacts
+follow from complementarity of forces and accelerations, without the mode that has just ended.
 """
 
 from __future__ import annotations

@@ -524,9 +524,8 @@ def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods; without switching functions, and with them; with unilateral contacts.
-    `at_once`: see
-    `Entry.load`.
+    is all that most runs need, and with the implicit methods; without switching functions, and with them; with unilateral
+    contacts. `at_once`: see `Entry.load`.
     """
     return stepping_entry(implicit, switching or unilateral, unilateral).load(at_once)
 
