@@ -72,8 +72,12 @@ def contact_warnings(values: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Outputs with normal forces, and with the friction coefficients needed."""
-    normal, friction = (tuple(q.name for q in equations.outputs if q.name.endswith(end)) for end in (NORMAL, FRICTION))
+    """Outputs of ideal contacts with normal forces, and with the friction coefficients needed; unilateral ones open and slip."""
+    open_and_slip = {contact.name for contact in equations.unilateral}
+    normal, friction = (
+        tuple(q.name for q in equations.outputs if q.name.endswith(end) and q.name.removesuffix(end) not in open_and_slip)
+        for end in (NORMAL, FRICTION)
+    )
     return normal, friction
 
 

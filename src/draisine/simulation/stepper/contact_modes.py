@@ -331,6 +331,8 @@ def record_modes(s: Stepper) -> None:
     if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
         return
     c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
+    if k > 0:  # what follows within the time of the bounces that are left out, follows them
+        c.change_time[k] = max(c.change_time[k], c.change_time[k - 1])
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
