@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -405,8 +406,7 @@ def rocking(case: Case) -> None:
         ((normal, tangential, _),) = [p for p in change.impulse.values() if p[0] > 0]
         near(abs(tangential) / normal, case["mu_needed_at_impact"], "friction that the impact needs")
     turns = [
-        brentq(lambda t: run.at(t)["tilt_rate"], first + 1e-3, second - 1e-3, xtol=1e-12)
-        for first, second in zip(times, times[1:], strict=False)
+        brentq(lambda t: run.at(t)["tilt_rate"], first + 1e-3, second - 1e-3, xtol=1e-12) for first, second in pairwise(times)
     ]
     agrees(case, amplitudes_after=abs(run.at(np.array(turns))["tilt"]))
 

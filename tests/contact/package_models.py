@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def cradle(masses: list[float], e: float, radius: float = 0.1) -> dr.Model:
     balls = [m.body(f"ball_{i}", mass=mass) for i, mass in enumerate(masses)]
     for i, body in enumerate(balls):
         m.prismatic(f"x_{i}", "ground", body, axis="x")
-    for i, (body, other) in enumerate(zip(balls, balls[1:], strict=False)):
+    for i, (body, other) in enumerate(pairwise(balls)):
         m.contact(f"pair_{i}", body, radius=radius, on=other, on_radius=radius, restitution=e)
     return m
 

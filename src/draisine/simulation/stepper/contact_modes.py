@@ -25,7 +25,7 @@ from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
-RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
+RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
 LEAST_STILL = 1e-12  # m/s
 GROWN = 1e3  # times that: a slip that is not small any more
@@ -284,13 +284,14 @@ def settle(s: Stepper, stopped: int) -> int:
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
         least = SLIPPING * (1.0 + scale)
-        if i == stopped:
+        if stopped >= 0:  # others that stop with it, as edges of one block do, are decided with it
             least = max(least, NEAR * s.rtol)
         slips = size > least and (mode_of(c, i) != STICK or c.lost != 0.0)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
-        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.lost == 0.0:
+        goes_on = i != stopped and not (stopped >= 0 and size <= least)
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and c.lost == 0.0:
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     c.outcome = solve_complementarity(c)
