@@ -1,10 +1,10 @@
-"""A block on a slope: it slides, stops and sticks, turns round, or tips over.
+"""A block on a slope: it slides, stops and sticks, or turns round.
 
 What it shows: dry friction with two contacts at once. The block stands on two edges whose tangential forces are not determined
 one by one while it sticks; the motion is, and so are the normal forces. All modes have one set of equations.
 
 What you should see: pushed down the slope of 20° with μ = 0.5 it stops after 1.5949 s and stays; with μ = 0.2 it is pushed up,
-turns round and comes back slower. While it slides, the front edge carries more; at μ h > w cos-free load transfer the block tips.
+turns round and comes back slower. While it slides down, the front edge carries more.
 
 By hand, with the acceleration g (sin α ∓ μ cos α) along the slope,
 
@@ -30,7 +30,7 @@ SLOPE = math.radians(20)
 @live(start={"x": 0.0, "block_speed": -2.0})
 def block_on_slope() -> Model:
     """A block on two edges on ground that falls along x."""
-    m = Model("block_on_slope", "a block that slides, sticks and tips on a slope")
+    m = Model("block_on_slope", "a block that slides and sticks on a slope")
     m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
     slope = m.parameter("slope", SLOPE, "rad", "downhill along x")
     mass = m.parameter("mass", 2.0, "kg")

@@ -49,14 +49,28 @@ def _first_start(
 ) -> Start:
     """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
     e, problem = starts.equations, None
-    every = product(*[range(mode, -1, -1) for mode in preferred])
-    for modes in sorted(every, key=lambda modes: -sum(modes))[:MOST_TRIED]:
-        values = {**parameters, **_as_parameters(e, modes)}
+
+    def solved(modes: Sequence[int]) -> Start | None:
+        nonlocal problem
         try:
-            found = consistent_start(starts, targets, parameters=values, inputs=inputs)
+            found = consistent_start(starts, targets, parameters={**parameters, **_as_parameters(e, modes)}, inputs=inputs)
             return _checked(e, found) if check else found
         except StartError as one:
             problem = problem or one
+            return None
+
+    found = solved(preferred)
+    if found is not None:
+        return found
+    most = list(preferred)  # a mode that is not possible with all other contacts open, is not possible at all
+    for i in range(len(most)) if sum(mode != OPEN for mode in preferred) > 1 else ():
+        while most[i] != OPEN and solved([most[i] if k == i else OPEN for k in range(len(most))]) is None:
+            most[i] -= 1
+    every = sorted(product(*[range(mode, -1, -1) for mode in most]), key=lambda modes: -sum(modes))
+    for modes in every[:MOST_TRIED]:
+        found = solved(modes)
+        if found is not None:
+            return found
     assert problem is not None  # there is at least one attempt
     raise problem
 

@@ -29,7 +29,7 @@ RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact 
 STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
 LEAST_STILL = 1e-12  # m/s
 GROWN = 1e3  # times that: a slip that is not small any more
-NEAR = 1.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
+NEAR = 3.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration; it ends at −1.5 times it
 SLIPPING = 1e-11  # slip, relative to other velocities and to 1 m/s, that is not zero
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
@@ -111,7 +111,7 @@ def change_modes(s: Stepper, row: int) -> int:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
         c.excluded[i] = 0
-    if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
+    if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
     return settle(s, ended if row >= 0 and which == 1 else -1)
 
@@ -221,6 +221,14 @@ def collide(s: Stepper) -> bool:
     return True
 
 
+def collided(c: ContactModes) -> bool:
+    """Whether the change has impacts; elastic ones lose no energy."""
+    for k in range(c.rows):
+        if c.total[k] != 0.0:
+            return True
+    return False
+
+
 def bounces_left(c: ContactModes, i: int) -> float:
     """How long infinitely many bounces of a contact that approaches take: 2 e v/a, times 1 + e + e² + …"""
     e, fall = c.coefficient[3 * i + 2], -c.offset[int(c.normal[i])]
@@ -273,7 +281,7 @@ def present_direction(c: ContactModes, i: int) -> None:
 def settle(s: Stepper, stopped: int) -> int:
     """The modes of the active contacts by their accelerations."""
     c = s.modes
-    if c.lost != 0.0:  # velocity products have changed
+    if collided(c):  # velocity products have changed
         load_terms(s)
         if not respond(c):
             c.outcome = SINGULAR_MASS
@@ -286,12 +294,12 @@ def settle(s: Stepper, stopped: int) -> int:
         least = SLIPPING * (1.0 + scale)
         if stopped >= 0:  # others that stop with it, as edges of one block do, are decided with it
             least = max(least, NEAR * s.rtol)
-        slips = size > least and (mode_of(c, i) != STICK or c.lost != 0.0)
+        slips = size > least and (mode_of(c, i) != STICK or collided(c)) and not (i == stopped and c.ways[i] == 1)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
         goes_on = i != stopped and not (stopped >= 0 and size <= least)
-        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and c.lost == 0.0:
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and not collided(c):
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     c.outcome = solve_complementarity(c)
@@ -329,7 +337,7 @@ def update_parameters(s: Stepper) -> None:
 def record_modes(s: Stepper) -> None:
     c = s.modes
     k = c.change_count
-    if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
+    if k > 0 and not collided(c) and same_modes(c, k - 1):
         return
     c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
     if k > 0:  # what follows within the time of the bounces that are left out, follows them
