@@ -13,6 +13,7 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -152,7 +153,7 @@ class DryFriction:
 
     def amounts(self) -> dict[str, Expr]:
         """The coefficients, by name, without infinite ones."""
-        every = {"static": self.static, "kinetic": self.kinetic, "restitution": self.restitution}
+        every = {"static friction": self.static, "kinetic friction": self.kinetic, "restitution": self.restitution}
         return {name: amount for name, amount in every.items() if amount is not None}
 
 
@@ -165,13 +166,16 @@ def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) ->
     if friction is None:
         if not (isinstance(restitution, int | float) and restitution == 0):
             raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
+        if impact != "energetic":
+            raise ModelError(f"{where}: an impact law belongs to a contact that can open; give friction=, 0 if it has none")
         return None
-    pair = (friction, friction) if isinstance(friction, str | Expr) or not hasattr(friction, "__len__") else tuple(friction)
-    if len(pair) != 2:
+    one = isinstance(friction, str | Expr) or not hasattr(friction, "__len__")
+    pair = (friction, friction) if one else tuple(friction)
+    if len(pair) != 2 or isinstance(friction, Mapping | Set):
         raise ModelError(f"{where}: friction is a coefficient, or a pair (static, kinetic), got {friction!r}")
     if impact not in IMPACTS:
         raise ModelError(f"{where}: impact must be one of {', '.join(map(repr, IMPACTS))}, got {impact!r}")
-    static, kinetic = (None if c == math.inf else amount_in(c, "", f"friction of {where}") for c in pair)
+    static, kinetic = (None if _is_infinite(c) else amount_in(c, "", f"friction of {where}") for c in pair)
     for what, amount in (("static", static), ("kinetic", kinetic)):
         if isinstance(amount, Number) and amount.value < 0.0:
             raise ModelError(f"{where}: its {what} friction is {amount.value:g}; it must not be negative")
@@ -184,6 +188,10 @@ def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) ->
     if isinstance(bounced, Number) and not 0.0 <= bounced.value <= 1.0:
         raise ModelError(f"{where}: its restitution is {bounced.value:g}; it lies between 0 and 1")
     return DryFriction(static, kinetic, bounced, impact)
+
+
+def _is_infinite(coefficient: Any) -> bool:
+    return isinstance(coefficient, int | float) and coefficient == math.inf
 
 
 def _exceeds(one: Expr | None, other: Expr | None) -> bool:

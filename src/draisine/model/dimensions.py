@@ -223,6 +223,11 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         yield f"tube of wheel {wheel.name!r}", wheel.tube, "m"
         for name, amount in wheel.contact.amounts().items():
             yield f"{name} of the contact of wheel {wheel.name!r}", amount, unit_of_amount(name)
+        for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
+            yield f"{name} of wheel {wheel.name!r}", amount, ""
+    for point_contact in system.point_contacts:
+        for name, amount in point_contact.amounts().items():
+            yield f"{name} of contact {point_contact.name!r}", amount, "m" if "radius" in name else ""
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at, "m")
     for contact in system.surface_contacts:

@@ -243,10 +243,15 @@ class PointContact:
 
     name: str
     point: str
-    friction: DryFriction
+    friction: DryFriction | None  # None: permanent, without slip
     radius: Expr = NOTHING
     on: str = GROUND
     on_radius: Expr | None = None
+
+    def amounts(self) -> dict[str, Expr]:
+        """Lengths and coefficients, by name."""
+        lengths = {"radius": self.radius} | ({} if self.on_radius is None else {"on_radius": self.on_radius})
+        return lengths | (self.friction.amounts() if self.friction is not None else {})
 
 
 @dataclass(frozen=True)
@@ -474,7 +479,8 @@ class System:
     @property
     def unilateral(self) -> tuple[Wheel | PointContact, ...]:
         """Contacts that may slip and open."""
-        return (*(wheel for wheel in self.wheels if wheel.friction is not None), *self.point_contacts)
+        every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
+        return tuple(contact for contact in every if contact.friction is not None)
 
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""
@@ -491,6 +497,14 @@ def mode_entries(contact: str) -> tuple[Parameter, ...]:
     where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
     then.
     """
-    ways = [f"{what}_{way}" for what in ("direction", "offset") for way in ("along", "across")]
-    names = (("closed", 1.0), ("sticks", 1.0), *((way, 0.0) for way in (*ways, "grown", "still")))
-    return tuple(Parameter(f"{contact}_{name}", default, "", f"mode of contact {contact}") for name, default in names)
+    entries = (
+        ("closed", 1.0, f"1 while contact {contact} is closed, 0 while it is open"),
+        ("sticks", 1.0, f"1 while contact {contact} sticks"),
+        ("direction_along", 0.0, f"direction of the slip of {contact} along its track"),
+        ("direction_across", 0.0, f"direction of the slip of {contact} across its track"),
+        ("offset_along", 0.0, f"rounding error of the slip of {contact} along its track where it began"),
+        ("offset_across", 0.0, f"rounding error of the slip of {contact} across its track where it began"),
+        ("grown", 0.0, f"1 where the slip of {contact} is not small any more"),
+        ("still", 0.0, f"slip of {contact} below which it keeps its direction until then"),
+    )
+    return tuple(Parameter(f"{contact}_{name}", default, "", meaning) for name, default, meaning in entries)

@@ -25,6 +25,7 @@ from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact import ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact_modes import in_modes
 from draisine.model.items import (
     GROUND,
     Body,
@@ -265,7 +266,7 @@ class Model(JointBuilders, ConstraintBuilders):
         radius: Amount = 0.0,
         on: Point | Body | str = GROUND,
         on_radius: Amount | None = None,
-        friction: Amount | Sequence[Amount] = 0.0,
+        friction: Amount | Sequence[Amount] | None = 0.0,
         restitution: Amount = 0.0,
         impact: str = "energetic",
     ) -> PointContact:
@@ -274,13 +275,12 @@ class Model(JointBuilders, ConstraintBuilders):
         It touches the ground; or, with `on`, the plane z = 0 of a frame, whose z axis points to the side of the point; or, with
         `on_radius`, the sphere around the point `on`, from outside, or from inside where `on_radius` is negative.
 
-        `friction` is a coefficient, or a pair (static, kinetic); it may be infinite. `restitution` is the coefficient of the
-        impact law `impact`: "energetic" (the share of the energy of compression that is returned is its square), "poisson" (of
-        impulses) or "newton" (of normal velocities).
+        `friction` is a coefficient, or a pair (static, kinetic); it may be infinite. With None the contact is permanent and does
+        not slip, whatever force that takes. `restitution` is the coefficient of the impact law `impact`: "energetic" (the share
+        of the energy of compression that is returned is its square), "poisson" (of impulses) or "newton" (of normal velocities).
         """
         where = f"contact {name!r}"
         dry = dry_friction(friction, restitution, impact, where)
-        assert dry is not None  # friction is given
         size = amount_in(radius, "m", f"radius of {where}")
         other = None if on_radius is None else amount_in(on_radius, "m", f"on_radius of {where}")
         return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other))
@@ -459,6 +459,19 @@ class Model(JointBuilders, ConstraintBuilders):
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent
         return model
+
+    @property
+    def unilateral(self) -> tuple[Wheel | PointContact, ...]:
+        """Contacts that may slip and open."""
+        return self.freeze().unilateral
+
+    def in_modes(self, modes: Mapping[str, str]) -> Model:
+        """The same mechanism with contacts that keep a mode: `{"front": "stick", "rear": "open"}`.
+
+        A contact that sticks becomes permanent, one that is open is left out; the others stay as they are. This is for analyses
+        of one set of equations, such as `linearize`: that the forces allow the modes is not checked.
+        """
+        return Model.of(in_modes(self.freeze(), modes))
 
     def referred_to(self, body: Body | str) -> Model:
         """The same mechanism with another reference body, which gets the free or planar joint; joints on the way are reversed."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
@@ -89,7 +89,8 @@ def _vocabulary(system: System) -> _Vocabulary:
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
     values |= {f"{name}_multiplier": "a multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
-    groups = (system.bodies, system.points, system.wheels, system.edges, system.joints, system.surface_contacts)
+    groups: tuple[tuple[Any, ...], ...] = (system.bodies, system.points, system.wheels, system.edges, system.joints)
+    groups += (system.surface_contacts, system.point_contacts)
     frames = (GROUND, *(item.name for group in groups for item in group))
     return _Vocabulary(values, frames, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
 
@@ -115,6 +116,11 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
         yield f"tube of wheel {wheel.name!r}", wheel.tube
         for name, amount in wheel.contact.amounts().items():
             yield f"{name} of the contact of wheel {wheel.name!r}", amount
+        for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
+            yield f"{name} of wheel {wheel.name!r}", amount
+    for point_contact in system.point_contacts:
+        for name, amount in point_contact.amounts().items():
+            yield f"{name} of contact {point_contact.name!r}", amount
     for contact in system.surface_contacts:
         for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
             yield f"{name} of the law of contact {contact.name!r}", amount
@@ -197,7 +203,8 @@ def events_with_forces(system: System) -> tuple[str, ...]:
 
 def _contact_outputs(system: System, expr: Expr) -> set[str]:
     """Names in an expression that begin with that of a contact, such as "front_normal_force"."""
-    contacts = [item.name for group in (system.wheels, system.edges, system.surface_contacts) for item in group]
+    groups: tuple[tuple[Any, ...], ...] = (system.wheels, system.edges, system.surface_contacts, system.point_contacts)
+    contacts = [item.name for group in groups for item in group]
     return {name for name in names(expr) if any(name.startswith(f"{contact}_") for contact in contacts)}
 
 

@@ -191,7 +191,7 @@ class Equations:
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
-    - `unilateral` contacts: their modes are the last parameters, `mode_entries` for each. `contact_margins` → `margins`, positive
+    - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
       inside the modes; `contact_terms` → what a change of modes needs.
     """
 
@@ -226,7 +226,8 @@ class Equations:
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
     dependent_parameters: tuple[DependentQuantity, ...] = ()
     unilateral: tuple[Unilateral, ...] = ()
-    contact_margins: LinearSolveProgram | None = None
+    mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
+    contact_margins: Program | LinearSolveProgram | None = None
     contact_terms: Program | None = None
 
     def __post_init__(self) -> None:
@@ -295,15 +296,21 @@ class Equations:
         return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])
 
     @property
+    def arguments(self) -> tuple[Quantity, ...]:
+        """The entries of p: the parameters, then the modes of unilateral contacts."""
+        return (*self.parameters, *self.mode_parameters)
+
+    @property
     def default_parameters(self) -> NDArray[np.float64]:
-        return np.array([p.default for p in self.parameters])
+        """p by default; unilateral contacts are closed and stick."""
+        return np.array([p.default for p in self.arguments])
 
 
 # -------------------------------------------------------------------- serialization
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral}
+_RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
     *("contact_margins", "contact_terms"),

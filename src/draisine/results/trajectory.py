@@ -89,7 +89,7 @@ class Trajectory(Result):
     source: Any = None  # the description of the model, for drawing; not stored in files
     dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
     switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
-    modes: ContactHistory | None = None  # of unilateral contacts; not stored in files
+    modes: ContactHistory | None = None  # of unilateral contacts
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -361,6 +361,8 @@ class Trajectory(Result):
             np.array_equal(self.time, other.time)
             and np.array_equal(self.data, other.data, equal_nan=True)
             and _same_sensitivity(self.sensitivity, other.sensitivity)
+            and (None if self.modes is None else self.modes.described())
+            == (None if other.modes is None else other.modes.described())
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
-from draisine.program.arguments import numbers
+from draisine.program.arguments import numbers, parameter_values
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
@@ -105,7 +105,7 @@ def integrate(
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_atol(chosen.method, root)
     check_step(chosen.method, float(start), float(until))
-    p = numbers("parameter", root.parameters, parameters, root.dependent_parameters)
+    p = parameter_values(root, parameters)
     u = numbers("input", root.inputs, inputs)
     times = check_samples(samples, start, until)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.model.items import MODE_ENTRIES
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Slots, Solver
 from draisine.program.program import Program
 
@@ -79,6 +80,7 @@ class ModeRows:
 
     def __init__(self, contacts: Sequence[ContactRows], count: int) -> None:
         self.contacts = contacts
+        self.entries = MODE_ENTRIES * len(contacts)  # of the parameters
         self.activity = ca.SX.ones(count)
         for contact in contacts:
             self.activity[contact.normal] = contact.closed

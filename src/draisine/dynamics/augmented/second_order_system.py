@@ -55,7 +55,7 @@ class SecondOrder:
     coordinates: tuple[Quantity, ...]
     velocities: tuple[Quantity, ...]
     inputs: tuple[Quantity, ...]
-    parameters: tuple[Quantity, ...]
+    parameters: tuple[Quantity, ...]  # with the modes of unilateral contacts at the end
     q_rate: ca.SX
     mass: ca.SX
     force: ca.SX
@@ -183,7 +183,8 @@ def augmented(
         velocities=system.velocities,
         independent=tuple(v.name for v in system.velocities),
         inputs=system.inputs,
-        parameters=system.parameters,
+        parameters=system.parameters[: len(system.parameters) - modes.entries],
+        mode_parameters=system.parameters[len(system.parameters) - modes.entries :],
         dependent_parameters=system.dependent_parameters,
         multipliers=tuple(Quantity(f"{name}_multiplier", units[name]) for name in rows.names),
         outputs=tuple(q for q, _ in system.outputs),

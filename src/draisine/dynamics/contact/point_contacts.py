@@ -40,7 +40,7 @@ class PointOnSurface:
         return ROLLING
 
     @property
-    def friction(self) -> DryFriction:
+    def friction(self) -> DryFriction | None:
         return self.item.friction
 
     @property

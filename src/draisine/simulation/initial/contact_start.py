@@ -1,60 +1,60 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
 By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do
-not allow that, contacts slip or open, as few as possible.
+not allow that, contacts slip or open, as few as possible. A computed state, such as the end of a run, is kept: the modes are
+those that it satisfies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.errors import StartError
-from draisine.model.items import mode_entries
 from draisine.program.equations import Equations
-from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
+
+Reals = NDArray[np.float64]
 
 OPEN, SLIP, STICK = range(3)
 TOUCHES = 1e-9  # gap, relative to the typical length, of a contact that is closed
 MOST_TRIED = 256
 
 
-def contact_start(
-    starts: StartProblem,
-    targets: Mapping[str, float | InitialGuess],
-    parameters: Mapping[str, float],
-    inputs: Mapping[str, float],
-) -> Start:
-    """A consistent start with the modes of unilateral contacts among its parameters."""
-    e = starts.equations
-    first = _first_start(starts, targets, parameters, inputs, [STICK if c.stands else OPEN for c in e.unilateral], False)
+class Solve(Protocol):
+    """The start with given parameters and modes: any, or only the given state itself, None if that violates the constraints."""
+
+    def __call__(self, p: Reals, only_kept: bool = False) -> Start | None: ...
+
+
+def contact_start(e: Equations, solve: Solve, p: Reals) -> Start:
+    """A consistent start with the modes of unilateral contacts at the end of its parameters."""
+    kept = _first_start(e, solve, p, [STICK] * len(e.unilateral), only_kept=True)
+    if kept is not None:
+        return _checked(e, kept)
+    first = _first_start(e, solve, p, [STICK if c.stands else OPEN for c in e.unilateral])
+    assert first is not None  # or there is an error
     limit = TOUCHES * e.limits.length
     closed = _gaps(e, first.q, first.given[2]) <= limit
-    known = _modes(e, first)
+    known = _modes(e, first.given[2])
     preferred = [STICK if touches and mode == OPEN else mode for touches, mode in zip(closed, known, strict=True)]
-    return _first_start(starts, targets, parameters, inputs, preferred, True) if preferred != known else _checked(e, first)
+    found = first if preferred == known else _first_start(e, solve, p, preferred)
+    assert found is not None
+    return _checked(e, found)
 
 
-def _first_start(
-    starts: StartProblem,
-    targets: Mapping[str, float | InitialGuess],
-    parameters: Mapping[str, float],
-    inputs: Mapping[str, float],
-    preferred: Sequence[int],
-    check: bool,
-) -> Start:
+def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int], only_kept: bool = False) -> Start | None:
     """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
-    e, problem = starts.equations, None
+    problem: StartError | None = None
 
     def solved(modes: Sequence[int]) -> Start | None:
         nonlocal problem
         try:
-            found = consistent_start(starts, targets, parameters={**parameters, **_as_parameters(e, modes)}, inputs=inputs)
-            return _checked(e, found) if check else found
+            return solve(_with_modes(e, p, modes), only_kept)
         except StartError as one:
             problem = problem or one
             return None
@@ -71,8 +71,9 @@ def _first_start(
         found = solved(modes)
         if found is not None:
             return found
-    assert problem is not None  # there is at least one attempt
-    raise problem
+    if problem is not None:
+        raise problem
+    return None
 
 
 def _checked(e: Equations, start: Start) -> Start:
@@ -87,13 +88,9 @@ def _checked(e: Equations, start: Start) -> Start:
     return start
 
 
-def _modes(e: Equations, start: Start) -> list[int]:
-    names = [q.name for q in e.parameters]
-    found = []
-    for contact in e.unilateral:
-        closed, sticks, *_ = (start.given[2][names.index(entry.name)] for entry in mode_entries(contact.name))
-        found.append(OPEN if closed == 0.0 else STICK if sticks != 0.0 else SLIP)
-    return found
+def _modes(e: Equations, p: Reals) -> list[int]:
+    entries = p[len(e.parameters) :].reshape(len(e.unilateral), -1)
+    return [OPEN if closed == 0.0 else STICK if sticks != 0.0 else SLIP for closed, sticks, *_ in entries.tolist()]
 
 
 def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -103,9 +100,9 @@ def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.atleast_1d(e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)[slots.index("gap")])
 
 
-def _as_parameters(e: Equations, modes: Sequence[int]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for contact, mode in zip(e.unilateral, modes, strict=True):
-        closed, sticks, *rest = (entry.name for entry in mode_entries(contact.name))
-        found |= {closed: float(mode != OPEN), sticks: float(mode == STICK), **dict.fromkeys(rest, 0.0)}
+def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:
+    found = p.copy()
+    entries = found[len(e.parameters) :].reshape(len(e.unilateral), -1)
+    entries[:] = 0.0
+    entries[:, 0], entries[:, 1] = np.array(modes) != OPEN, np.array(modes) == STICK
     return found

@@ -80,6 +80,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     data = describe_as_data(equations, system)
     tables = (
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
+        Table("Modes of contacts", ("name", "meaning"), tuple((m.name, m.description) for m in equations.mode_parameters)),
         Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
         Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
         Table(LOOP_CLOSURES, ("name", "kind", "meaning"), _residual_constraints(data.get("residual_constraints", {}))),

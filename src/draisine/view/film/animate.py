@@ -203,7 +203,7 @@ def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
             "it was made of another description, or with coordinates of its own"
         )
     q = _normalized(system, {name: values[name] for name in inputs["q"].labels})
-    defaults = {p.name: p.default for p in system.parameters}
+    defaults = {p.name: p.default for p in system.arguments}
     p = np.array([run.parameters.get(name, defaults[name]) for name in inputs["p"].labels])
     found = kernel.map(times[:, None], np.column_stack(list(q.values())), p)
     return {slot.name: matrix for slot, matrix in zip(kernel.outputs, found, strict=True)}
