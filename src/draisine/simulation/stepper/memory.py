@@ -268,8 +268,9 @@ class Memory:
 
     @property
     def with_branches(self) -> Reals:
-        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
-        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
+        """The parameters with the present modes of contacts and branches of switching functions, which the dynamics take."""
+        present = self.stepper.parameters[: len(self._parameters)].copy()
+        return present if self._switches is None else np.concatenate([present, self.stepper.branch])
 
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
