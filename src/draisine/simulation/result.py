@@ -22,7 +22,7 @@ from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS, UNDECIDED
 from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
@@ -283,6 +283,7 @@ def _contact_unsolved(s: FinalState) -> Status:
         INCONSISTENT: "no motion of rigid bodies satisfies the law of friction (Painlevé's paradox)",
         SINGULAR_MASS: "the masses do not determine the accelerations",
         ENDLESS: "contacts change without end",
+        UNDECIDED: "the directions in which contacts begin to slip were not found",
     }[int(modes.outcome)]
     return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}: contacts {closed}; give less friction, or compliance")
 

@@ -45,7 +45,8 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.allocate(
         {
             **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
-            **{name: (count,) for name in ("excluded", "settled")},
+            **{name: (count,) for name in ("excluded", "settled", "angle", "angle_contact", "angle_pivot", "angle_side")},
+            "angle_matrix": (count, count),
             "permanent": (len(permanent),),
             "margins": (2 * count,),
             "mass": (n * n,),

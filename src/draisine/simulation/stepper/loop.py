@@ -11,8 +11,9 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import begin_modes, change_modes, grow_slips
+from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_slip import follow_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -279,7 +280,8 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         if s.aborted != 0:
             return ABORTED
         if cut <= 1.0:
-            row, s.step_length, s.beside_switch = s.switch_row, abs(h), 2
+            row, s.step_length = s.switch_row, abs(h)
+            s.beside_switch = 2 if row < s.branch_margins else 0
             if s.t + cut * h == s.t:
                 return switch_at_once(s, m, row)
             if cut < 1.0:
@@ -361,12 +363,13 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     if row < 0 and not at_restart(s):
         keep_margins(s)
         if s.unilateral != 0:
-            grow_slips(s)
-        s.switches_here = 0
-        if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
-            copy(s.x, s.point, s.width)
-            evaluate(s, s.t, 0)
-        return CONTINUE
+            row = follow_slips(s)
+        if row < 0:
+            s.switches_here = 0
+            if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
+            return CONTINUE
     s.switches_here = 0
     reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason

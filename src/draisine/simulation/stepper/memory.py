@@ -373,6 +373,8 @@ class Memory:
             # errors of the iteration accumulate in multipliers, and in the long steps of high orders
             share = min(0.03, s.rtol**0.5) * (0.1 if highest > 1 or method.order > 5 else 1.0)
             s.newton_tolerance = max(10.0 * np.finfo(float).eps / s.rtol, share)
+        if s.unilateral:
+            s.modes.tolerance = float(np.max(rtol))
         s.step = getattr(method, "step", None) or 0.0
         s.max_step = getattr(method, "max_step", None) or np.inf
         s.h = getattr(method, "first_step", None) or 0.0
@@ -507,6 +509,9 @@ _MODULES = (
     "contact_monitor",
     "contact_layout",
     "contact_laws",
+    "contact_directions",
+    "contact_complementarity",
+    "contact_slip",
     "contact_impact",
     "contact_modes",
     "event_isolation",
