@@ -23,6 +23,7 @@ from draisine.simulation.stepper.contact_layout import (
     ContactModes,
 )
 from draisine.simulation.stepper.contact_slip import (
+    TURNING,
     fall_of,
     has_direction,
     load_terms,
@@ -66,7 +67,7 @@ def change_modes(s: Stepper, row: int) -> int:
     for i in range(c.contacts):
         closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
         c.active[i] = 1 if mode_of(c, i) != OPEN or closes or c.gap[i] <= CLOSE * c.length else 0
-    if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
+    if row >= 0 and turns(s):  # other margins may have ended by that alone
         update_parameters(s)
         return CONTINUE
     if not collide(s):
@@ -185,6 +186,8 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     c.outcome = FOUND
     if not (ended >= 0 and c.lost == 0.0 and expect_modes(c, ended, which)):
         c.outcome = solve_complementarity(c)
+        if c.outcome != FOUND and stop_small_slips(s):
+            c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
@@ -216,13 +219,25 @@ def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
     return keep_modes(c)
 
 
+def stop_small_slips(s: Stepper) -> bool:
+    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there are any."""
+    c, found = s.modes, False
+    for i in range(c.contacts):
+        if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
+            c.settled[i] = 0
+            found = True
+        for w in range(2):
+            c.direction[i, w] = c.best_direction[i, w] if c.settled[i] != 0 else 0.0
+    return found
+
+
 def remove_drift(s: Stepper) -> None:
     """Velocities that the new modes exclude, of the size of the tolerance, by impulses: these change no more energy than they have."""
     c = s.modes
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
-        c.choice[i] = mode_of(c, i)
+        c.choice[i] = STICK if mode_of(c, i) == SLIP and c.settled[i] == 0 else mode_of(c, i)  # a slip begins at zero
         for w in range(2):
             c.direction[i, w] = 0.0
     if not solve_choice(c):

@@ -22,6 +22,9 @@ GROWN = 1e4  # times ε: a slip that is not small any more
 TURNED = 10.0  # times ε: a slip whose direction is its own
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
 SLIPPING = 1e-11  # the same, of rounding errors
+TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
+RIGHT_ANGLE = 1e-3  # cosine of an angle that is taken for one
+STRAIGHT = 0.9  # cosine between a slip and its former direction
 
 
 def mode_of(c: ContactModes, i: int) -> int:
@@ -87,12 +90,14 @@ def follow_slips(s: Stepper) -> int:
         k = MODE_ENTRIES * i
         if c.ways[i] > 1 and mode_of(c, i) == SLIP:
             row = c.first_margin + 2 * i + 1
-            if c.mode[k + 6] == 0.0 and s.margin[0, row] > GROWN * c.mode[k + 7]:
+            forward = s.margin[0, row]
+            if c.mode[k + 6] == 0.0 and forward > GROWN * c.mode[k + 7]:
                 load_terms(s)
                 take_own_direction(s, i)
-            elif c.mode[k + 6] != 0.0 and s.margin[0, row] < zero_slip(s):
+            elif c.mode[k + 6] != 0.0 and forward < TURNING * zero_slip(s):
                 load_terms(s)
-                if tangential_size(c, i, c.speed) < zero_slip(s):
+                size = tangential_size(c, i, c.speed)
+                if size < zero_slip(s) or (size < TURNING * zero_slip(s) and forward < STRAIGHT * size):
                     return row
     return -1
 
@@ -109,13 +114,20 @@ def take_own_direction(s: Stepper, i: int) -> None:
     s.margin[0, c.first_margin + 2 * i + 1] = size
 
 
-def turns(s: Stepper, i: int) -> bool:
-    """Whether the slip of a contact has only turned by a right angle; its direction is then the present one."""
-    c, k = s.modes, MODE_ENTRIES * i
-    if c.ways[i] < 2 or not tangential_size(c, i, c.speed) > max(zero_slip(s), TURNED * c.mode[k + 7]):
-        return False
-    take_own_direction(s, i)
-    return True
+def turns(s: Stepper) -> bool:
+    """Whether slips have turned by a right angle; their directions are then the present ones."""
+    c, turned = s.modes, False
+    for i in range(c.contacts):
+        k = MODE_ENTRIES * i
+        if c.ways[i] < 2 or mode_of(c, i) != SLIP or not has_direction(c, i):
+            continue
+        size, forward = tangential_size(c, i, c.speed), 0.0
+        for w in range(2):
+            forward += c.speed[int(c.tangential[i]) + w] * c.mode[k + 2 + w]
+        if forward < RIGHT_ANGLE * size and size > max(TURNING * zero_slip(s), TURNED * c.mode[k + 7]):
+            take_own_direction(s, i)
+            turned = True
+    return turned
 
 
 def has_direction(c: ContactModes, i: int) -> bool:
