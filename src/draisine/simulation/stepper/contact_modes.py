@@ -67,7 +67,7 @@ def change_modes(s: Stepper, row: int) -> int:
     for i in range(c.contacts):
         closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
         c.active[i] = 1 if mode_of(c, i) != OPEN or closes or c.gap[i] <= CLOSE * c.length else 0
-    if row >= 0 and turns(s):  # other margins may have ended by that alone
+    if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
     if not collide(s):

@@ -13,18 +13,16 @@ import math
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_laws import tangential_size
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP, STICK, ContactModes
-from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import Stepper
+from draisine.simulation.stepper.explicit_rk import copy, interpolate
+from draisine.simulation.stepper.layout import Stepper, Tableau
 
 STILL = 30.0  # m/s times the relative tolerance: ε
 LEAST_STILL = 1e-12  # m/s
 GROWN = 1e4  # times ε: a slip that is not small any more
-TURNED = 10.0  # times ε: a slip whose direction is its own
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
 SLIPPING = 1e-11  # the same, of rounding errors
 TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
-RIGHT_ANGLE = 1e-3  # cosine of an angle that is taken for one
-STRAIGHT = 0.9  # cosine between a slip and its former direction
+MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
 
 
 def mode_of(c: ContactModes, i: int) -> int:
@@ -47,9 +45,14 @@ def set_mode(c: ContactModes, i: int, mode: int) -> None:
 
 def load_terms(s: Stepper) -> None:
     """The terms of the equations at (t, x)."""
-    c = s.modes
     copy(s.x, s.point, s.width)
-    s.time[0] = s.t
+    load_terms_at(s, s.t)
+
+
+def load_terms_at(s: Stepper, time: float) -> None:
+    """The same at (time, point)."""
+    c = s.modes
+    s.time[0] = time
     results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient)
     call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
 
@@ -83,22 +86,56 @@ def zero_slip(s: Stepper) -> float:
     return max(SLIPPING, NEAR * s.modes.tolerance) * (1.0 + velocity_scale(s))
 
 
-def follow_slips(s: Stepper) -> int:
-    """After an accepted step: slips that have grown, and the margin of one that has stopped; −1 for none."""
-    c = s.modes
+def slips_in_plane(c: ContactModes, i: int) -> bool:
+    """Whether a contact slips in two dimensions, and its slip is not small any more."""
+    return c.ways[i] > 1 and mode_of(c, i) == SLIP and c.mode[MODE_ENTRIES * i + 6] != 0.0
+
+
+def turned(c: ContactModes, i: int) -> bool:
+    """Whether the line of a slip has turned away from its former direction."""
+    k, t = MODE_ENTRIES * i, int(c.tangential[i])
+    return abs(c.mode[k + 2] * c.speed[t + 1] - c.mode[k + 3] * c.speed[t]) > MOST_TURNED * tangential_size(c, i, c.speed)
+
+
+def turns_within_step(s: Stepper, m: Tableau, h: float, cut: float) -> bool:
+    """Whether a slip turns too far in a step, up to the end of a margin at the fraction `cut`: error control, whose estimate is
+    filtered by stiff Jacobians, does not see that."""
+    c, any_slip = s.modes, False
     for i in range(c.contacts):
-        k = MODE_ENTRIES * i
-        if c.ways[i] > 1 and mode_of(c, i) == SLIP:
-            row = c.first_margin + 2 * i + 1
-            forward = s.margin[0, row]
-            if c.mode[k + 6] == 0.0 and forward > GROWN * c.mode[k + 7]:
-                load_terms(s)
-                take_own_direction(s, i)
-            elif c.mode[k + 6] != 0.0 and forward < TURNING * zero_slip(s):
-                load_terms(s)
-                size = tangential_size(c, i, c.speed)
-                if size < zero_slip(s) or (size < TURNING * zero_slip(s) and forward < STRAIGHT * size):
-                    return row
+        any_slip = any_slip or slips_in_plane(c, i)
+    if not any_slip or s.adaptive == 0:
+        return False
+    if cut < 1.0:
+        interpolate(s, m.terms, cut, s.point, s.states)
+    else:
+        copy(s.new, s.point, s.width)
+    load_terms_at(s, s.t + min(cut, 1.0) * h)
+    least = TURNING * zero_slip(s)
+    for i in range(c.contacts):
+        if slips_in_plane(c, i) and tangential_size(c, i, c.speed) > least:
+            if turned(c, i) or (cut <= 1.0 and s.switch_row == c.first_margin + 2 * i + 1):
+                return True
+    return False
+
+
+def follow_slips(s: Stepper) -> int:
+    """After an accepted step: the directions of slips, and the margin of one that has stopped; −1 for none."""
+    c, loaded = s.modes, False
+    for i in range(c.contacts):
+        k, row = MODE_ENTRIES * i, c.first_margin + 2 * i + 1
+        grown = slips_in_plane(c, i)
+        grows = c.ways[i] > 1 and mode_of(c, i) == SLIP and not grown and s.margin[0, row] > GROWN * c.mode[k + 7]
+        if not grown and not grows:
+            continue
+        if not loaded:
+            load_terms(s)
+            loaded = True
+        size = tangential_size(c, i, c.speed)
+        if grown and (size < zero_slip(s) or (size < TURNING * zero_slip(s) and turned(c, i))):
+            return row
+        take_own_direction(s, i)
+    if loaded:
+        update_hoisted_values(s)
     return -1
 
 
@@ -110,24 +147,17 @@ def take_own_direction(s: Stepper, i: int) -> None:
         c.mode[k + 2 + w] = c.speed[int(c.tangential[i]) + w] / size
         c.mode[k + 4 + w] = 0.0
     c.mode[k + 6], c.mode[k + 7] = 1.0, 0.0
-    update_hoisted_values(s)
     s.margin[0, c.first_margin + 2 * i + 1] = size
 
 
-def turns(s: Stepper) -> bool:
-    """Whether slips have turned by a right angle; their directions are then the present ones."""
-    c, turned = s.modes, False
-    for i in range(c.contacts):
-        k = MODE_ENTRIES * i
-        if c.ways[i] < 2 or mode_of(c, i) != SLIP or not has_direction(c, i):
-            continue
-        size, forward = tangential_size(c, i, c.speed), 0.0
-        for w in range(2):
-            forward += c.speed[int(c.tangential[i]) + w] * c.mode[k + 2 + w]
-        if forward < RIGHT_ANGLE * size and size > max(TURNING * zero_slip(s), TURNED * c.mode[k + 7]):
-            take_own_direction(s, i)
-            turned = True
-    return turned
+def turns(s: Stepper, i: int) -> bool:
+    """Whether a slip that has begun has only turned by a right angle; its direction is then the present one."""
+    c, k = s.modes, MODE_ENTRIES * i
+    size = tangential_size(c, i, c.speed)
+    if c.ways[i] < 2 or not size > max(TURNING * zero_slip(s), 10.0 * c.mode[k + 7]):
+        return False
+    take_own_direction(s, i)
+    return True
 
 
 def has_direction(c: ContactModes, i: int) -> bool:
