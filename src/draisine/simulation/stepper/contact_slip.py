@@ -22,6 +22,7 @@ GROWN = 1e4  # times ε: a slip that is not small any more
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
 SLIPPING = 1e-11  # the same, of rounding errors
 TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
+MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
 MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
 
 
@@ -97,14 +98,16 @@ def turned(c: ContactModes, i: int) -> bool:
     return abs(c.mode[k + 2] * c.speed[t + 1] - c.mode[k + 3] * c.speed[t]) > MOST_TURNED * tangential_size(c, i, c.speed)
 
 
-def turns_within_step(s: Stepper, m: Tableau, h: float, cut: float) -> bool:
-    """Whether a slip turns too far in a step, up to the end of a margin at the fraction `cut`: error control, whose estimate is
-    filtered by stiff Jacobians, does not see that."""
-    c, any_slip = s.modes, False
+def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
+    """The factor by which a step is to be shortened, 1 for none: up to the end of a margin at the fraction `cut` a slip turns far,
+    or grows by far from the small value at which equations are stiff. Error control, whose estimate is filtered by the Jacobian at
+    the start, does not see that."""
+    c, factor = s.modes, 1.0
+    watched = False
     for i in range(c.contacts):
-        any_slip = any_slip or slips_in_plane(c, i)
-    if not any_slip or s.adaptive == 0:
-        return False
+        watched = watched or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
+    if not watched or s.adaptive == 0:
+        return factor
     if cut < 1.0:
         interpolate(s, m.terms, cut, s.point, s.states)
     else:
@@ -112,10 +115,15 @@ def turns_within_step(s: Stepper, m: Tableau, h: float, cut: float) -> bool:
     load_terms_at(s, s.t + min(cut, 1.0) * h)
     least = TURNING * zero_slip(s)
     for i in range(c.contacts):
-        if slips_in_plane(c, i) and tangential_size(c, i, c.speed) > least:
-            if turned(c, i) or (cut <= 1.0 and s.switch_row == c.first_margin + 2 * i + 1):
-                return True
-    return False
+        if c.ways[i] < 2 or mode_of(c, i) != SLIP:
+            continue
+        row, size = c.first_margin + 2 * i + 1, tangential_size(c, i, c.speed)
+        if slips_in_plane(c, i) and size > least and (turned(c, i) or (cut <= 1.0 and s.switch_row == row)):
+            factor = min(factor, 0.4)
+        allowed = MOST_GROWTH * (s.margin[0, row] + c.mode[MODE_ENTRIES * i + 7])
+        if m.implicit != 0 and size > allowed:
+            factor = min(factor, max(0.05, 0.8 * math.sqrt(max(0.0, allowed) / size)))
+    return factor
 
 
 def follow_slips(s: Stepper) -> int:

@@ -13,7 +13,7 @@ from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
 from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
-from draisine.simulation.stepper.contact_slip import follow_slips, turns_within_step
+from draisine.simulation.stepper.contact_slip import follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -280,8 +280,10 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         cut = find_switch(s, m, h, new_time)
         if s.aborted != 0:
             return ABORTED
-        if s.unilateral != 0 and turns_within_step(s, m, h, cut):
-            return shorten(s, m, h)
+        if s.unilateral != 0:
+            factor = shorten_for_slips(s, m, h, cut)
+            if factor < 1.0:
+                return shorten(s, m, h, factor)
         if cut <= 1.0:
             row, s.step_length = s.switch_row, abs(h)
             s.beside_switch = 2 if row < s.branch_margins else 0

@@ -244,7 +244,7 @@ class Memory:
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
-        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit)
+        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit or bool(s.unilateral))
         if form.plan is not None:
             s.sparse = 1
             s.plan[:] = form.plan.index

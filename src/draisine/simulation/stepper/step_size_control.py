@@ -158,11 +158,11 @@ def propose(s: Stepper, m: Tableau, h: float, size: float) -> None:
     s.h = max(abs(h) * factor, abs(s.h)) if abs(h) < abs(s.h) else abs(h) * factor
 
 
-def shorten(s: Stepper, m: Tableau, h: float) -> int:
+def shorten(s: Stepper, m: Tableau, h: float, factor: float) -> int:
     """A step has missed something that error control does not see: shorten it, unless it is too small."""
     s.rejected += 1
     s.last_rejected = 1
-    s.h = 0.4 * h
+    s.h = factor * h
     if m.implicit != 0 and s.jacobian_fresh == 0:
         s.jacobian_old = 1
     if abs(s.h) >= 16.0 * EPSILON * abs(s.t):
