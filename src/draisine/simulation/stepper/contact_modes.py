@@ -224,8 +224,8 @@ def stop_small_slips(s: Stepper) -> bool:
     c, found = s.modes, False
     for i in range(c.contacts):
         if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
-            c.settled[i] = 0
-            found = True
+            c.settled[i], found = 0, True
+        c.excluded[i] = 0
         for w in range(2):
             c.direction[i, w] = c.best_direction[i, w] if c.settled[i] != 0 else 0.0
     return found
@@ -263,6 +263,7 @@ def update_parameters(s: Stepper) -> None:
 def record_modes(s: Stepper) -> None:
     c = s.modes
     k = c.change_count
+    s.switches_here += 1
     if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
         return
     c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
@@ -274,7 +275,6 @@ def record_modes(s: Stepper) -> None:
     for j in range(c.rows):
         c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
-    s.switches_here += 1
 
 
 def same_modes(c: ContactModes, k: int) -> bool:

@@ -16,9 +16,9 @@ from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP,
 from draisine.simulation.stepper.explicit_rk import copy, interpolate
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
-STILL = 30.0  # m/s times the relative tolerance: ε
+STILL = 300.0  # m/s times the relative tolerance: ε, well above the errors of integration
 LEAST_STILL = 1e-12  # m/s
-GROWN = 1e4  # times ε: a slip that is not small any more
+GROWN = 100.0  # times ε: a slip that is not small any more
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
 SLIPPING = 1e-11  # the same, of rounding errors
 TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
@@ -124,6 +124,14 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
         if m.implicit != 0 and size > allowed:
             factor = min(factor, max(0.05, 0.8 * math.sqrt(max(0.0, allowed) / size)))
     return factor
+
+
+def begins_to_slip(c: ContactModes) -> bool:
+    """Whether a slip in two dimensions begins, which is stiff."""
+    found = False
+    for i in range(c.contacts):
+        found = found or (c.ways[i] > 1 and mode_of(c, i) == SLIP and c.mode[MODE_ENTRIES * i + 7] > 0.0)
+    return found
 
 
 def follow_slips(s: Stepper) -> int:

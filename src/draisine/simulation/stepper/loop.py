@@ -13,7 +13,7 @@ from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
 from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
-from draisine.simulation.stepper.contact_slip import follow_slips, shorten_for_slips
+from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -399,6 +399,8 @@ def restart(s: Stepper, m: Tableau) -> int:
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
+    if s.unilateral != 0 and m.implicit == 0 and s.check_stiffness != 0 and begins_to_slip(s.modes):
+        return STIFF
     return CONTINUE
 
 
