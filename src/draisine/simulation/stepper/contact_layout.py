@@ -44,6 +44,7 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     margins: Vector  # (2 c)
+    touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
     force: Vector  # (n)

@@ -46,7 +46,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.allocate(
         {
             **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
-            **{name: (count,) for name in ("excluded", "settled", "angle", "angle_contact", "angle_pivot", "angle_side")},
+            **{name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")},
             "angle_matrix": (count, count),
             "permanent": (len(permanent),),
             "margins": (2 * count,),

@@ -39,6 +39,7 @@ from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
+TOUCHING = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
@@ -254,6 +255,8 @@ def update_parameters(s: Stepper) -> None:
     """After a change of modes: what depends on them, and the record."""
     c = s.modes
     update_hoisted_values(s)
+    for i in range(c.contacts):
+        c.touch[i] = max(0.0, -c.gap[i]) + TOUCHING * c.length if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length else 0.0
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0

@@ -9,7 +9,7 @@ from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import GRID, MARGIN_GRID, Stepper, Tableau
-from draisine.simulation.stepper.switching import arm_margins, evaluate_margins
+from draisine.simulation.stepper.switching import evaluate_margins
 
 NEVER = 2.0  # a fraction beyond the step
 
@@ -70,7 +70,8 @@ def keep_margins(s: Stepper) -> None:
     """After an accepted step without a switch."""
     for j in range(s.margins):
         s.margin[0, j] = s.margin[MARGIN_GRID, j]
-    arm_margins(s)
+        if s.margin[0, j] > 0.0:
+            s.armed[j] = 1
 
 
 def dips(s: Stepper, j: int, i: int) -> bool:

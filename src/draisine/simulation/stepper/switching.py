@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector, call_kernel
-from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
@@ -39,7 +38,6 @@ from draisine.simulation.stepper.saltation import (
 )
 from draisine.simulation.stepper.sliding import inward, solve_shares
 
-TOUCHING = 1e-12  # gap, relative to the typical length
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
 SLACK = 1e-13  # of a share beyond 0 and 1: rounding errors where one of both fields is tangential
@@ -59,9 +57,7 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
         contacts = s.modes
         call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
         for j in range(2 * contacts.contacts):
-            # a gap that has just opened is zero up to rounding
-            room = TOUCHING * contacts.length if j % 2 == 0 and s.armed[contacts.first_margin + j] == 0 else 0.0
-            target[contacts.first_margin + j] = contacts.margins[j] + room * (1.0 - contacts.mode[MODE_ENTRIES * (j // 2)])
+            target[contacts.first_margin + j] = contacts.margins[j] + (contacts.touch[j // 2] if j % 2 == 0 else 0.0)
         if s.branch_margins == 0:
             return
     if s.dynamics == 0:
@@ -78,14 +74,8 @@ def start_margins(s: Stepper) -> None:
     """The margins at (t, x), where a step begins."""
     copy(s.x, s.point, s.width)
     evaluate_margins(s, s.t, s.margin[0])
-    arm_margins(s)
-
-
-def arm_margins(s: Stepper) -> None:
-    """Note the margins that are positive at the start of a step."""
-    room = 2.0 * TOUCHING * s.modes.length if s.unilateral != 0 else 0.0
     for j in range(s.margins):
-        if s.margin[0, j] > (room if j >= s.branch_margins and (j - s.branch_margins) % 2 == 0 else 0.0):
+        if s.margin[0, j] > 0.0:
             s.armed[j] = 1
 
 
