@@ -256,7 +256,10 @@ def update_parameters(s: Stepper) -> None:
     c = s.modes
     update_hoisted_values(s)
     for i in range(c.contacts):
-        c.touch[i] = max(0.0, -c.gap[i]) + TOUCHING * c.length if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length else 0.0
+        c.touch[i] = 0.0
+        if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
+            slow = c.speed[int(c.normal[i])] < 1e-9 * velocity_scale(s)
+            c.touch[i] = max(0.0, -c.gap[i]) + (TOUCHING * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
