@@ -104,7 +104,8 @@ class LinearSolveProgram:
 
     Without a pattern `system` returns the full K. `further` is a program of the arguments and z with more right-hand sides
     (n × k), solved with the same factors; `after` then takes all solutions as columns (n × (1 + k)), for derivatives of z.
-    With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges.
+    With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges: until its
+    relative change is below `tolerance`.
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
@@ -120,6 +121,7 @@ class LinearSolveProgram:
     solver: Solver = Solver.AUTO
     further: Program | None = None
     start: Program | None = None
+    tolerance: float = STEP_TOLERANCE
 
     @staticmethod
     def build(
@@ -247,6 +249,8 @@ class LinearSolveProgram:
         digested = digest_of(f"solved {self.system.digest} {self.after.digest} {self.sparse}".encode())
         for further in (self.further, self.start):
             digested.update((further.digest if further is not None else "none").encode())
+        if self.tolerance != STEP_TOLERANCE:
+            digested.update(repr(self.tolerance).encode())
         if self.pattern is not None:
             digested.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
         return digested.hexdigest()
@@ -291,7 +295,7 @@ class LinearSolveProgram:
             for _ in range(MAX_ITERATIONS):
                 new, solve = self._newton_step(*arguments, z)
                 change, z = float(np.sum((new - z) ** 2)), new
-                if not change > STEP_TOLERANCE**2 * float(np.sum(new**2)):
+                if not change > self.tolerance**2 * float(np.sum(new**2)):
                     break
             else:
                 z = np.full(self.size, np.nan)
@@ -352,6 +356,7 @@ class LinearSolveProgram:
             self.solver,
             Program.build(f"{label}_sides", {**slots, "z": z}, {"sides": sides}),
             self.start,
+            self.tolerance,
         )
 
     def __repr__(self) -> str:

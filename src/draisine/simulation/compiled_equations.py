@@ -147,7 +147,7 @@ class CompiledEquations:
         if not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
             return
         algebraic = stepper.x[stepper.states : stepper.unknowns]
-        if algebraic.any():
+        if not algebraic.size or algebraic.any():
             return
         try:
             found = dynamics.solution([float(stepper.t)], memory.state, memory.inputs, parameters)
