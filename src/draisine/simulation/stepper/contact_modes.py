@@ -36,7 +36,7 @@ from draisine.simulation.stepper.contact_slip import (
     zero_slip,
 )
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
-from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
+from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
 TOUCHING = 2e-14  # gap, relative to the typical length, that is rounding error
@@ -185,7 +185,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     c.outcome = FOUND
-    if not (ended >= 0 and c.lost == 0.0 and expect_modes(c, ended, which)):
+    if not (s.phase != FRESH and c.lost == 0.0 and expect_modes(c, ended, which)):
         c.outcome = solve_complementarity(c)
         if c.outcome != FOUND and stop_small_slips(s):
             c.outcome = solve_complementarity(c)
@@ -207,16 +207,17 @@ def settle(s: Stepper, ended: int, which: int) -> int:
 
 
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
-    """Whether the other contacts keep their modes where a margin of one of them has ended; the solution is then the best one."""
-    before = mode_of(c, ended)
-    if before == OPEN:
-        return False
+    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the best
+    one. If there were others the motion would go on with this one."""
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i)
-    if which == 0:
-        c.choice[ended] = OPEN
-    else:
-        c.choice[ended] = SLIP if before == STICK else STICK
+    if ended >= 0:
+        if mode_of(c, ended) == OPEN:
+            return False
+        if which == 0:
+            c.choice[ended] = OPEN
+        else:
+            c.choice[ended] = SLIP if mode_of(c, ended) == STICK else STICK
     return keep_modes(c)
 
 
@@ -258,7 +259,7 @@ def update_parameters(s: Stepper) -> None:
     for i in range(c.contacts):
         c.touch[i] = 0.0
         if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
-            slow = c.speed[int(c.normal[i])] < 1e-9 * velocity_scale(s)
+            slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce
             c.touch[i] = max(0.0, -c.gap[i]) + (TOUCHING * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+CONTACT_SHARE = 0.03  # of the tolerance of implicit methods, where slips begin whose directions relax at once
 CONTACT_SPACING = 0.01  # seconds between two evaluations of contact forces that depend on time, as samples have by default
 
 
@@ -367,7 +368,7 @@ class Memory:
         rtol, atol = getattr(method, "rtol", 0.0), np.asarray(getattr(method, "atol", 0.0), dtype=float)
         s.rtol = rtol
         if method.implicit and method.adaptive:
-            s.rtol = getattr(method, "inner_rtol", rtol)
+            s.rtol = getattr(method, "inner_rtol", rtol) * (CONTACT_SHARE if s.unilateral else 1.0)
             atol = atol * (s.rtol / rtol)
             highest = int(s.dae_index.max(initial=1))
             # errors of the iteration accumulate in multipliers, and in the long steps of high orders
