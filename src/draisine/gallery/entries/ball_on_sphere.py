@@ -97,7 +97,10 @@ def ball_leaves_sphere(until: float = 1.4) -> Study:
 
 
 def _forces(runs: dict[str, dr.Trajectory]) -> Any:
-    with single_panel("angle from the top [rad]", "normal force / weight", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
+    with single_panel("angle from the top [rad]", "normal force / weight", width=0.8 * PAGE, height=0.45 * PAGE) as (
+        drawing,
+        axes,
+    ):
         for name, run in runs.items():
             left = next(change.time for change in run.modes if change.modes["sphere"] == "open")
             at = run.at(np.linspace(0.0, left - 1e-9, 200))

@@ -39,9 +39,7 @@ def falling_rod() -> Model:
     m.parameter("restitution", 0.0, "", "energetic: the share of the energy of compression that is returned is its square")
     moment = mass * length**2 / 12
     shape = {"kind": "tube", "path": [(0, 0, 0), (0, 0, length)], "radius": 0.01}
-    body = m.body(
-        "rod", mass=mass, center_of_mass=(0, 0, length / 2), inertia=(moment, moment, 1e-4 * moment), shapes=[shape]
-    )
+    body = m.body("rod", mass=mass, center_of_mass=(0, 0, length / 2), inertia=(moment, moment, 1e-4 * moment), shapes=[shape])
     in_vertical_plane(m, body, turn="theta")
     for name, at in (("foot", 0.0), ("tip", 1.0)):
         m.contact(name, m.point(f"{name}_end", body, (0, 0, at * length)), friction="friction", restitution="restitution")
@@ -98,7 +96,10 @@ def rod_falls() -> Study:
 
 
 def _ratio(table: list[tuple[float, float, str]]) -> Any:
-    with single_panel("angle from the vertical [rad]", "friction needed", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
+    with single_panel("angle from the vertical [rad]", "friction needed", width=0.8 * PAGE, height=0.45 * PAGE) as (
+        drawing,
+        axes,
+    ):
         angle = np.linspace(0.0, 1.05, 400)
         ratio = 3 * np.abs(np.sin(angle) * (3 * np.cos(angle) - 2)) / (3 * np.cos(angle) - 1) ** 2
         axes.plot(angle, ratio, color="black", label="closed form")

@@ -42,9 +42,7 @@ def newtons_cradle() -> Model:
     ]
     centers = []
     for i in range(BALLS):
-        ball = m.body(
-            f"ball_{i}", mass=mass, center_of_mass=(0, 0, -string), inertia=(moment, moment, moment), shapes=shapes
-        )
+        ball = m.body(f"ball_{i}", mass=mass, center_of_mass=(0, 0, -string), inertia=(moment, moment, moment), shapes=shapes)
         m.revolute(f"angle_{i}", "ground", ball, axis="y", at=(i * (2 * r + gap), 0, 0), rate=f"rate_{i}")
         centers.append(m.point(f"center_{i}", ball, (0, 0, -string)))
     for i, (one, other) in enumerate(pairwise(centers)):

@@ -99,7 +99,10 @@ def rimless_wheel_rolls(until: float = 8.0) -> Study:
 
 
 def _rates(steps: dict[str, np.ndarray], omega: float) -> Any:
-    with single_panel("step", "angular velocity after the impact [rad/s]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("step", "angular velocity after the impact [rad/s]", width=0.7 * PAGE, height=0.4 * PAGE) as (
+        drawing,
+        axes,
+    ):
         for name, rates in steps.items():
             axes.plot(np.arange(1, len(rates) + 1), rates, "o-", label=name)
         axes.axhline(omega, linestyle=":", color="black", label="limit cycle")

@@ -15,16 +15,14 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.contact_laws import (
-    kinetic,
-    solve_complementarity,
-    static,
-)
+from draisine.simulation.stepper.contact_complementarity import solve_complementarity
+from draisine.simulation.stepper.contact_laws import kinetic, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
     NEWTON,
     POISSON,
+    UNDECIDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
@@ -297,4 +295,4 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
     outcome = solve_complementarity(c)
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]
-    return INCONSISTENT if outcome == INCONSISTENT else FOUND
+    return outcome if outcome == INCONSISTENT or outcome == UNDECIDED else FOUND
