@@ -210,6 +210,7 @@ class AugmentedFormulation(BaseFormulation):
         rows, mass = rows[finite][0], mass[finite][0]
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
         sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
+        sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
         contacts = {row for c in self._contacts for row in (c.normal, *c.tangential)}
         return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
 

@@ -57,7 +57,7 @@ def lift_off() -> tuple[float, float]:
 
 
 @entry(level="Intermediate", film="stoppie", charts=("rear_wheel_normal_force",))
-def bicycle_brakes(until: float = 1.2) -> Study:
+def bicycle_brakes(until: float = 1.5) -> Study:
     """A bicycle brakes with its front wheel: the rear wheel lifts off at 7.6464 m/s², or the front wheel skids."""
     model, method = braking_bicycle(), dr.methods.DOP853(rtol=1e-11, atol=1e-12)
     start = {"speed": 10.0, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0, "yaw_rate": 0.0}

