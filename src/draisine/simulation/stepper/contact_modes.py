@@ -126,7 +126,7 @@ def collide(s: Stepper) -> bool:
         if count == 1:
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
         elif not bounces and fastest < slow:
-            c.outcome = stop_rocking(c)
+            c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces)
         if c.outcome != FOUND:
@@ -141,13 +141,15 @@ def collide(s: Stepper) -> bool:
     return True
 
 
-def stop_rocking(c: ContactModes) -> int:
-    """Impulses along the normals that end all approach and separation of active contacts: infinitely many impacts are left out, of a
-    body that rocks from one to another."""
+def stop_rocking(c: ContactModes, slow: float) -> int:
+    """Impulses that end all approach and separation of active contacts, and slips as slow: infinitely many impacts of a body that
+    rocks from one to another are left out."""
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
-        c.choice[i] = SLIP if c.active[i] != 0 else OPEN
+        c.choice[i] = OPEN
+        if c.active[i] != 0:
+            c.choice[i] = STICK if tangential_size(c, i, c.speed) < slow else SLIP
         for w in range(2):
             c.direction[i, w] = 0.0
     if not solve_choice(c):
