@@ -61,7 +61,9 @@ def swinging() -> dr.Equations:
 def state(equations, seed: int, spread: float = 0.6) -> tuple[list[np.ndarray], list[float]]:
     rng = np.random.default_rng(seed)
     x, u = rng.uniform(-spread, spread, len(equations.states)), rng.uniform(-1, 1, len(equations.inputs))
-    arguments = [np.array([0.3]), x, u, equations.default_parameters * rng.uniform(0.9, 1.1, len(equations.parameters))]
+    p = equations.default_parameters.copy()  # with the modes of contacts behind the parameters
+    p[: len(equations.parameters)] *= rng.uniform(0.9, 1.1, len(equations.parameters))
+    arguments = [np.array([0.3]), x, u, p]
     return arguments, [float(value) for part in arguments for value in part]
 
 

@@ -32,6 +32,20 @@ REFUSED = {
         r"cannot run in the studio: it is given as 0 = F\(t, x, ẋ\)",
     ),
     "ladder": "cannot run in the studio: 85 equations would be solved at every step",
+    **dict.fromkeys(
+        (
+            "bouncing_ball",
+            "block_on_slope",
+            "cue_ball",
+            "ball_on_sphere",
+            "falling_rod",
+            "rocking_block",
+            "rimless_wheel",
+            "newtons_cradle",
+            "braking_bicycle",
+        ),
+        "which may stick, slip and open",
+    ),
 }
 LIVE = [name for name in gallery.models() if name not in REFUSED]
 WITH_SPECTRUM = {

@@ -20,6 +20,7 @@ from draisine.simulation.stepper.contact_layout import (
     SINGULAR_MASS,
     SLIP,
     STICK,
+    UNDECIDED,
     ContactModes,
 )
 from draisine.simulation.stepper.contact_slip import (
@@ -104,7 +105,7 @@ def collide(s: Stepper) -> bool:
     """Impacts of contacts that approach, until none does; False if their impulses are not found."""
     c = s.modes
     for _ in range(MOST_IMPACTS):
-        count, approaching, last, bounces = 0, 0, -1, False
+        count, approaching, last, bounces, fastest = 0, 0, -1, False, 0.0
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
         room = 1e-12 * velocity_scale(s)
         for i in range(c.contacts):
@@ -117,12 +118,15 @@ def collide(s: Stepper) -> bool:
                 if speed < -room:
                     approaching += 1
                     last = i
+                    fastest = max(fastest, -speed)
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         if approaching == 0:
             return True
         if count == 1:
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
+        elif not bounces and fastest < slow:
+            c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces)
         if c.outcome != FOUND:
@@ -143,6 +147,24 @@ def collided(c: ContactModes) -> bool:
         if c.total[k] != 0.0:
             return True
     return False
+
+
+def stop_rocking(c: ContactModes, slow: float) -> int:
+    """Impulses that end all approach and separation of active contacts, and slips as slow: infinitely many impacts of a body that
+    rocks from one to another are left out."""
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.choice[i] = OPEN
+        if c.active[i] != 0:
+            c.choice[i] = STICK if tangential_size(c, i, c.speed) < slow else SLIP
+        for w in range(2):
+            c.direction[i, w] = 0.0
+    if not solve_choice(c):
+        return UNDECIDED
+    for k in range(c.rows):
+        c.impulse[k] = c.reaction[k]
+    return FOUND
 
 
 def bounces_left(c: ContactModes, i: int) -> float:

@@ -120,9 +120,9 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
         row, size = c.first_margin + 2 * i + 1, tangential_size(c, i, c.speed)
         if slips_in_plane(c, i) and size > least and (turned(c, i) or (cut <= 1.0 and s.switch_row == row)):
             factor = min(factor, 0.4)
-        allowed = MOST_GROWTH * (s.margin[0, row] + c.mode[MODE_ENTRIES * i + 7])
+        allowed = MOST_GROWTH * (max(0.0, s.margin[0, row]) + c.mode[MODE_ENTRIES * i + 7]) + least
         if m.implicit != 0 and size > allowed:
-            factor = min(factor, max(0.05, 0.8 * math.sqrt(max(0.0, allowed) / size)))
+            factor = min(factor, max(0.05, 0.8 * math.sqrt(allowed / size)))
     return factor
 
 
