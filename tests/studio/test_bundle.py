@@ -11,7 +11,7 @@ import pytest
 
 import draisine as dr
 from draisine import gallery
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
 from draisine.studio.bundle import RUNTIME, bundle, safe, web_file
@@ -130,7 +130,7 @@ def check_limits(manifest):
 
 @pytest.mark.parametrize(("name", "reason"), REFUSED.items())
 def test_others_are_refused_with_a_reason(name, reason):
-    with pytest.raises(ModelError, match=reason):
+    with pytest.raises((ModelError, ArgumentError), match=reason):
         bundle(name)
 
 
