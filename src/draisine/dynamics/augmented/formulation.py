@@ -30,7 +30,6 @@ from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
-
 _COMPARED = 4  # configurations
 
 

@@ -1,7 +1,7 @@
-"""A ball rolls off a fixed sphere: it leaves it where no push of the sphere is left, and slips before unless friction is infinite.
+"""A ball rolls off a fixed sphere: it leaves where no push of the sphere is left, and slips before if friction is finite.
 
-What it shows: contact of two spheres with all three modes. Three motions start near the top: a particle that slides, a ball that
-rolls with infinite friction, and a ball with friction 0.3 that rolls, slips, and leaves.
+What it shows: contact of two spheres with all three modes. Three motions start near the top: a particle that slides, a ball
+that rolls with infinite friction, and a ball with friction 0.3 that rolls, slips, and leaves.
 
 What you should see: the smooth particle leaves at cos θ = 2/3 cos θ₀, the rolling ball at cos θ = 10/17 cos θ₀. With a finite
 friction the ball always slips before: the normal force goes to zero, and with it what friction can hold.

@@ -1,17 +1,18 @@
 """A ball that bounces infinitely often in a finite time, and then lies still or rolls.
 
-What it shows: a contact that opens and closes. Impacts are located to rounding; the last bounces, shorter than any step, are left
-out, and the ball is in contact from the time at which their sum ends. With friction an impact may slip or grip.
+What it shows: a contact that opens and closes. Impacts are located to rounding; the last bounces, shorter than any step, are
+left out, and the ball is in contact from the time at which their sum ends. With friction an impact may slip or grip.
 
 What you should see: dropped from rest, bounces that last e times as long each; after t₁ (1 + e)/(1 − e) the ball rests. Thrown
-with friction 0.1, it slips at the first bounce and grips at the second; from then on it bounces as it rolls, and at last it rolls.
+with friction 0.1, it slips at the first bounce and grips at the second; from then on it bounces as it rolls, and at last it
+rolls.
 
 By hand, for a drop from the height h above the contact:
 
     t₁ = √(2h/g),   bounce n at tₙ = t₁ (1 + 2e + … + 2eⁿ⁻¹),   rest at t₁ (1 + e)/(1 − e),   rises to e²ⁿ h.
 
-A homogeneous ball that is thrown without spin with v₀ loses (1 + e) μ |vₙ| of its speed at a bounce that slips, and its slip 7/2
-times as much; once it grips it keeps 5/7 v₀.
+A homogeneous ball that is thrown without spin with v₀ loses (1 + e) μ |vₙ| of its speed at a bounce that slips, and its slip
+7/2 times as much; once it grips it keeps 5/7 v₀.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A bicycle that brakes with its front wheel: it rolls, lifts the rear wheel, or skids with the front wheel locked.
+"""A bicycle that brakes with its front wheel: it rolls, lifts the rear wheel, or skids until the front wheel stands still.
 
-What it shows: the benchmark bicycle (Meijaard et al. 2007) with friction at its wheels in place of ideal rolling: the same bodies and
-parameters, wheels that roll, slip, lift off and land. A torque of the front brake acts between fork and wheel.
+What it shows: the benchmark bicycle (Meijaard et al. 2007) with friction at its wheels in place of ideal rolling: the same
+bodies and parameters, wheels that roll, slip, lift off and land. A torque of the front brake acts between fork and wheel.
 
-What you should see: with a friction coefficient of 1 and a torque that grows slowly, the rear wheel begins to slip shortly before it
-lifts off, at 257.684 N·m (7.6464 m/s²). With 0.5 the front wheel skids before that, at the torque that friction holds. In both the
-steering is held straight.
+What you should see: with a friction coefficient of 1 and a torque that grows slowly, the rear wheel begins to slip shortly
+before it lifts off, at 257.684 N·m (7.6464 m/s²). With 0.5 the front wheel skids before that, at 95.960 N·m, and soon stands
+still. Both runs are straight and upright.
 
 By hand, with the mass m, the center of mass x ahead of the rear contact and z above the ground, wheelbase w:
 
@@ -63,9 +63,10 @@ def bicycle_brakes(until: float = 1.5) -> Study:
     start = {"speed": 10.0, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0, "yaw_rate": 0.0}
     grows = {"front_brake": "250*t"}
     stoppie = dr.simulate(model, until, start=start, inputs=grows, method=method)
-    skid = dr.simulate(model, until, start=start, inputs=grows, parameters={"grip": 0.5}, method=method)
-    for run in (stoppie, skid):
-        assert run.status.kind == "FINISHED", run.status
+    locks = dr.Event("front wheel stands still", "front_wheel_spin", "stop", -1)
+    skid = dr.simulate(model, until, start=start, inputs=grows, parameters={"grip": 0.5}, events=[locks], method=method)
+    for run, kind in ((stoppie, "FINISHED"), (skid, "EVENT")):
+        assert run.status.kind == kind, run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
         assert np.max(np.abs(run["lean"])) < 1e-9
         assert min(run[f"{wheel}_gap"].min() for wheel in WHEELS) > -1e-10
@@ -82,8 +83,8 @@ def bicycle_brakes(until: float = 1.5) -> Study:
     names = ("speed", "pitch", "rear_wheel_normal_force", "front_wheel_normal_force", "front_wheel_slip_along")
     figures = {"stoppie": channel_figure(stoppie, *names[:4]), "skid": channel_figure(skid, *names)}
     findings = (
-        f"friction 1: the rear wheel slips from {250 * slips:.4f} N·m and lifts at {250 * lifts:.6f} N·m; closed form {torque:.6f}",
+        f"friction 1: the rear wheel slips from {250 * slips:.4f} N·m, lifts at {250 * lifts:.6f} N·m; closed form {torque:.6f}",
         f"deceleration there {deceleration:.4f} m/s²; {np.degrees(stoppie['pitch'][-1]):.1f}° nose down after {until:g} s",
-        f"friction 0.5: the front wheel skids from {250 * skids:.4f} N·m on",
+        f"friction 0.5: the front wheel skids from {250 * skids:.4f} N·m on and stands still at {skid.time[-1]:.4f} s",
     )
     return Study("A bicycle brakes", {"stoppie": stoppie, "skid": skid}, figures, findings)

@@ -1,10 +1,10 @@
 """A cue ball slides before it rolls: straight on, with top spin, with back spin, and around a curve.
 
-What it shows: sliding in the plane. The friction has the direction of the slip, which a ball keeps while it slides, and the end of
-the slip is located in two dimensions. (Coriolis, Théorie mathématique des effets du jeu de billard, 1835.)
+What it shows: sliding in the plane. The friction has the direction of the slip, which a ball keeps while it slides, and the
+end of the slip is located in two dimensions. (Coriolis, Théorie mathématique des effets du jeu de billard, 1835.)
 
-What you should see: a ball without spin rolls after 12 v₀²/(49 μ g) with 5/7 of its speed; with strong back spin it comes back; with
-a spin about its direction of motion (massé) its path is a parabola until it rolls on straight.
+What you should see: a ball without spin rolls after 12 v₀²/(49 μ g) with 5/7 of its speed; with strong back spin it comes
+back; with a spin about its direction of motion (massé) its path is a parabola until it rolls on straight.
 
 By hand, with the slip u = v + ω × (−R z) at the table,
 

@@ -1,7 +1,7 @@
 """A rod that falls from the vertical: its foot slips backward or forward, depending on friction.
 
-What it shows: the end of sticking by the friction cone, on either side. The rod falls about its foot as long as the foot sticks; the
-friction that this takes first grows, vanishes at 48.2° and acts the other way then.
+What it shows: the end of sticking by the friction cone, on either side. The rod falls about its foot as long as the foot
+sticks; the friction that this takes first grows, vanishes at 48.2° and acts the other way then.
 
 What you should see: with little friction the foot slips against the fall, with more it slips along with it; in between, at μ =
 15√10/128 = 0.3706, the behavior jumps (a rod never falls without slipping: at 70.5° no normal force is left).

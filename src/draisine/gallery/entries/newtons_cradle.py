@@ -1,15 +1,15 @@
 """Newton's cradle: what balls do that touch depends on whether impacts come together or one after the other.
 
-What it shows: impacts with several contacts at once. Rigid bodies alone do not say how an impulse is shared among balls that touch:
-a law for all contacts at once (Newton's, at every contact u⁺ = −e u⁻) throws the first ball back, and binary impacts one after the
-other pass the motion to the last ball, as the toy does. The description decides: balls that touch collide together, balls with a gap,
-however small, one after the other.
+What it shows: impacts with several contacts at once. Rigid bodies alone do not say how an impulse is shared among balls that
+touch: a law for all contacts at once (Newton's, at every contact u⁺ = −e u⁻) throws the first ball back, and binary impacts
+one after the other pass the motion to the last ball, as the toy does. The description decides: balls that touch collide
+together, balls with a gap, however small, one after the other.
 
-What you should see: with gaps of a hundredth of a millimeter one ball in gives one ball out, with the same speed. Without gaps the
-first ball of five returns with 3/5 of its speed, and the others move on together with 2/5. Both keep energy and momentum.
+What you should see: with gaps of a hundredth of a millimeter one ball in gives one ball out, with the same speed. Without gaps
+the first ball of five returns with 3/5 of its speed, and the others move on together with 2/5. Both keep energy and momentum.
 
-By hand: for n equal balls that touch, e = 1 and Newton's law at all contacts, uᵢ⁺ = 0 for those that touched at rest and −v for
-the first: v₁⁺ = v₂⁺ − v and n − 1 balls together give v₂⁺ = 2v/n, v₁⁺ = −(n − 2) v/n.
+By hand: for n equal balls that touch, e = 1 and Newton's law at all contacts, uᵢ⁺ = 0 for those that touched at rest and −v
+for the first: v₁⁺ = v₂⁺ − v and n − 1 balls together give v₂⁺ = 2v/n, v₁⁺ = −(n − 2) v/n.
 """
 
 from __future__ import annotations

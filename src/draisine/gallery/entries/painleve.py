@@ -1,18 +1,20 @@
 """Painlevé's rod: where Coulomb's law and rigid bodies do not fit together.
 
-What it shows: the limits of the theory, recognized and named. The foot of a rod slides, and friction presses the rod into the ground.
-With enough friction a normal force accelerates the foot *into* the ground; then the equations have no solution, or two (P. Painlevé,
-Comptes Rendus 121, 1895).
+What it shows: the limits of the theory, recognized and named. The foot of a rod slides, and friction presses the rod into the
+ground. With enough friction a normal force accelerates the foot *into* the ground; then the equations have no solution, or two
+(P. Painlevé, Comptes Rendus 121, 1895).
 
-What you should see: four regions in the plane of inclination and angular velocity. Runs that start in the two in the middle end with
-CONTACT_INCONSISTENT or CONTACT_INDETERMINATE; the statuses at random states are those of the closed form. A rod that slides towards
-these regions does not enter them: it is drawn to the point p = b = 0 and lifts off (F. Génot & B. Brogliato, Eur. J. Mech. A 18, 1999).
+What you should see: four regions in the plane of inclination and angular velocity. Runs that start in the two in the middle
+end with CONTACT_INCONSISTENT or CONTACT_INDETERMINATE; the statuses at random states are those of the closed form. A rod that
+slides towards these regions does not enter them: it is drawn to the point p = b = 0 and lifts off (F. Génot & B. Brogliato,
+Eur. J. Mech. A 18, 1999).
 
 By hand, for a uniform rod inclined by φ from the horizontal, whose foot slides to the side from which the tip leans away:
 
     aₙ = b + p N,   b = ω² (L/2) sin φ − g,   p = (1 + 3 cos² φ − 3 μ sin φ cos φ)/m.
 
-p < 0 needs μ > 4/3, and tan φ between (3μ ∓ √(9μ² − 16))/2. There N ≥ 0, aₙ ≥ 0, N aₙ = 0 has no solution for b < 0 and two for b > 0.
+p < 0 needs μ > 4/3, and tan φ between (3μ ∓ √(9μ² − 16))/2. There N ≥ 0, aₙ ≥ 0, N aₙ = 0 has no solution for b < 0 and two
+for b > 0.
 """
 
 from __future__ import annotations

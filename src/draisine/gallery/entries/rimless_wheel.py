@@ -3,8 +3,8 @@
 What it shows: a limit cycle of a mechanism with impacts. One spoke stands; the next one lands, the first one leaves without an
 impulse. The energy that an impact takes is what the slope gives between two of them.
 
-What you should see: from any start that is fast enough to vault over a spoke, a walk that tends to one speed: the difference to it
-shrinks by η² with every step. If it is too slow, it rocks back and comes to rest on two spokes.
+What you should see: from any start that is fast enough to vault over a spoke, a walk that tends to one speed: the difference
+to it shrinks by η² with every step. If it is too slow, it rocks back and comes to rest on two spokes.
 
 By hand, with n spokes of length l, a half angle α = π/n, the slope γ, mass m and the moment of inertia I about the hub:
 

@@ -1,14 +1,15 @@
 """A block that rocks from one edge to the other and loses energy at every impact (Housner, 1963).
 
-What it shows: impacts with several contacts. When the block lands on one edge, the other edge is in contact too; the impulses of both
-follow from complementarity, and the edge on which it stood lifts.
+What it shows: impacts with several contacts. When the block lands on one edge, the other edge is in contact too; the impulses
+of both follow from complementarity, and the edge on which it stood lifts.
 
-What you should see: rocking with a period that shrinks with the amplitude. Every impact keeps the share 1 − 3/2 sin² α of the angular
-velocity, whatever the amplitude, if friction suffices (tan α times 3/4 and a little).
+What you should see: rocking with a period that shrinks with the amplitude. Every impact keeps the share 1 − 3/2 sin² α of the
+angular velocity, whatever the amplitude, if friction suffices.
 
 By hand, for a uniform block with the half diagonal R at the angle α from its side, p² = 3g/(4R):
 
-    θ̈ = p² sin(θ − α),   first impact after  ∫ dψ/√(2p² (cos ψ₀ − cos ψ)),   amplitudes  cos(α − θₙ) − cos α = r (cos(α − θₙ₋₁) − cos α)
+    θ̈ = p² sin(θ − α),   first impact after  ∫ dψ/√(2p² (cos ψ₀ − cos ψ)),
+    amplitudes  cos(α − θₙ) − cos α = r (cos(α − θₙ₋₁) − cos α)
     with r = (1 − 3/2 sin² α)².  Housner's linear equation has the first impact after acosh(1/(1 − θ₀/α))/p.
 """
 
