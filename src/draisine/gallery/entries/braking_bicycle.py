@@ -24,6 +24,7 @@ from draisine.gallery.registry import Study, entry, live
 from draisine.model.contact import dry_friction
 from draisine.model.items import Parameter
 from draisine.model.model import Model
+from draisine.view.plots.contact_modes import mode_figure
 from draisine.view.plots.trajectories import channel_figure
 
 WHEELS = ("rear_wheel", "front_wheel")
@@ -81,7 +82,11 @@ def bicycle_brakes(until: float = 1.5) -> Study:
     assert np.max(np.abs(used - 0.5)) < 1e-9
 
     names = ("speed", "pitch", "rear_wheel_normal_force", "front_wheel_normal_force", "front_wheel_slip_along")
-    figures = {"stoppie": channel_figure(stoppie, *names[:4]), "skid": channel_figure(skid, *names)}
+    figures = {
+        "stoppie": channel_figure(stoppie, *names[:4]),
+        "skid": channel_figure(skid, *names),
+        "modes": mode_figure(stoppie.modes),
+    }
     findings = (
         f"friction 1: the rear wheel slips from {250 * slips:.4f} N·m, lifts at {250 * lifts:.6f} N·m; closed form {torque:.6f}",
         f"deceleration there {deceleration:.4f} m/s²; {np.degrees(stoppie['pitch'][-1]):.1f}° nose down after {until:g} s",

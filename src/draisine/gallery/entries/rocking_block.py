@@ -23,6 +23,7 @@ import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
 from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
+from draisine.view.plots.contact_modes import mode_figure
 from draisine.view.plots.trajectories import channel_figure
 
 WIDTH, HEIGHT = 0.3, 1.2
@@ -97,5 +98,8 @@ def block_rocks(until: float = 3.0) -> Study:
         f"every impact keeps {share:.9f} of the angular velocity and takes friction of {max(used):.6f}",
         f"first impact at {found[0]:.6f} s; Housner's linear equation has {linear:.6f} s",
     )
-    figures = {"rocks": channel_figure(run, "tilt", "right_normal_force", "left_normal_force")}
+    figures = {
+        "rocks": channel_figure(run, "tilt", "right_normal_force", "left_normal_force"),
+        "modes": mode_figure(run.modes),
+    }
     return Study("A rocking block", {"rocks": run}, figures, findings)
