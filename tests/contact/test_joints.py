@@ -78,8 +78,8 @@ def test_oscillator_on_a_belt() -> None:
     np.testing.assert_allclose([end - begin for begin, end in slips], known["slip_time"], atol=1e-11)
     np.testing.assert_allclose([end - begin for begin, end in sticks], known["stick_time"], atol=1e-11)
     begin, end = slips[1]
-    assert float(run.at(begin)["x"]) == pytest.approx(known["x_slip_start"], abs=1e-12)
-    assert float(run.at(end)["x"]) == pytest.approx(known["x_slip_end"], abs=1e-12)
+    assert float(run.at(begin)["x"]) == pytest.approx(known["x_slip_start"], abs=1e-11)
+    assert float(run.at(end)["x"]) == pytest.approx(known["x_slip_end"], abs=1e-11)
     dense = run.resample(np.linspace(begin, end, 4001)) if hasattr(run, "resample") else run
     assert float(np.max(dense["x"])) == pytest.approx(known["x_max"], rel=1e-5)
     assert run.energy_drift < 1e-10

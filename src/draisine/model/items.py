@@ -554,7 +554,7 @@ def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tupl
 
     The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
     where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
-    then. While it is open, `still` is added to the gap, which may be a negative rounding error.
+    then.
     """
     entries = (
         ("closed", float(closed), f"1 while contact {contact} is closed, 0 while it is open"),

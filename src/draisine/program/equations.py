@@ -107,7 +107,7 @@ class Constraint:
 
 
 # Compliance of the dry friction of joints relative to that of contacts: where forces are not unique, contacts and stops carry.
-YIELDING = 100.0
+YIELDING = 10.0
 
 
 @dataclass(frozen=True)

@@ -210,8 +210,7 @@ def compute(
         if stabilized is not None
         else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
     )
-    p = parameter_values(equations, parameters)
-    values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=False) if q.name in (parameters or {})}
+    values = _given_numbers(equations, parameters)
     _check_numbers(model, values)
     clock.lap("derive")
     starts = prepared(equations).starts
@@ -222,8 +221,7 @@ def compute(
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
     begin = consistent_start(starts, targets, parameters=values, inputs=constants)
-    p = begin.given[2]  # with the modes of unilateral contacts
-    u = numbers("input", equations.inputs, constants)
+    u, p = numbers("input", equations.inputs, constants), begin.given[2]  # with the modes of unilateral contacts
     constants = {i.name: value for i, value in zip(equations.inputs, u.tolist(), strict=True) if i.name in constants}
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))
@@ -294,6 +292,12 @@ def _refuse_across_modes(
             f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its "
             f"contacts {contacts} lose what would be needed; give a positive duration"
         )
+
+
+def _given_numbers(equations: Equations, parameters: Mapping[str, float | str] | None) -> dict[str, float]:
+    """The parameters that are given, in their units."""
+    pairs = zip(equations.arguments, parameter_values(equations, parameters), strict=True)
+    return {q.name: float(value) for q, value in pairs if q.name in (parameters or {})}
 
 
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:

@@ -20,7 +20,7 @@ from draisine.codegen.jit.sparse_qr import analyze
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
-from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
+from draisine.program.linear_solve import MAX_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.ssa import to_ssa
 
@@ -142,7 +142,7 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
         lines += [f"%from_{k} = getelementptr inbounds ptr, ptr %arg, i64 {k}", f"%value_{k} = load ptr, ptr %from_{k}, align 8"]
     lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%passed"])
     if solved.iterates:
-        lines += _newton(n, solution)
+        lines += _newton(n, solution, solved.tolerance)
     else:
         lines += [*_put("given", ["%entries", "%z", "%passed_by_system"]), "call void @system(ptr %more, ptr %given)"]
         lines += [*solution.prepare, solution.solve.replace("SIDE", "%z")]
@@ -155,7 +155,7 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
     return "\n".join([*lines, "ret void", "}"])
 
 
-def _newton(n: int, solution: _Solution) -> list[str]:
+def _newton(n: int, solution: _Solution, tolerance: float) -> list[str]:
     """Newton's method: from the start until z converges; where it does not, z is NaN."""
     return [
         "%count = alloca i64, align 8",
@@ -168,7 +168,7 @@ def _newton(n: int, solution: _Solution) -> list[str]:
         "call void @system(ptr %more, ptr %given)",
         *solution.prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}newton_update(i64 {n}, double {number(STEP_TOLERANCE**2)}, ptr %new, ptr %z, ptr %converged)",
+        f"call void @{PREFIX}newton_update(i64 {n}, double {number(tolerance**2)}, ptr %new, ptr %z, ptr %converged)",
         "%flag = load double, ptr %converged, align 8",
         "%stop = fcmp une double %flag, 0.0",
         "br i1 %stop, label %finished, label %again",

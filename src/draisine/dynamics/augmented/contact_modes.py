@@ -12,6 +12,11 @@ passes zero, where the step ends.
 
 Where rows may be dependent (a block on two corners), their forces are not determined. Then the active rows get a compliance ε
 that is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces.
+
+A stop of a joint has no tangential rows. Dry friction of a joint has no normal row: its law has forces in the place of
+coefficients,
+
+    τ (A_t v̇ + b_t) + (1 − τ) (λ_t + F d) = 0
 """
 
 from __future__ import annotations
@@ -29,7 +34,8 @@ TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
 STILL = 1e-14  # m/s, below which the direction of the slip is the given one
 BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
 BACKWARD_SHARE = 0.05  # the same, of the slip below which it keeps its direction: errors of integration
-COMPLIANCE = 1e-6  # relative to that of the mechanism; rounding errors of forces are its reciprocal times those of sums
+COMPLIANCE = 1e-7  # relative to that of the mechanism: what is left of it after two iterations is rounding error …
+REMOVED = 1e-5  # … and the relative change at which they end; forces that are not determined change by rounding errors
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class ContactRows:
     direction: tuple[ca.SX, ...]  # along the tangential rows
     offset: tuple[ca.SX, ...]  # of the slip where it began
     grown: ca.SX  # whether it is not small any more …
-    still: ca.SX  # … and below which slip it keeps its direction until then; while it is open, what is added to the gap
+    still: ca.SX  # … and below which slip it keeps its direction until then
     static: ca.SX | None  # infinite
     kinetic: ca.SX | None
     restitution: ca.SX
@@ -125,7 +131,7 @@ class ModeRows:
         values, labels = [], []
         for c in self.contacts:
             normal = ca.SX(1) if c.normal is None else multipliers[c.normal]
-            values.append(c.closed * normal + (1 - c.closed) * (c.gap + c.still))
+            values.append(c.closed * normal + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
             slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)
@@ -144,4 +150,4 @@ def compliant(
     entries = {"entries": ca.SX(filled.nz[:]), "side": side + compliance * z}
     system = Program.build(f"{name}_system", taken, entries)
     start = Program.build(f"{name}_start", inputs, {"z": ca.SX.zeros(z.numel())})
-    return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start)
+    return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start, tolerance=REMOVED)

@@ -2,7 +2,7 @@
 
 By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do
 not allow that, contacts slip or open, as few as possible. A computed state, such as the end of a run, is kept: the modes are
-those that it satisfies. Dry friction of joints does not restrict a start.
+those that it satisfies. Dry friction of joints does not restrict a start: it counts as open here, and begins as a slip.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import StartError
-from draisine.program.equations import Equations, Unilateral
+from draisine.program.equations import Equations
 from draisine.simulation.initial.result import Start
 
 Reals = NDArray[np.float64]
@@ -33,10 +33,10 @@ class Solve(Protocol):
 
 def contact_start(e: Equations, solve: Solve, p: Reals) -> Start:
     """A consistent start with the modes of unilateral contacts at the end of its parameters."""
-    kept = _first_start(e, solve, p, [STICK if c.normal >= 0 else SLIP for c in e.unilateral], only_kept=True)
+    kept = _first_start(e, solve, p, [STICK if c.normal >= 0 else OPEN for c in e.unilateral], only_kept=True)
     if kept is not None:
         return _checked(e, kept)
-    first = _first_start(e, solve, p, [_usual(c) for c in e.unilateral])
+    first = _first_start(e, solve, p, [STICK if c.stands else OPEN for c in e.unilateral])
     assert first is not None  # or there is an error
     limit = TOUCHES * e.limits.length
     closed = _gaps(e, first.q, first.given[2]) <= limit
@@ -47,21 +47,28 @@ def contact_start(e: Equations, solve: Solve, p: Reals) -> Start:
     return _checked(e, found)
 
 
-def _usual(contact: Unilateral) -> int:
-    """The mode of a contact by default."""
-    return SLIP if contact.normal < 0 else STICK if contact.stands else OPEN
-
-
 def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int], only_kept: bool = False) -> Start | None:
     """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
     problem: StartError | None = None
-    every = product(*[range(mode, -1, -1) if c.normal >= 0 else (SLIP,) for c, mode in zip(e.unilateral, preferred, strict=True)])
-    for modes in sorted(every, key=lambda modes: -sum(modes))[:MOST_TRIED]:
+
+    def solved(modes: Sequence[int]) -> Start | None:
+        nonlocal problem
         try:
-            found = solve(_with_modes(e, p, modes), only_kept)
+            return solve(_with_modes(e, p, modes), only_kept)
         except StartError as one:
             problem = problem or one
-            continue
+            return None
+
+    found = solved(preferred)
+    if found is not None:
+        return found
+    most = list(preferred)  # a mode that is not possible with all other contacts open, is not possible at all
+    for i in range(len(most)) if sum(mode != OPEN for mode in preferred) > 1 else ():
+        while most[i] != OPEN and solved([most[i] if k == i else OPEN for k in range(len(most))]) is None:
+            most[i] -= 1
+    every = sorted(product(*[range(mode, -1, -1) for mode in most]), key=lambda modes: -sum(modes))
+    for modes in every[:MOST_TRIED]:
+        found = solved(modes)
         if found is not None:
             return found
     if problem is not None:
@@ -84,8 +91,8 @@ def _checked(e: Equations, start: Start) -> Start:
 
 
 def _modes(e: Equations, p: Reals) -> list[int]:
-    entries = p[len(e.parameters) :].reshape(len(e.unilateral), -1)
-    return [OPEN if closed == 0.0 else STICK if sticks != 0.0 else SLIP for closed, sticks, *_ in entries.tolist()]
+    entries = zip(e.unilateral, p[len(e.parameters) :].reshape(len(e.unilateral), -1).tolist(), strict=True)
+    return [OPEN if closed == 0.0 or c.normal < 0 else STICK if sticks != 0.0 else SLIP for c, (closed, sticks, *_) in entries]
 
 
 def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -100,4 +107,5 @@ def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:
     entries = found[len(e.parameters) :].reshape(len(e.unilateral), -1)
     entries[:] = 0.0
     entries[:, 0], entries[:, 1] = np.array(modes) != OPEN, np.array(modes) == STICK
+    entries[[c.normal < 0 for c in e.unilateral], 0] = 1.0
     return found

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from draisine.program.equations import YIELDING, Equations, Unilateral
 from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
-from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
+from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
+from draisine.simulation.stepper.contact_slip import SLIPPING
 
 Reals = NDArray[np.float64]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
 FIRST_ROOM = 64  # changes of modes
-WAYS = ("normal", "along", "across")
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.allocate(
         {
             **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
-            **{name: (count,) for name in ("excluded", "settled")},
+            **{
+                name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
+            },
+            "angle_matrix": (count, count),
             "permanent": (len(permanent),),
             "margins": (2 * count,),
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),
-            **{
-                name: (m,)
-                for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")
-            },
+            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")},
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
             "system": (size, size),
@@ -85,24 +85,25 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     mode = modes.change_mode[change]
     entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
     entries[:, 2:] = modes.change_direction[change].reshape(-1, 6)
+    # its direction is that of the slip alone wherever it is not zero; that of the record is the first one
+    planar = (mode == SLIP) & (modes.ways > 1)
+    entries[planar, 6], entries[planar, 7] = 0.0, np.maximum(entries[planar, 7], SLIPPING)
     return found
 
 
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
-    contacts, known = equations.unilateral, {quantity.name for quantity in equations.multipliers}
+    contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
     found = []
     for k in range(modes.change_count):
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
         for c in contacts if modes.change_impulse[k].any() else ():
-            # the loop has the rows of constraints on position first, the multipliers of a contact stand together
-            ways = [way for way in WAYS if f"{c.name}_{way}_multiplier" in known]
-            own = dict.fromkeys(WAYS, 0.0) | {
-                way: float(modes.change_impulse[k, row]) for way, row in zip(ways, c.rows, strict=True)
-            }
-            if any(own.values()):
-                impulse[c.name] = own["normal"], own["along"], own["across"]
+            ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
+            parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
+            parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
+            if any(parts.values()):
+                impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 
