@@ -137,6 +137,14 @@ def test_documents_name_the_modes(tmp_path: Path) -> None:
     assert "1 while contact floor is closed" in modes and "floor_closed*z_rate_dot" in text
 
 
+def test_a_report_says_what_it_lacks() -> None:
+    """The chapters of one set of equations contain the reason; description, equations and the sample run are complete."""
+    report = dr.report(ball(), 1.0, start={"z": 0.3}, film=False)
+    assert set(report.failed) <= {"Certificate", "Constraints", "Stability"}
+    assert all("contact floor" in reason for reason in report.failed.values())
+    assert "Contacts that stick, slip and open" in report.html()
+
+
 # ------------------------------------------------------------------------------------------------------------- runs
 
 
