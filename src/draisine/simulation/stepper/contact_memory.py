@@ -85,16 +85,17 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
-    contacts, rows = equations.unilateral, {quantity.name: row for row, quantity in enumerate(equations.multipliers)}
+    contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
     found = []
     for k in range(modes.change_count):
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
         for c in contacts if modes.change_impulse[k].any() else ():
-            own = [rows.get(f"{c.name}_{way}_multiplier") for way in ("normal", "along", "across")]
-            normal, along, across = (0.0 if row is None else float(modes.change_impulse[k, row]) for row in own)
-            if normal or along or across:
-                impulse[c.name] = normal, along, across
+            ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
+            parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
+            parts["normal"] = float(modes.change_impulse[k, c.normal])
+            if any(parts.values()):
+                impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
         found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 
