@@ -247,6 +247,31 @@ def test_impulse_across_the_track() -> None:
     assert found["x"][1:] == (pytest.approx(found["y"][1]), found["y"][2])
 
 
+def test_impulses_of_several_contacts_change_the_momentum() -> None:
+    """A rod falls on its foot, then on its tip: the impulses of all contacts are the jump of its momentum."""
+    m = dr.Model("rod")
+    m.gravity(G)
+    first, second = m.body("first", mass=0.0), m.body("second", mass=0.0)
+    body = m.body("rod", mass=1.0, center_of_mass=(0, 0, 0.5), inertia=(1 / 12, 1 / 12, 1e-9))
+    m.prismatic("x", "ground", first, axis="x")
+    m.prismatic("z", first, second, axis="z")
+    m.revolute("theta", second, body, axis="y")
+    for name, height in (("foot", 0.0), ("tip", 1.0)):
+        m.contact(name, m.point(f"{name}_point", body, (0, 0, height)), friction=0.3)
+    for axis in "xz":
+        m.output(f"momentum_{axis}", f"velocity_{axis}(middle)", "m/s")
+    m.point("middle", body, (0, 0, 0.5))
+    run = dr.simulate(m, 0.8, start={"theta": 0.4, "z": 0.3}, method=TIGHT)
+    landing, fall = run.modes.impacts[:2]
+    assert set(landing.impulse) == {"foot"} and "tip" in fall.impulse
+    for change in (landing, fall):
+        step = 1e-7
+        before, after = run.at(change.time), run.at(change.time + step)
+        for axis, way in (("z", 0), ("x", 1)):
+            jump = sum(impulse[way] for impulse in change.impulse.values())
+            assert after[f"momentum_{axis}"] - before[f"momentum_{axis}"] == pytest.approx(jump, abs=1e-4)
+
+
 def test_events_at_impacts_and_between() -> None:
     """The vertical velocity passes zero at every impact, by a jump, and at the top of every flight."""
     run = dr.simulate(ball(0.0), 1.2, start={"z": 0.5, "z_rate": 0.1}, events=[dr.Event("turns", "z_rate")], method=TIGHT)
