@@ -1,8 +1,8 @@
 """An independent judge of stops and dry friction: blocks in a row on springs, integrated by SciPy between located events.
 
-The blocks slide along one line, each on the one before it, with friction F (static = kinetic) and stops of the relative positions.
-Rest and slip follow from Gauß's principle: accelerations minimize ½ (a − a₀)ᵀ M (a − a₀) + Σ F |a| over joints at rest, under a ≥ 0
-at closed stops; in the dual this is a linear least-squares problem with bounds.
+The blocks slide along one line, each on the one before it, with friction F (static = kinetic) and stops of the relative
+positions. Rest and slip follow from Gauß's principle: accelerations minimize ½ (a − a₀)ᵀ M (a − a₀) + Σ F |a| over joints at
+rest, under a ≥ 0 at closed stops; in the dual this is a linear least-squares problem with bounds.
 """
 
 from __future__ import annotations

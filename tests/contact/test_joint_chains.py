@@ -1,4 +1,4 @@
-"""Random mechanisms with stops and dry friction in all joints: against an independent judge, and by what every motion satisfies."""
+"""Random mechanisms with stops and dry friction in joints: against an independent judge, and by what every motion satisfies."""
 
 from __future__ import annotations
 

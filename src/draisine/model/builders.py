@@ -122,8 +122,9 @@ class JointBuilders(StopBuilders):
     ) -> Joint:
         """A revolute joint about an axis, "x", "y", "z" or a vector; its coordinate has the joint's name.
 
-        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the torque of dry
-        friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and <name>_friction.
+        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the torque
+        of dry friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and
+        <name>_friction.
         """
         where = f"joint {name!r}"
         coordinate = joints.angle(name, rate, number_of(default, "rad", f"default of {where}"), _span(span, "rad", where))
@@ -149,8 +150,9 @@ class JointBuilders(StopBuilders):
     ) -> Joint:
         """A prismatic joint along an axis, "x", "y", "z" or a vector; its coordinate has the joint's name.
 
-        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the force of dry
-        friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and <name>_friction.
+        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the force
+        of dry friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and
+        <name>_friction.
         """
         where = f"joint {name!r}"
         coordinate = joints.length(name, rate, number_of(default, "m", f"default of {where}"), _span(span, "m", where))

@@ -9,7 +9,8 @@
     measure = "swing"
     force = [0.8, 0.5]
 
-The table of a joint may give them too: limits = ["-30 deg", "none"], restitution, friction. They are written as sections of their own.
+The table of a joint may give them too: limits = ["-30 deg", "none"], restitution, friction. They are written as sections of their
+own.
 """
 
 from __future__ import annotations

@@ -221,8 +221,8 @@ def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
 
 
 def _joint_rules(system: System) -> Iterator[Rule]:
-    """Restitution lies between 0 and 1, bounds of a measure increase, and forces of friction, where they depend on parameters only,
-    are not negative and not larger while a joint slips."""
+    """Restitution lies between 0 and 1, bounds of a measure increase, and forces of friction, where they depend on parameters
+    only, are not negative and not larger while a joint slips."""
     known = dict(joint_amounts(system))
     for stop in system.stops:
         where = f"restitution of stop {stop.name!r}"

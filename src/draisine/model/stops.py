@@ -7,9 +7,10 @@
     >>> [item.name for item in m.freeze().unilateral]
     ['hinge_low', 'hinge_high', 'hinge_friction']
 
-The law of dry friction is Coulomb's with a given normal force: the parameters are the largest force (torque) at rest and the force
-while it slips, as manufacturers give them (breakaway and running friction), and not coefficients. A coefficient times a preload is
-an expression of parameters, "mu*preload*radius". The amounts may depend on the motion: (Stribeck) "2 + exp(-(slide_rate/0.1)^2)".
+The law of dry friction is Coulomb's with a given normal force: the parameters are the largest force (torque) at rest and the
+force while it slips, as manufacturers give them (breakaway and running friction), and not coefficients. A coefficient times a
+preload is an expression of parameters, "mu*preload*radius". The amounts may depend on the motion, as Stribeck's curve does:
+"2 + exp(-(slide_rate/0.1)^2)".
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class StopBuilders(ItemRegistry):
     ) -> Stop:
         """A stop without friction: the measure stays above `low`, or below `high`.
 
-        `measure` is a joint with one coordinate, a coordinate or another measure of the position, "distance(a, b)"; `unit` is that
-        of the measure, if its joint does not define it. A bound may depend on time. `restitution` is the ratio of the velocities
-        after and before an impact of this stop alone. While it is closed, its force is <name>_force.
+        `measure` is a joint with one coordinate, a coordinate or another measure of the position, "distance(a, b)"; `unit` is
+        that of the measure, if its joint does not define it. A bound may depend on time. `restitution` is the ratio of the
+        velocities after and before an impact of this stop alone. While it is closed, its force is <name>_force.
         """
         where = f"stop {name!r}"
         if (low is None) == (high is None):
@@ -63,10 +64,10 @@ class StopBuilders(ItemRegistry):
     def friction(self, name: str, measure: Measured, force: Friction, unit: str | None = None) -> JointFriction:
         """Dry friction against the rate of a measure: a `force` in N, or a torque in N·m where the measure is an angle.
 
-        `force` is one amount, or a pair (static, kinetic): it sticks while at most `static` is needed, and slips against `kinetic`.
-        Amounts may depend on parameters, time, inputs, coordinates and velocities. `measure` and `unit` are as for `stop`; with time
-        in it, "x - 0.2*t", friction acts against the motion relative to a belt. It takes no impulse: an impact elsewhere makes a
-        joint slip that stuck before. Its force is <name>_force.
+        `force` is one amount, or a pair (static, kinetic): it sticks while at most `static` is needed, and slips against
+        `kinetic`. Amounts may depend on parameters, time, inputs, coordinates and velocities. `measure` and `unit` are as for
+        `stop`; with time in it, "x - 0.2*t", friction acts against the motion relative to a belt. It takes no impulse: an impact
+        elsewhere makes a joint slip that stuck before. Its force is <name>_force.
         """
         where = f"friction {name!r}"
         what = self._measured(where, measure)
@@ -108,7 +109,7 @@ def dry_forces(force: Any, unit: str | None, where: str) -> tuple[Expr, Expr]:
             raise ModelError(f"{where}: its {what} force is {amount.value:g}; it must not be negative")
     if isinstance(static, Number) and isinstance(kinetic, Number) and kinetic.value > static.value:
         raise ModelError(
-            f"{where}: its kinetic force, {kinetic}, exceeds the static one, {static}: a joint that starts to slip would stick at "
-            "once; give (static, kinetic) in this order"
+            f"{where}: its kinetic force, {kinetic}, exceeds the static one, {static}: a joint that starts to slip would stick "
+            "at once; give (static, kinetic) in this order"
         )
     return static, kinetic

@@ -170,7 +170,9 @@ class AugmentedFormulation(BaseFormulation):
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
             law = contact.friction
             assert law is not None  # it is unilateral
-            friction = [None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)]
+            friction = [
+                None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)
+            ]
             found.append(
                 ContactRows(
                     contact.name,

@@ -1,5 +1,5 @@
-"""Stops and dry friction of joints as unilateral contacts: a normal row without tangential ones, and a tangential row without a normal
-one, whose friction is a given force."""
+"""Stops and dry friction of joints as unilateral contacts: a normal row without tangential ones, and a tangential row without a
+normal one, whose friction is a given force."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 What it shows: dry friction as a given force, against the motion relative to the belt. Static friction above the kinetic one makes
 the rest of the block unstable in the large: a limit cycle of stick and slip.
 
-What you should see: straight lines of position while the block sticks and moves with the belt, arcs of an oscillation while it slips;
-in the phase plane a circle about F_k/k that is cut off by the belt's velocity. Started at rest at F_k/k it would stay.
+What you should see: straight lines of position while the block sticks and moves with the belt, arcs of an oscillation while it
+slips; in the phase plane a circle about F_k/k that is cut off by the belt's velocity. Started at rest at F_k/k it would stay.
 
 By hand, with d = (F_s − F_k)/k, ω = √(k/m) and the velocity V of the belt:
 

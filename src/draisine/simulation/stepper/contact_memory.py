@@ -54,7 +54,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),
-            **{name: (m,) for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")},
+            **{
+                name: (m,)
+                for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")
+            },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
             "system": (size, size),
