@@ -361,4 +361,4 @@ def test_breakaway_of_a_loop_with_friction_in_all_joints() -> None:
     assert min(abs(change.time - away) for change in run.modes) < 1e-10
     assert abs(run.at(away + 0.05)["drive_rate"]) > 1e-6
     assert run.status.kind == "FINISHED"
-    assert run.energy_drift < 1e-9
+    assert np.abs(run["total_energy"] - run["work"]).max() < 1e-11  # J; the load is a few N·m

@@ -50,8 +50,8 @@ class ReportBuilder:
                 found |= self._wheel_geometry(contact)
         for wheel in self.mechanism.residual_contacts:
             found |= self._residual_contact_geometry(wheel)
-        for contact in self.mechanism.joint_contacts:
-            found |= self._joint_contact_motion(contact)
+        for joint in self.mechanism.joint_contacts:
+            found |= self._joint_contact_motion(joint)
         return found
 
     @cached_property

@@ -50,7 +50,8 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
                 f"{where}: contact {name!r} has no friction and cannot stick; give it friction, or describe a permanent contact "
                 f"without friction by a constraint, m.constrain(…)"
             )
-    stuck = [c for c in (*system.stops, *system.joint_frictions) if modes.get(c.name) == "stick"]
+    joints: tuple[Stop | JointFriction, ...] = (*system.stops, *system.joint_frictions)
+    stuck = [c for c in joints if modes.get(c.name) == "stick"]
     return replace(
         system,
         stops=tuple(stop for stop in system.stops if stop.name not in modes),

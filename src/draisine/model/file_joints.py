@@ -59,11 +59,11 @@ def _planar(model: Model, name: str, entry: Entry) -> Joint:
 
 
 def _revolute(model: Model, name: str, entry: Entry) -> Joint:
-    return model.revolute(name, *_single(entry, "z"), **_coordinate_options(entry, "rad"), **_stop_options(entry))
+    return model.revolute(name, *_single(entry, "z"), **_coordinate_options(entry, "rad") | _stop_options(entry))
 
 
 def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
-    return model.prismatic(name, *_single(entry, "x"), **_coordinate_options(entry, "m"), **_stop_options(entry))
+    return model.prismatic(name, *_single(entry, "x"), **_coordinate_options(entry, "m") | _stop_options(entry))
 
 
 def _single(entry: Entry, axis: str) -> tuple[Any, ...]:

@@ -35,6 +35,7 @@ from draisine.model.items import (
     Ground,
     Inertia,
     Input,
+    JointFriction,
     KnifeEdge,
     ModelEvent,
     Output,
@@ -42,6 +43,7 @@ from draisine.model.items import (
     Point,
     PointContact,
     Potential,
+    Stop,
     SurfaceContact,
     System,
     Vector,
@@ -461,7 +463,7 @@ class Model(JointBuilders, ConstraintBuilders):
         return model
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact, ...]:
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
         """Contacts that may slip and open."""
         return self.freeze().unilateral
 

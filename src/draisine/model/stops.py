@@ -87,9 +87,10 @@ class StopBuilders(ItemRegistry):
             ends = [None if end is None else amount_in(end, joint.coordinates[0].unit, f"limits of {where}") for end in limits]
             if all(isinstance(end, Number) for end in ends) and not ends[0].value < ends[1].value:  # type: ignore[union-attr]
                 raise ModelError(f"{where}: its limits must increase, got {low} and {high}")
-            for side, end in (("low", ends[0]), ("high", ends[1])):
-                if end is not None:
-                    self.stop(f"{joint.name}_{side}", joint, restitution=restitution, **{side: end})
+            if ends[0] is not None:
+                self.stop(f"{joint.name}_low", joint, low=ends[0], restitution=restitution)
+            if ends[1] is not None:
+                self.stop(f"{joint.name}_high", joint, high=ends[1], restitution=restitution)
         elif not (isinstance(restitution, int | float) and restitution == 0):
             raise ModelError(f"{where}: restitution belongs to stops; give limits=(low, high)")
         if friction is not None:

@@ -170,9 +170,9 @@ class AugmentedFormulation(BaseFormulation):
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
             law = contact.friction
             assert law is not None  # it is unilateral
-            friction = [
+            static, kinetic = (
                 None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)
-            ]
+            )
             found.append(
                 ContactRows(
                     contact.name,
@@ -186,7 +186,8 @@ class AugmentedFormulation(BaseFormulation):
                     tuple(direction[2 : 2 + len(ways)]),
                     direction[4],
                     direction[5],
-                    *friction,
+                    static,
+                    kinetic,
                     scope.value(law.restitution),
                     law.impact,
                     isinstance(contact, WheelOnGround),

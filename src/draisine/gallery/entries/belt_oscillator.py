@@ -69,6 +69,7 @@ def belt_sticks_and_slips(until: float = 4.0) -> Study:
     assert run.status.kind == "FINISHED", run.status
     assert run.energy_drift is not None and run.energy_drift < 1e-9
     known = limit_cycle()
+    assert run.modes is not None
     intervals = run.modes.intervals("belt")
     times = {mode: [end - begin for begin, end, found in intervals[1:-1] if found == mode] for mode in ("stick", "slip")}
     errors = [abs(time - known[mode]) for mode in times for time in times[mode]]
