@@ -132,13 +132,13 @@ class Judge:
     def forces(self, q: np.ndarray, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and the forces that hold the joints at rest."""
         chain, n = self.chain, self.chain.count
-        held = [k for k in range(n) if mode.stop[k] or (mode.slip[k] == 0 and chain.friction[k] > 0)]
+        fixed = [k for k in range(n) if mode.stop[k] or (mode.slip[k] == 0 and chain.friction[k] > 0)]
         loads = chain.force(q) - chain.friction * mode.slip
-        rows = np.eye(n)[held]
-        system = np.block([[chain.mass, -rows.T], [rows, np.zeros((len(held), len(held)))]])
-        solved = np.linalg.solve(system, np.concatenate([loads, np.zeros(len(held))]))
+        rows = np.eye(n)[fixed]
+        system = np.block([[chain.mass, -rows.T], [rows, np.zeros((len(fixed), len(fixed)))]])
+        solved = np.linalg.solve(system, np.concatenate([loads, np.zeros(len(fixed))]))
         every = np.zeros(n)
-        every[held] = solved[n:]
+        every[fixed] = solved[n:]
         return solved[:n], every
 
     def run(self, until: float) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +151,7 @@ class Judge:
                 return np.concatenate([x[n:], self.forces(x[:n], mode)[0]])
 
             def margin(_: float, x: np.ndarray, mode: Mode = mode) -> float:
-                held = self.forces(x[:n], mode)[1]
+                fixed = self.forces(x[:n], mode)[1]
                 values = [1.0]
                 for k in range(n):
                     if not mode.stop[k]:
@@ -163,7 +163,7 @@ class Judge:
                         least, most = (
                             (least, np.inf) if mode.stop[k] > 0 else (-np.inf, most) if mode.stop[k] < 0 else (least, most)
                         )
-                        values += [held[k] - least + EXCEEDED, most - held[k] + EXCEEDED]
+                        values += [fixed[k] - least + EXCEEDED, most - fixed[k] + EXCEEDED]
                 return min(values)
 
             margin.terminal, margin.direction = True, -1  # type: ignore[attr-defined]

@@ -256,7 +256,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     if s.switches_here == 0 and not collided(c):
-        release_held(c, zero_slip(s))
+        release_resting(c, zero_slip(s))
     c.outcome = FOUND
     if not (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which)):
         c.outcome = solve_complementarity(c)
@@ -279,14 +279,14 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     return CONTINUE
 
 
-def release_held(c: ContactModes, least: float) -> None:
+def release_resting(c: ContactModes, least: float) -> None:
     """Dry friction at its limit that other constraints hold at rest, so that it does not slip: it may stick, or slip back."""
-    held = False
+    resting = False
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
         if c.settled[i] == 2 and not has_normal(c, i) and abs(c.speed[int(c.tangential[i])]) <= least:
-            held = True
-    if not held or not solve_choice(c):
+            resting = True
+    if not resting or not solve_choice(c):
         return
     for i in range(c.contacts):
         if c.settled[i] == 2 and not has_normal(c, i):
