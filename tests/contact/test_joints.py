@@ -362,3 +362,15 @@ def test_breakaway_of_a_loop_with_friction_in_all_joints() -> None:
     assert abs(run.at(away + 0.05)["drive_rate"]) > 1e-6
     assert run.status.kind == "FINISHED"
     assert np.abs(run["total_energy"] - run["work"]).max() < 1e-11  # J; the load is a few N·m
+
+
+def test_ensembles_and_continued_runs_are_the_same_runs() -> None:
+    m = oscillator(friction=1.0, limits=(-0.12, 0.12), restitution=0.5)
+    starts = [(0.105, 0.0), (0.05, 1.0), (0.119, -2.0)]
+    cases = {"start.x": [x for x, _ in starts], "start.x_rate": [v for _, v in starts]}
+    found = dr.ensemble(m, 1.0, cases=cases, outputs=["x"], threads=1, method=TIGHT)
+    for k, (x, v) in enumerate(starts):
+        run = dr.simulate(m, 1.0, start={"x": x, "x_rate": v}, method=TIGHT)
+        assert found["x.end"][k] == run["x"][-1]
+        first = dr.simulate(m, 0.3, start={"x": x, "x_rate": v}, method=TIGHT)
+        assert dr.simulate(m, 0.7, start=first, method=TIGHT)["x"][-1] == pytest.approx(run["x"][-1], abs=1e-11)
