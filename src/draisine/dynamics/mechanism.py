@@ -286,6 +286,14 @@ class Mechanism:
         """A matrix of (t, q, p) at the sampled configurations: samples × rows × columns."""
         return self._sampler.at(matrix, *self.sampled)
 
+    def open_configurations(self, count: int) -> NDArray[np.float64]:
+        """Random configurations that need not satisfy the constraints."""
+        return self._with_contacts_under_hubs(sample_coordinates(self.system, count))
+
+    def at_configurations(self, matrix: ca.SX, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A matrix of (t, q, p) at some configurations, at time 0."""
+        return self._sampler.at(matrix, points, np.zeros(len(points)))
+
     # ---------------------------------------------------------------- independent rows
 
     @cached_property

@@ -20,7 +20,7 @@ from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram, implicit_form
+from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, implicit_form
 from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
@@ -73,10 +73,14 @@ class CompiledForm:
         return plan if plan.operations < n**3 // 4 else None
 
 
-def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False) -> CompiledForm:
-    form = implicit_form(dynamics)
+def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False, solved: bool = False) -> CompiledForm:
+    """The implicit form of dynamics; `solved`: without the solution of their linear system among the unknowns."""
+    if solved and isinstance(dynamics, LinearSolveProgram):
+        form: DaeResidual = SolvedResidual.of(dynamics)
+    else:
+        solved, form = False, implicit_form(dynamics)
     residual, jacobian = compile(form.residual, quick=quick), compile(form.jacobian, quick=quick)
-    return CompiledForm(form, residual, jacobian, isinstance(dynamics, Program))
+    return CompiledForm(form, residual, jacobian, solved or isinstance(dynamics, Program))
 
 
 Reals = NDArray[np.float64]
@@ -111,7 +115,7 @@ class CompiledEquations:
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
         dynamics = self.equations.dynamics if self.switching is None else self.switching.switching.dynamics
-        return compile_form(dynamics, self.quick)
+        return compile_form(dynamics, self.quick, bool(self.equations.unilateral))
 
     @cached_property
     def event_degrees(self) -> tuple[int, ...]:
@@ -143,7 +147,7 @@ class CompiledEquations:
         if not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
             return
         algebraic = stepper.x[stepper.states : stepper.unknowns]
-        if algebraic.any():
+        if not algebraic.size or algebraic.any():
             return
         try:
             found = dynamics.solution([float(stepper.t)], memory.state, memory.inputs, parameters)

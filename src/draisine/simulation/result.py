@@ -22,7 +22,7 @@ from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS, UNDECIDED
 from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
@@ -184,6 +184,8 @@ class Recording:
             return (whole,)
         ends, found = [*starts[1:], len(whole.times)], []
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+            if found and begin == end:
+                continue
             rows = slice(begin, end)
             parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
             p = mode_parameters(modes, k, self._memory.parameters)
@@ -241,6 +243,9 @@ class FinalState(NamedTuple):
         return names[index] if index < len(names) else "the accelerations"  # further unknowns of the implicit form
 
 
+UNBOUNDED = 30.0  # times the largest other force, of a normal force that grows without bound
+
+
 def time_text(t: float) -> str:
     """A time as text."""
     return f"t = {t:.6g} s"
@@ -250,6 +255,8 @@ def describe(s: FinalState, reason: int | None) -> Status:
     """The status for the loop's reason to return; None stands for an interruption."""
     if reason is None or isinstance(s.failure, KeyboardInterrupt):
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
+    if reason in (layout.NOT_FINITE, layout.STEP_TOO_SMALL, layout.UNSOLVED) and (names := _unbounded_contacts(s)):
+        return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)} (Painlevé's paradox)")
     descriptions = {
         layout.REACHED: _finished,
         layout.PAUSED: _finished,
@@ -279,12 +286,33 @@ def _contact_unsolved(s: FinalState) -> Status:
             f"at {s.at_time} rigid bodies with this friction have several motions (Painlevé's paradox): {closed} may stay in "
             "contact or not; give less friction, or compliance",
         )
+    if modes.outcome == SINGULAR_MASS:
+        return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
+    if modes.outcome == INCONSISTENT:
+        return _locked(s, f"no motion of rigid bodies satisfies the law of friction of {closed} (Painlevé's paradox)")
     why = {
-        INCONSISTENT: "no motion of rigid bodies satisfies the law of friction (Painlevé's paradox)",
-        SINGULAR_MASS: "the masses do not determine the accelerations",
-        ENDLESS: "contacts change without end",
+        ENDLESS: f"the modes of contacts change without end: {closed}",
+        UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",
     }[int(modes.outcome)]
-    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}: contacts {closed}; give less friction, or compliance")
+    return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
+
+
+def _locked(s: FinalState, why: str) -> Status:
+    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; give less friction, or compliance")
+
+
+def _unbounded_contacts(s: FinalState) -> list[str]:
+    """Contacts whose normal forces grow without bound: friction that locks bodies as they slip."""
+    if not s.equations.unilateral:
+        return []
+    stepper = s.memory.stepper
+    modes = stepper.modes
+    normal = stepper.margin[0, modes.first_margin : modes.first_margin + 2 * modes.contacts : 2]
+    closed = modes.mode.reshape(modes.contacts, -1)[:, 0] != 0.0
+    typical = float(np.abs(modes.force).max(initial=0.0))
+    return [
+        c.name for c, force, on in zip(s.equations.unilateral, normal, closed, strict=True) if on and force > UNBOUNDED * typical
+    ]
 
 
 def _finished(s: FinalState) -> Status:

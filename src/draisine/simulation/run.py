@@ -55,6 +55,7 @@ __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
 Reals = NDArray[np.float64]
 
+PENETRATION = 1e-10  # of contacts, relative to the typical length, that is removed by projection
 CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
@@ -230,6 +231,8 @@ class _Driver:
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
         stepper.gross = gross_threshold(choices.root.limits, stepper.threshold, self._method.adaptive)
+        if choices.root.unilateral:  # bodies do not penetrate each other
+            stepper.threshold = min(stepper.threshold, PENETRATION * choices.root.limits.length)
         stepper.projections = choices.root.limits.projections
         set_limits(stepper, choices.root)
         stepper.budget = FIRST_BUDGET

@@ -29,7 +29,8 @@ TINY = 1e-30  # m/s, where the sign of a slip along its direction is taken
 STILL = 1e-14  # m/s, below which the direction of the slip is the given one
 BACKWARD = 1e-12  # m/s, by which a slip may go back where it begins: forces at the limit of friction have rounding errors
 BACKWARD_SHARE = 0.05  # the same, of the slip below which it keeps its direction: errors of integration
-COMPLIANCE = 1e-9  # relative to that of the mechanism
+COMPLIANCE = 1e-7  # relative to that of the mechanism: what is left of it after two iterations is rounding error …
+REMOVED = 1e-5  # … and the relative change at which they end; forces that are not determined change by rounding errors
 
 
 @dataclass(frozen=True)
@@ -128,4 +129,4 @@ def compliant(
     entries = {"entries": ca.SX(filled.nz[:]), "side": side + compliance * z}
     system = Program.build(f"{name}_system", taken, entries)
     start = Program.build(f"{name}_start", inputs, {"z": ca.SX.zeros(z.numel())})
-    return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start)
+    return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start, tolerance=REMOVED)

@@ -24,12 +24,13 @@ from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
-from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.items import mode_entries
 from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+
+_COMPARED = 4  # configurations
 
 
 @dataclass
@@ -191,19 +192,24 @@ class AugmentedFormulation(BaseFormulation):
         return found
 
     def _dependent_rows(self) -> list[float]:
-        """The compliance of every row if rows are dependent where all contacts are closed, or none."""
+        """The compliance of every row if rows of some contacts may be dependent, or none.
+
+        Which contacts are closed together is not known: all rows are compared, in configurations in which they may be open.
+        """
         m = self.mechanism
         if not m.unilateral:
             return []
-        try:
-            samples = m.samples
-        except ModelError:  # they cannot be closed all at once
+        points = m.open_configurations(_COMPARED)
+        rows, mass = m.at_configurations(m.matrix, points), m.at_configurations(m.mass_matrix, points)
+        finite = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(mass).all(axis=(1, 2))
+        if not finite.any():
             return []
-        if int(np.linalg.matrix_rank(samples[0])) == samples.shape[1]:
+        if int(np.linalg.matrix_rank(rows[finite]).min()) == rows.shape[1]:
             return []
+        rows, mass = rows[finite][0], mass[finite][0]
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
-        mass = m.at_samples(m.mass_matrix)[0]
-        sizes = np.einsum("ij,ji->i", samples[0], np.linalg.solve(mass, samples[0].T))[order]
+        sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
+        sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
         contacts = {row for c in self._contacts for row in (c.normal, *c.tangential)}
         return [COMPLIANCE * float(size) if i in contacts else 0.0 for i, size in enumerate(sizes)]
 

@@ -50,13 +50,25 @@ def contact_start(e: Equations, solve: Solve, p: Reals) -> Start:
 def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int], only_kept: bool = False) -> Start | None:
     """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
     problem: StartError | None = None
-    every = product(*[range(mode, -1, -1) for mode in preferred])
-    for modes in sorted(every, key=lambda modes: -sum(modes))[:MOST_TRIED]:
+
+    def solved(modes: Sequence[int]) -> Start | None:
+        nonlocal problem
         try:
-            found = solve(_with_modes(e, p, modes), only_kept)
+            return solve(_with_modes(e, p, modes), only_kept)
         except StartError as one:
             problem = problem or one
-            continue
+            return None
+
+    found = solved(preferred)
+    if found is not None:
+        return found
+    most = list(preferred)  # a mode that is not possible with all other contacts open, is not possible at all
+    for i in range(len(most)) if sum(mode != OPEN for mode in preferred) > 1 else ():
+        while most[i] != OPEN and solved([most[i] if k == i else OPEN for k in range(len(most))]) is None:
+            most[i] -= 1
+    every = sorted(product(*[range(mode, -1, -1) for mode in most]), key=lambda modes: -sum(modes))
+    for modes in every[:MOST_TRIED]:
+        found = solved(modes)
         if found is not None:
             return found
     if problem is not None:

@@ -15,16 +15,14 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.contact_laws import (
-    kinetic,
-    solve_complementarity,
-    static,
-)
+from draisine.simulation.stepper.contact_complementarity import solve_complementarity
+from draisine.simulation.stepper.contact_laws import kinetic, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
     NEWTON,
     POISSON,
+    UNDECIDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
@@ -32,6 +30,7 @@ from draisine.simulation.stepper.explicit_rk import copy
 STEPS = 64  # of the path of slip, where its direction changes
 STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
 STOPPED = 1e-13  # relative, of a slip that has ended
+FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
 MOST_PARTS = 20000
 
 
@@ -115,11 +114,9 @@ def force_at_rest(c: ContactModes, i: int) -> None:
     if ways == 0:
         return
     if ways == 1:
-        c.path_force[0] = -g[t, n] / g[t, t]
+        c.path_force[0] = -g[t, n] / g[t, t] if g[t, t] > FIXED * g[n, n] else 0.0
     else:
-        determinant = g[t, t] * g[t + 1, t + 1] - g[t, t + 1] * g[t + 1, t]
-        c.path_force[0] = -(g[t + 1, t + 1] * g[t, n] - g[t, t + 1] * g[t + 1, n]) / determinant
-        c.path_force[1] = -(g[t, t] * g[t + 1, n] - g[t + 1, t] * g[t, n]) / determinant
+        force_to_stick(c, i)
     size = 0.0
     for w in range(ways):
         size += c.path_force[w] * c.path_force[w]
@@ -148,6 +145,24 @@ def force_at_rest(c: ContactModes, i: int) -> None:
         size = kinetic(c, i)
         if change <= 1e-15 or size == 0.0:
             return
+
+
+def force_to_stick(c: ContactModes, i: int) -> None:
+    """−G_tt⁻¹ G_tn for two directions; without a part along one in which the point cannot move."""
+    n, t, g = int(c.normal[i]), int(c.tangential[i]), c.delassus
+    mean, half = 0.5 * (g[t, t] + g[t + 1, t + 1]), 0.5 * (g[t, t] - g[t + 1, t + 1])
+    spread = math.sqrt(half * half + g[t, t + 1] * g[t + 1, t])
+    c.path_force[0], c.path_force[1] = 0.0, 0.0
+    if mean - spread > FIXED * (mean + g[n, n]):
+        determinant = g[t, t] * g[t + 1, t + 1] - g[t, t + 1] * g[t + 1, t]
+        c.path_force[0] = -(g[t + 1, t + 1] * g[t, n] - g[t, t + 1] * g[t + 1, n]) / determinant
+        c.path_force[1] = -(g[t, t] * g[t + 1, n] - g[t + 1, t] * g[t, n]) / determinant
+    elif mean + spread > FIXED * g[n, n]:
+        first, second = g[t, t + 1], mean + spread - g[t, t]  # the direction of the larger eigenvalue
+        if half > 0.0:
+            first, second = mean + spread - g[t + 1, t + 1], g[t + 1, t]
+        share = -(first * g[t, n] + second * g[t + 1, n]) / ((mean + spread) * (first * first + second * second))
+        c.path_force[0], c.path_force[1] = share * first, share * second
 
 
 def rate_along(c: ContactModes, i: int, row: int) -> float:
@@ -280,4 +295,4 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
     outcome = solve_complementarity(c)
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]
-    return INCONSISTENT if outcome == INCONSISTENT else FOUND
+    return outcome if outcome == INCONSISTENT or outcome == UNDECIDED else FOUND

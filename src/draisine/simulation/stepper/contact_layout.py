@@ -21,6 +21,7 @@ INCONSISTENT = 1  # no mode satisfies the laws
 INDETERMINATE = 2  # several do, with different accelerations
 SINGULAR_MASS = 3
 ENDLESS = 4  # modes change without an advance of time
+UNDECIDED = 5  # none was found, but directions of slips that begin were not found either
 
 
 class ContactModes(Record):
@@ -35,6 +36,7 @@ class ContactModes(Record):
     terms: int  # kernels of (t, x, u, p): terms of the equations …
     margin_kernel: int  # … and margins
     length: float  # typical one
+    tolerance: float  # relative, of the integration
     mode: Vector  # (8 c) part of the parameters
     normal: Integers  # (c) row of the normal
     tangential: Integers  # (c) first tangential row
@@ -42,6 +44,7 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     margins: Vector  # (2 c)
+    touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
     force: Vector  # (n)
@@ -72,6 +75,12 @@ class ContactModes(Record):
     active: Integers  # (c) contacts that are closed or close
     excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
     settled: Integers  # (c) 1 if the direction of its slip is known
+    # directions of slips that begin, all together
+    angle: Vector  # (c)
+    angle_contact: Integers  # (c)
+    angle_matrix: Matrix  # (c, c)
+    angle_pivot: Integers
+    angle_side: Vector
     small: Matrix  # (m, m)
     small_copy: Matrix
     small_side: Vector  # (m)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from draisine.program.equations import Equations, Unilateral
 from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
-from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, STICK, ContactModes
+from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
+from draisine.simulation.stepper.contact_slip import SLIPPING
 
 Reals = NDArray[np.float64]
 
@@ -44,7 +45,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.allocate(
         {
             **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
-            **{name: (count,) for name in ("excluded", "settled")},
+            **{
+                name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
+            },
+            "angle_matrix": (count, count),
             "permanent": (len(permanent),),
             "margins": (2 * count,),
             "mass": (n * n,),
@@ -80,6 +84,9 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     mode = modes.change_mode[change]
     entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
     entries[:, 2:] = modes.change_direction[change].reshape(-1, 6)
+    # its direction is that of the slip alone wherever it is not zero; that of the record is the first one
+    planar = (mode == SLIP) & (modes.ways > 1)
+    entries[planar, 6], entries[planar, 7] = 0.0, np.maximum(entries[planar, 7], SLIPPING)
     return found
 
 

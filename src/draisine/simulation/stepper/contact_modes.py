@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import call_kernel
+from draisine.simulation.stepper.contact_complementarity import keep_modes, solve_complementarity
 from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
-from draisine.simulation.stepper.contact_laws import respond, solve_complementarity, tangential_size
+from draisine.simulation.stepper.contact_laws import respond, solve_choice, tangential_size
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     MODE_ENTRIES,
@@ -19,66 +20,31 @@ from draisine.simulation.stepper.contact_layout import (
     SINGULAR_MASS,
     SLIP,
     STICK,
+    UNDECIDED,
     ContactModes,
 )
+from draisine.simulation.stepper.contact_slip import (
+    TURNING,
+    fall_of,
+    has_direction,
+    load_terms,
+    mode_of,
+    present_direction,
+    set_mode,
+    slips_in_plane,
+    turns,
+    update_hoisted_values,
+    velocity_scale,
+    zero_slip,
+)
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
-from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, Stepper
+from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
-RESTING = 3e-7  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
-STILL = 30.0  # m/s times the relative tolerance: a slip that begins keeps the direction of its force below it
-LEAST_STILL = 1e-12  # m/s
-GROWN = 1e3  # times that: a slip that is not small any more
-NEAR = 1.0  # m/s times the relative tolerance: a slip that passes zero within the errors of integration
-SLIPPING = 1e-11  # slip, relative to other velocities and to 1 m/s, that is not zero
+TOUCHING = 2e-14  # gap, relative to the typical length, that is rounding error
+RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
-
-
-def mode_of(c: ContactModes, i: int) -> int:
-    if c.mode[MODE_ENTRIES * i] == 0.0:
-        return OPEN
-    return STICK if c.mode[MODE_ENTRIES * i + 1] != 0.0 else SLIP
-
-
-def set_mode(c: ContactModes, i: int, mode: int, still: float) -> None:
-    """The mode as parameters; the direction of slip is that of the solution."""
-    k = MODE_ENTRIES * i
-    c.mode[k] = 0.0 if mode == OPEN else 1.0
-    c.mode[k + 1] = 1.0 if mode == STICK else 0.0
-    for w in range(2):
-        c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
-        c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
-        c.mode[k + 7] = still if mode == SLIP and c.settled[i] == 0 else 0.0
-        c.mode[k + 4 + w] = 0.0
-
-
-def load_terms(s: Stepper) -> None:
-    """The terms of the equations at (t, x)."""
-    c = s.modes
-    copy(s.x, s.point, s.width)
-    s.time[0] = s.t
-    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient)
-    call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
-
-
-def velocity_scale(s: Stepper) -> float:
-    """The largest velocity along a row; that of a small fall if all are small."""
-    c = s.modes
-    size = 0.0
-    for k in range(c.rows):
-        size = max(size, abs(c.speed[k]))
-    for j in range(c.velocities):
-        size = max(size, abs(s.x[c.first_velocity + j]) * min(1.0, c.length))
-    return max(size, 1e-3 * math.sqrt(c.length * (fall_of(c) + 1e-300)))
-
-
-def fall_of(c: ContactModes) -> float:
-    """The largest acceleration along a normal without contact forces."""
-    size = 0.0
-    for i in range(c.contacts):
-        size = max(size, abs(c.offset[int(c.normal[i])]))
-    return size
 
 
 def begin_modes(s: Stepper) -> int:
@@ -111,9 +77,9 @@ def change_modes(s: Stepper, row: int) -> int:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
         c.excluded[i] = 0
-    if row >= 0 and c.lost == 0.0 and mode_of(c, ended) != OPEN:
+    if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
-    return settle(s, ended if row >= 0 and which == 1 else -1)
+    return settle(s, ended if row >= 0 else -1, which)
 
 
 def return_to_constraints(s: Stepper) -> None:
@@ -136,59 +102,11 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
     return STICK if mode_of(c, i) == STICK else -1
 
 
-def grow_slips(s: Stepper) -> None:
-    """After an accepted step: slips that are not small any more keep their direction where they pass zero."""
-    c = s.modes
-    for i in range(c.contacts):
-        k = MODE_ENTRIES * i
-        if c.ways[i] > 1 and c.mode[k] != 0.0 and c.mode[k + 1] == 0.0 and c.mode[k + 6] == 0.0:
-            follow_direction(s, i)
-
-
-def follow_direction(s: Stepper, i: int) -> None:
-    """The direction of a slip that has begun."""
-    c, k = s.modes, MODE_ENTRIES * i
-    load_terms(s)
-    size = 0.0
-    for w in range(2):
-        moved = c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]
-        c.direction[i, w] = moved + c.mode[k + 7] * c.mode[k + 2 + w]
-        size += c.direction[i, w] * c.direction[i, w]
-    size = math.sqrt(size)
-    for w in range(2):
-        c.mode[k + 2 + w] = c.direction[i, w] / size
-    if size > GROWN * c.mode[k + 7]:
-        c.mode[k + 6], c.mode[k + 7] = 1.0, 0.0
-    update_hoisted_values(s)
-    start_contact_margin(s, i)
-
-
-def start_contact_margin(s: Stepper, i: int) -> None:
-    """The margin of slip after a change of its direction."""
-    c, k = s.modes, MODE_ENTRIES * i
-    total = 0.0
-    for w in range(2):
-        total += (c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]) * c.mode[k + 2 + w]
-    s.margin[0, c.first_margin + 2 * i + 1] = total
-
-
-def turns(s: Stepper, i: int) -> bool:
-    """Whether the slip of a contact has only turned by a right angle; its direction is then the present one."""
-    c = s.modes
-    size = tangential_size(c, i, c.speed)
-    if not size > max(SLIPPING * (1.0 + velocity_scale(s)), NEAR * s.rtol):
-        return False
-    for w in range(c.ways[i]):
-        c.mode[MODE_ENTRIES * i + 2 + w] = c.speed[int(c.tangential[i]) + w] / size
-        c.mode[MODE_ENTRIES * i + 4 + w] = 0.0
-    return c.ways[i] > 1
-
-
 def collide(s: Stepper) -> bool:
     """Impacts of contacts that approach, until none does; False if their impulses are not found."""
     c = s.modes
     for _ in range(MOST_IMPACTS):
-        count, approaching, last, bounces = 0, 0, -1, False
+        count, approaching, last, bounces, fastest = 0, 0, -1, False, 0.0
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
         room = 1e-12 * velocity_scale(s)
         for i in range(c.contacts):
@@ -201,12 +119,15 @@ def collide(s: Stepper) -> bool:
                 if speed < -room:
                     approaching += 1
                     last = i
+                    fastest = max(fastest, -speed)
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         if approaching == 0:
             return True
         if count == 1:
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
+        elif not bounces and fastest < slow:
+            c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces)
         if c.outcome != FOUND:
@@ -217,8 +138,34 @@ def collide(s: Stepper) -> bool:
         for i in range(c.contacts):
             if c.active[i] != 0 and c.speed[int(c.normal[i])] > 1e-9 * velocity_scale(s) and c.speed[int(c.normal[i])] > slow:
                 c.active[i] = 0
-                set_mode(c, i, OPEN, 0.0)
+                set_mode(c, i, OPEN)
     return True
+
+
+def collided(c: ContactModes) -> bool:
+    """Whether the change has impacts; elastic ones lose no energy."""
+    for k in range(c.rows):
+        if c.total[k] != 0.0:
+            return True
+    return False
+
+
+def stop_rocking(c: ContactModes, slow: float) -> int:
+    """Impulses that end all approach and separation of active contacts, and slips as slow: infinitely many impacts of a body that
+    rocks from one to another are left out."""
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.choice[i] = OPEN
+        if c.active[i] != 0:
+            c.choice[i] = STICK if tangential_size(c, i, c.speed) < slow else SLIP
+        for w in range(2):
+            c.direction[i, w] = 0.0
+    if not solve_choice(c):
+        return UNDECIDED
+    for k in range(c.rows):
+        c.impulse[k] = c.reaction[k]
+    return FOUND
 
 
 def bounces_left(c: ContactModes, i: int) -> float:
@@ -248,57 +195,39 @@ def apply_impulse(s: Stepper) -> None:
     s.x[c.work] += 0.5 * power
 
 
-def has_direction(c: ContactModes, i: int) -> bool:
-    """Whether the direction of the slip is known; not at a start."""
-    size = 0.0
-    for w in range(c.ways[i]):
-        size += abs(c.mode[MODE_ENTRIES * i + 2 + w])
-    return size > 0.0
-
-
-def present_direction(c: ContactModes, i: int) -> None:
-    """The direction of slip as the equations have it."""
-    k, forward, size = MODE_ENTRIES * i, 0.0, 0.0
-    for w in range(c.ways[i]):
-        c.direction[i, w] = c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]
-        forward += c.direction[i, w] * c.mode[k + 2 + w]
-    sign = -1.0 if c.mode[k + 6] != 0.0 and forward < 0.0 else 1.0
-    for w in range(c.ways[i]):
-        c.direction[i, w] = sign * c.direction[i, w] + (1e-14 + c.mode[k + 7]) * c.mode[k + 2 + w]
-        size += c.direction[i, w] * c.direction[i, w]
-    for w in range(c.ways[i]):
-        c.direction[i, w] /= math.sqrt(size)
-
-
-def settle(s: Stepper, stopped: int) -> int:
-    """The modes of the active contacts by their accelerations."""
+def settle(s: Stepper, ended: int, which: int) -> int:
+    """The modes of the active contacts by their accelerations, after the end of a margin of one of them (−1 for none)."""
     c = s.modes
-    if c.lost != 0.0:  # velocity products have changed
+    if collided(c):  # velocity products have changed
         load_terms(s)
         if not respond(c):
             c.outcome = SINGULAR_MASS
             return CONTACT_UNSOLVED
-    scale = velocity_scale(s)
     for k in range(c.rows):
         c.target[k] = c.offset[k]
+    stopped = ended if which == 1 else -1
+    stops = stopped >= 0 and mode_of(c, stopped) == SLIP  # others may stop with it, as edges of one block do
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
-        least = SLIPPING * (1.0 + scale)
-        if i == stopped:
-            least = max(least, NEAR * s.rtol)
-        slips = size > least and (mode_of(c, i) != STICK or c.lost != 0.0)
+        slips = size > zero_slip(s) and (mode_of(c, i) != STICK or collided(c)) and not (i == stopped and c.ways[i] == 1)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
-        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and i != stopped and c.lost == 0.0:
+        goes_on = i != stopped and not (stops and size <= zero_slip(s))
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and not collided(c):
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
-    c.outcome = solve_complementarity(c)
+    c.outcome = FOUND
+    if not (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which)):
+        c.outcome = solve_complementarity(c)
+        if c.outcome != FOUND and stop_small_slips(s):
+            c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
         if c.settled[i] != 2 or c.best[i] != SLIP:
-            set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN, max(LEAST_STILL, STILL * s.rtol))
+            set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
+    remove_drift(s)
     update_hoisted_values(s)
     return_to_constraints(s)
     load_terms(s)
@@ -310,15 +239,63 @@ def settle(s: Stepper, stopped: int) -> int:
     return CONTINUE
 
 
-def update_hoisted_values(s: Stepper) -> None:
-    if s.prologue != 0:
-        call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
+    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the best
+    one. If there were others the motion would go on with this one."""
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i)
+        if i != ended and c.choice[i] == SLIP and c.settled[i] == 0:
+            return False  # it has stopped with the other one
+    if ended >= 0:
+        if mode_of(c, ended) == OPEN:
+            return False
+        if which == 0:
+            c.choice[ended] = OPEN
+        else:
+            c.choice[ended] = SLIP if mode_of(c, ended) == STICK else STICK
+    return keep_modes(c)
+
+
+def stop_small_slips(s: Stepper) -> bool:
+    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there are any."""
+    c, found = s.modes, False
+    for i in range(c.contacts):
+        if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
+            c.settled[i], found = 0, True
+        c.excluded[i] = 0
+        for w in range(2):
+            c.direction[i, w] = c.best_direction[i, w] if c.settled[i] != 0 else 0.0
+    return found
+
+
+def remove_drift(s: Stepper) -> None:
+    """Velocities that the new modes exclude, of the size of the tolerance, by impulses: these change no more energy than they have."""
+    c = s.modes
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.choice[i] = STICK if mode_of(c, i) == SLIP and c.settled[i] == 0 else mode_of(c, i)  # a slip begins at zero
+        for w in range(2):
+            c.direction[i, w] = 0.0
+    if not solve_choice(c):
+        return
+    power = 0.0
+    for k in range(c.rows):
+        power += 0.5 * c.reaction[k] * (c.speed[k] + c.result[k])
+        for j in range(c.velocities):
+            s.x[c.first_velocity + j] += c.reaction[k] * c.response[k, j]
+    s.x[c.work] += power
 
 
 def update_parameters(s: Stepper) -> None:
     """After a change of modes: what depends on them, and the record."""
     c = s.modes
     update_hoisted_values(s)
+    for i in range(c.contacts):
+        c.touch[i] = 0.0
+        if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
+            slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce
+            c.touch[i] = max(0.0, -c.gap[i]) + (TOUCHING * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
@@ -328,9 +305,12 @@ def update_parameters(s: Stepper) -> None:
 def record_modes(s: Stepper) -> None:
     c = s.modes
     k = c.change_count
-    if k > 0 and c.lost == 0.0 and same_modes(c, k - 1):
+    s.switches_here += 1
+    if k > 0 and not collided(c) and same_modes(c, k - 1):
         return
     c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
+    if k > 0:  # what follows within the time of the bounces that are left out, follows them
+        c.change_time[k] = max(c.change_time[k], c.change_time[k - 1])
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
@@ -339,7 +319,6 @@ def record_modes(s: Stepper) -> None:
     for j in range(c.rows):
         c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
-    s.switches_here += 1
 
 
 def same_modes(c: ContactModes, k: int) -> bool:
@@ -347,6 +326,8 @@ def same_modes(c: ContactModes, k: int) -> bool:
     for i in range(c.contacts):
         if c.change_mode[k, i] != mode_of(c, i):
             return False
+        if slips_in_plane(c, i):  # it goes on, in the direction that it has
+            continue
         for w in range(4):
             if c.change_direction[k, 6 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
                 return False

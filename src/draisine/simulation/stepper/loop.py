@@ -11,8 +11,9 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import begin_modes, change_modes, grow_slips
+from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -76,6 +77,7 @@ from draisine.simulation.stepper.step_size_control import (
     reject,
     reject_implicit,
     retry_implicit_step,
+    shorten,
 )
 from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
 from draisine.simulation.stepper.switching import (
@@ -278,8 +280,13 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         cut = find_switch(s, m, h, new_time)
         if s.aborted != 0:
             return ABORTED
+        if s.unilateral != 0:
+            factor = shorten_for_slips(s, m, h, cut)
+            if factor < 1.0:
+                return shorten(s, m, h, factor)
         if cut <= 1.0:
-            row, s.step_length, s.beside_switch = s.switch_row, abs(h), 2
+            row, s.step_length = s.switch_row, abs(h)
+            s.beside_switch = 2 if row < s.branch_margins else 0
             if s.t + cut * h == s.t:
                 return switch_at_once(s, m, row)
             if cut < 1.0:
@@ -361,12 +368,13 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     if row < 0 and not at_restart(s):
         keep_margins(s)
         if s.unilateral != 0:
-            grow_slips(s)
-        s.switches_here = 0
-        if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
-            copy(s.x, s.point, s.width)
-            evaluate(s, s.t, 0)
-        return CONTINUE
+            row = follow_slips(s)
+        if row < 0:
+            s.switches_here = 0
+            if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
+            return CONTINUE
     s.switches_here = 0
     reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
@@ -391,6 +399,8 @@ def restart(s: Stepper, m: Tableau) -> int:
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
+    if s.unilateral != 0 and m.implicit == 0 and s.check_stiffness != 0 and begins_to_slip(s.modes):
+        return STIFF
     return CONTINUE
 
 

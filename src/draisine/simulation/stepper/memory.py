@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+CONTACT_SHARE = 0.03  # of the tolerance of implicit methods, where slips begin whose directions relax at once
 CONTACT_SPACING = 0.01  # seconds between two evaluations of contact forces that depend on time, as samples have by default
 
 
@@ -244,7 +245,7 @@ class Memory:
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
-        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit)
+        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit or bool(s.unilateral))
         if form.plan is not None:
             s.sparse = 1
             s.plan[:] = form.plan.index
@@ -268,8 +269,9 @@ class Memory:
 
     @property
     def with_branches(self) -> Reals:
-        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
-        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
+        """The parameters with the present modes of contacts and branches of switching functions, which the dynamics take."""
+        present = self.stepper.parameters[: len(self._parameters)].copy()
+        return present if self._switches is None else np.concatenate([present, self.stepper.branch])
 
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
@@ -366,12 +368,14 @@ class Memory:
         rtol, atol = getattr(method, "rtol", 0.0), np.asarray(getattr(method, "atol", 0.0), dtype=float)
         s.rtol = rtol
         if method.implicit and method.adaptive:
-            s.rtol = getattr(method, "inner_rtol", rtol)
+            s.rtol = getattr(method, "inner_rtol", rtol) * (CONTACT_SHARE if s.unilateral else 1.0)
             atol = atol * (s.rtol / rtol)
             highest = int(s.dae_index.max(initial=1))
             # errors of the iteration accumulate in multipliers, and in the long steps of high orders
             share = min(0.03, s.rtol**0.5) * (0.1 if highest > 1 or method.order > 5 else 1.0)
             s.newton_tolerance = max(10.0 * np.finfo(float).eps / s.rtol, share)
+        if s.unilateral:
+            s.modes.tolerance = float(np.max(rtol))
         s.step = getattr(method, "step", None) or 0.0
         s.max_step = getattr(method, "max_step", None) or np.inf
         s.h = getattr(method, "first_step", None) or 0.0
@@ -506,6 +510,9 @@ _MODULES = (
     "contact_monitor",
     "contact_layout",
     "contact_laws",
+    "contact_directions",
+    "contact_complementarity",
+    "contact_slip",
     "contact_impact",
     "contact_modes",
     "event_isolation",
