@@ -182,7 +182,7 @@ class Recording:
         starts = before[: modes.change_count].tolist()
         if not starts:
             return (whole,)
-        ends, found = [*starts[1:], len(whole.times)], []
+        ends, found = [*starts[1:], len(whole.times)], list[Segment]()
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
             if found and begin == end:
                 continue
