@@ -184,7 +184,7 @@ class Recording:
             return (whole,)
         ends, found = [*starts[1:], len(whole.times)], list[Segment]()
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
-            if found and begin == end:
+            if found and begin == end and k < len(starts) - 1:  # the last one has the modes of the final state
                 continue
             rows = slice(begin, end)
             parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
