@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from random_scenes import check_run
 
 import draisine as dr
 from draisine.model.contact import dry_friction
-from random_scenes import check_run
 
 FEW = 4
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from random_scenes import KINDS, check_run, random_scene
 
 import draisine as dr
-from random_scenes import KINDS, check_run, random_scene
 
 FEW = 4 * len(KINDS)
 

@@ -20,9 +20,9 @@ from draisine.simulation.stepper.contact_laws import kinetic, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
+    INDETERMINATE,
     NEWTON,
     POISSON,
-    UNDECIDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
@@ -295,4 +295,4 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
     outcome = solve_complementarity(c)
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]
-    return outcome if outcome == INCONSISTENT or outcome == UNDECIDED else FOUND
+    return FOUND if outcome == INDETERMINATE else outcome

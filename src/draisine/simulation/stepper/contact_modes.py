@@ -144,10 +144,10 @@ def collide(s: Stepper) -> bool:
 
 def collided(c: ContactModes) -> bool:
     """Whether the change has impacts; elastic ones lose no energy."""
+    found = False
     for k in range(c.rows):
-        if c.total[k] != 0.0:
-            return True
-    return False
+        found = found or c.total[k] != 0.0
+    return found
 
 
 def stop_rocking(c: ContactModes, slow: float) -> int:
@@ -240,8 +240,8 @@ def settle(s: Stepper, ended: int, which: int) -> int:
 
 
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
-    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the best
-    one. If there were others the motion would go on with this one."""
+    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the
+    best one. If there were others the motion would go on with this one."""
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i)
         if i != ended and c.choice[i] == SLIP and c.settled[i] == 0:
@@ -257,7 +257,8 @@ def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
 
 
 def stop_small_slips(s: Stepper) -> bool:
-    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there are any."""
+    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there
+    are any."""
     c, found = s.modes, False
     for i in range(c.contacts):
         if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
@@ -269,7 +270,8 @@ def stop_small_slips(s: Stepper) -> bool:
 
 
 def remove_drift(s: Stepper) -> None:
-    """Velocities that the new modes exclude, of the size of the tolerance, by impulses: these change no more energy than they have."""
+    """Remove velocities that the new modes exclude, of the size of the tolerance, by impulses: they change no more energy than
+    these have."""
     c = s.modes
     for k in range(c.rows):
         c.target[k] = c.speed[k]
