@@ -41,7 +41,7 @@ from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
 
 CLOSE = 1e-10  # gap, relative to the typical length, at which a contact takes part in the impact of another
-TOUCHING = 2e-14  # gap, relative to the typical length, that is rounding error
+GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
@@ -151,14 +151,15 @@ def collided(c: ContactModes) -> bool:
 
 
 def stop_rocking(c: ContactModes, slow: float) -> int:
-    """Impulses that end all approach and separation of active contacts, and slips as slow: infinitely many impacts of a body that
-    rocks from one to another are left out."""
+    """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
+    a body that rocks from one to another are left out."""
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
         if c.active[i] != 0:
-            c.choice[i] = STICK if tangential_size(c, i, c.speed) < slow else SLIP
+            rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
+            c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
         for w in range(2):
             c.direction[i, w] = 0.0
     if not solve_choice(c):
@@ -297,7 +298,7 @@ def update_parameters(s: Stepper) -> None:
         c.touch[i] = 0.0
         if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
             slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce
-            c.touch[i] = max(0.0, -c.gap[i]) + (TOUCHING * c.length if slow else 0.0)
+            c.touch[i] = max(0.0, -c.gap[i]) + (GAP_ERROR * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0

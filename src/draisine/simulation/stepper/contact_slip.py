@@ -103,10 +103,10 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
     far, or grows by far from the small value at which equations are stiff. Error control, whose estimate is filtered by the
     Jacobian at the start, does not see that."""
     c, factor = s.modes, 1.0
-    watched = False
+    examined = False
     for i in range(c.contacts):
-        watched = watched or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
-    if not watched or s.adaptive == 0:
+        examined = examined or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
+    if not examined or s.adaptive == 0:
         return factor
     if cut < 1.0:
         interpolate(s, m.terms, cut, s.point, s.states)
