@@ -164,6 +164,9 @@ class ContactHistory(Result):
         return ContactHistory(tuple(contacts), changes, number_at(data, "end"))
 
 
+NO_MODES = ContactHistory((), (), 0.0)  # of a run without contacts that open
+
+
 def _number(value: Any, what: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise DataError(f"{what} in the metadata should be a number, got {shortened(value)}")

@@ -26,7 +26,7 @@ def most_bytes(limit: int) -> int:
 
 def describe(run: Trajectory) -> dict[str, Any]:
     """The metadata of a run as plain data."""
-    modes = {} if run.modes is None else {"modes": run.modes.described()}
+    modes = {"modes": run.modes.described()} if run.modes.contacts else {}
     return {
         "draisine": FORMAT,
         "checksum": UNSEALED,

@@ -19,7 +19,7 @@ from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.numerics.number_range import refuse_huge_integers
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
-from draisine.results.contact_modes import ContactHistory
+from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.files import FILMS, save
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
@@ -89,7 +89,7 @@ class Trajectory(Result):
     source: Any = None  # the description of the model, for drawing; not stored in files
     dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
     switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
-    modes: ContactHistory | None = None  # of unilateral contacts
+    modes: ContactHistory = NO_MODES  # of unilateral contacts
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -361,8 +361,7 @@ class Trajectory(Result):
             np.array_equal(self.time, other.time)
             and np.array_equal(self.data, other.data, equal_nan=True)
             and _same_sensitivity(self.sensitivity, other.sensitivity)
-            and (None if self.modes is None else self.modes.described())
-            == (None if other.modes is None else other.modes.described())
+            and self.modes.described() == other.modes.described()
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )
 

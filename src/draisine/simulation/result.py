@@ -16,7 +16,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
-from draisine.results.contact_modes import ContactHistory
+from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
@@ -87,7 +87,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
-    modes: ContactHistory | None = None  # of unilateral contacts
+    modes: ContactHistory = NO_MODES  # of unilateral contacts
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
@@ -182,9 +182,9 @@ class Recording:
         starts = before[: modes.change_count].tolist()
         if not starts:
             return (whole,)
-        ends, found = [*starts[1:], len(whole.times)], []
+        ends, found = [*starts[1:], len(whole.times)], list[Segment]()
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
-            if found and begin == end:
+            if found and begin == end and k < len(starts) - 1:  # the last one has the modes of the final state
                 continue
             rows = slice(begin, end)
             parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])

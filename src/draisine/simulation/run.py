@@ -22,6 +22,7 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers, parameter_values
 from draisine.program.equations import Equations
+from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -516,7 +517,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             switches=switches,
-            modes=contact_history(stepper.modes, self._choices.root, float(stepper.t)) if stepper.unilateral else None,
+            modes=contact_history(stepper.modes, self._choices.root, float(stepper.t)) if stepper.unilateral else NO_MODES,
             contact_least=stepper.contact_least.copy(),
             residual_limit=residual_limit(self._choices.root.limits, float(stepper.threshold), self._method),
             cautions=tuple(warnings),

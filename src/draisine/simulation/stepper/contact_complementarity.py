@@ -1,9 +1,9 @@
 """Modes of unilateral contacts by complementarity of forces and accelerations, or of impulses and velocities. Restricted Python.
 
 Where one contact changes its mode the others usually keep theirs: that combination is tried first. Else forces are iterated by
-projection on the cones of friction (De Saxcé & Feng 1998), which shows the modes, and all combinations are tried if that fails. Another
-combination that opens other contacts and has other accelerations shows that the motion is not determined (Painlevé's paradox), none
-that it does not exist.
+projection on the cones of friction (De Saxcé & Feng 1998), which shows the modes, and all combinations are tried if that fails.
+Another combination that opens other contacts and has other accelerations shows that the motion is not determined (Painlevé's
+paradox), none that it does not exist.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def prefer_sticking(c: ContactModes) -> None:
     """Where forces along dependent rows are at the limit of friction in one of several contacts, though none of them slips."""
     found = False
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.choice[i] == SLIP and c.settled[i] == 0 and allowed(c, i, STICK):
-            if tangential_size(c, i, c.result) <= 1e3 * SLACK * largest(c):
-                c.choice[i], found = STICK, True
+        rests = tangential_size(c, i, c.result) <= 1e3 * SLACK * largest(c)
+        if begins(c, i) and allowed(c, i, STICK) and rests:
+            c.choice[i], found = STICK, True
     if found and turn_directions(c) and satisfies(c):
         keep_best(c)
 

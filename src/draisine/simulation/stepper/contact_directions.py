@@ -1,8 +1,8 @@
 """Directions in which contacts begin to slip: along their accelerations, or velocities after an impact. Restricted Python.
 
-A contact that slips along d has the force −μ λ_n d, on which its acceleration depends. Its direction is right where the acceleration
-across it vanishes. Of one contact it is turned as the motion would turn it, to the first such direction; those of several contacts
-are solved for together, by Newton's method.
+A contact that slips along d has the force −μ λ_n d, on which its acceleration depends. Its direction is right where the
+acceleration across it vanishes. Of one contact it is turned as the motion would turn it, to the first such direction; those of
+several contacts are solved for together, by Newton's method.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from draisine.simulation.stepper.contact_laws import has_normal, kinetic, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
+    INDETERMINATE,
     NEWTON,
     POISSON,
-    UNDECIDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
@@ -301,4 +301,4 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
             c.active[i] = 1
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]
-    return outcome if outcome == INCONSISTENT or outcome == UNDECIDED else FOUND
+    return FOUND if outcome == INDETERMINATE else outcome

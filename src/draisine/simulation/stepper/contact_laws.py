@@ -29,33 +29,33 @@ BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of fric
 
 def respond(c: ContactModes) -> bool:
     """G and c from the terms; False if the mass matrix is singular."""
-    n, others = c.velocities, len(c.permanent)
-    for i in range(n + others):
-        for j in range(n + others):
+    n, fixed = c.velocities, len(c.permanent)
+    for i in range(n + fixed):
+        for j in range(n + fixed):
             c.system[i, j] = 0.0
     for i in range(n):
         for j in range(n):
             c.system[i, j] = c.mass[i * n + j]
-    for k in range(others):
+    for k in range(fixed):
         row = int(c.permanent[k])
         for j in range(n):
             c.system[n + k, j] = c.row[row * n + j]
             c.system[j, n + k] = -c.row[row * n + j]
-    if lu_decompose(c.system, c.system_pivot, n + others) >= 0:
+    if lu_decompose(c.system, c.system_pivot, n + fixed) >= 0:
         return False
     for j in range(n):
         c.side[j] = c.force[j]
-    for k in range(others):
+    for k in range(fixed):
         c.side[n + k] = -c.bias[int(c.permanent[k])]
-    lu_solve(c.system, c.system_pivot, n + others, c.side)
+    lu_solve(c.system, c.system_pivot, n + fixed, c.side)
     for j in range(n):
         c.free[j] = c.side[j]
     for i in range(c.rows):
         for j in range(n):
             c.side[j] = c.row[i * n + j]
-        for k in range(others):
+        for k in range(fixed):
             c.side[n + k] = 0.0
-        lu_solve(c.system, c.system_pivot, n + others, c.side)
+        lu_solve(c.system, c.system_pivot, n + fixed, c.side)
         for j in range(n):
             c.response[i, j] = c.side[j]
     for i in range(c.rows):

@@ -50,7 +50,7 @@ from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
-TOUCHING = 2e-14  # gap, relative to the typical length, that is rounding error
+GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 PROJECTIONS = 2
 MOST_IMPACTS = 50  # at one time
@@ -95,7 +95,7 @@ def closes_too(c: ContactModes, i: int) -> bool:
     """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
     duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
     reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
-    return c.gap[i] <= max(reached, TOUCHING * c.length)
+    return c.gap[i] <= max(reached, GAP_ERROR * c.length)
 
 
 def return_to_constraints(s: Stepper) -> None:
@@ -162,21 +162,22 @@ def collide(s: Stepper) -> bool:
 
 def collided(c: ContactModes) -> bool:
     """Whether the change has impacts; elastic ones lose no energy."""
+    found = False
     for k in range(c.rows):
-        if c.total[k] != 0.0:
-            return True
-    return False
+        found = found or c.total[k] != 0.0
+    return found
 
 
 def stop_rocking(c: ContactModes, slow: float) -> int:
-    """Impulses that end all approach and separation of active contacts, and slips as slow: infinitely many impacts of a body that
-    rocks from one to another are left out."""
+    """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
+    a body that rocks from one to another are left out."""
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
         if c.active[i] != 0 and has_normal(c, i):
-            c.choice[i] = STICK if tangential_size(c, i, c.speed) < slow else SLIP
+            rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
+            c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
         for w in range(2):
             c.direction[i, w] = 0.0
     if not solve_choice(c):
@@ -296,8 +297,8 @@ def release_resting(c: ContactModes, least: float) -> None:
 
 
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
-    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the best
-    one. If there were others the motion would go on with this one."""
+    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the
+    best one. If there were others the motion would go on with this one."""
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i)
         if i != ended and c.choice[i] == SLIP and c.settled[i] == 0:
@@ -313,7 +314,8 @@ def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
 
 
 def stop_small_slips(s: Stepper) -> bool:
-    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there are any."""
+    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there
+    are any."""
     c, found = s.modes, False
     for i in range(c.contacts):
         if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
@@ -325,7 +327,8 @@ def stop_small_slips(s: Stepper) -> bool:
 
 
 def remove_drift(s: Stepper) -> None:
-    """Velocities that the new modes exclude, of the size of the tolerance, by impulses: these change no more energy than they have."""
+    """Remove velocities that the new modes exclude, of the size of the tolerance, by impulses: they change no more energy than
+    these have."""
     c = s.modes
     for k in range(c.rows):
         c.target[k] = c.speed[k]
@@ -352,8 +355,8 @@ def update_parameters(s: Stepper) -> None:
         c.touch[i] = 0.0
         if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
             slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce …
-            slow = slow and c.gap[i] <= TOUCHING * c.length  # … and not in flight, where dry friction turns at its apex
-            c.touch[i] = max(0.0, -c.gap[i]) + (TOUCHING * c.length if slow else 0.0)
+            slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
+            c.touch[i] = max(0.0, -c.gap[i]) + (GAP_ERROR * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0

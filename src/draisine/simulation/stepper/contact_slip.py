@@ -1,9 +1,9 @@
 """Modes of contacts as parameters, and slips that begin, grow, turn and stop. Restricted Python.
 
-Where a planar slip s begins, its direction s/|s| follows the force quickly: the equations are stiff, and at s = 0 they have no value.
-So it begins with the direction of (s + ε d), d that of the force at its begin and ε a small slip of the size of the tolerance, until it
-is large against ε. It has stopped where it passes zero along its direction, or is as small as the tolerance: a slip that slows down
-may turn at the end, at any rate.
+Where a planar slip s begins, its direction s/|s| follows the force quickly: the equations are stiff, and at s = 0 they have no
+value. So it begins with the direction of (s + ε d), d that of the force at its begin and ε a small slip of the size of the
+tolerance, until it is large against ε. It has stopped where it passes zero along its direction, or is as small as the
+tolerance: a slip that slows down may turn at the end, at any rate.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def turned(c: ContactModes, i: int) -> bool:
 
 
 def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
-    """The factor by which a step is to be shortened, 1 for none: up to the end of a margin at the fraction `cut` a slip turns far,
-    or grows by far from the small value at which equations are stiff. Error control, whose estimate is filtered by the Jacobian at
-    the start, does not see that."""
+    """The factor by which a step is to be shortened, 1 for none: up to the end of a margin at the fraction `cut` a slip turns
+    far, or grows by far from the small value at which equations are stiff. Error control, whose estimate is filtered by the
+    Jacobian at the start, does not see that."""
     c, factor = s.modes, 1.0
-    watched = False
+    examined = False
     for i in range(c.contacts):
-        watched = watched or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
-    if not watched or s.adaptive == 0:
+        examined = examined or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
+    if not examined or s.adaptive == 0:
         return factor
     if cut < 1.0:
         interpolate(s, m.terms, cut, s.point, s.states)
