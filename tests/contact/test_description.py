@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.contact import IMPACTS, DryFriction
+from draisine.model.contact import IMPACTS, DryFriction, dry_friction
+from draisine.model.contact_modes import in_modes
 from draisine.model.files import from_toml, to_toml
 
 G = 9.81
+TIGHT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 
 
 def described(**contact: Any) -> dr.Model:
@@ -224,3 +227,17 @@ def test_modes_that_cannot_be_fixed() -> None:
             rod().in_modes(modes)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match=r"contact 'foot' has no friction and cannot stick"):
         rod(0.0).in_modes({"foot": "stick"})
+
+
+def test_a_bicycle_that_rolls_is_the_ideal_one() -> None:
+    """Friction changes nothing while it suffices; with fixed modes the description itself is the ideal one."""
+    ideal = dr.gallery.bicycle().freeze()
+    law = dry_friction(0.8, 0.0, "energetic", "wheels")
+    bicycle = replace(ideal, wheels=tuple(replace(wheel, friction=law) for wheel in ideal.wheels))
+    assert in_modes(bicycle, {wheel.name: "stick" for wheel in ideal.wheels}) == ideal
+    start = {"speed": 4.6, "roll_rate": 0.5}
+    one, other = (dr.simulate(system, 1.0, start=start, method=TIGHT) for system in (bicycle, ideal))
+    assert [change.modes for change in one.modes] == [{wheel.name: "stick" for wheel in ideal.wheels}]
+    for name in ("lean", "steer", "speed", "rear_wheel_normal_force", "front_wheel_friction_needed"):
+        np.testing.assert_allclose(one[name], other[name], rtol=0, atol=1e-8)
+    assert not one.warnings

@@ -137,6 +137,14 @@ def test_documents_name_the_modes(tmp_path: Path) -> None:
     assert "1 while contact floor is closed" in modes and "floor_closed*z_rate_dot" in text
 
 
+def test_a_report_says_what_it_lacks() -> None:
+    """The chapters of one set of equations contain the reason; description, equations and the sample run are complete."""
+    report = dr.report(ball(), 1.0, start={"z": 0.3}, film=False)
+    assert set(report.failed) <= {"Certificate", "Constraints", "Stability"}
+    assert all("contact floor" in reason for reason in report.failed.values())
+    assert "Contacts that stick, slip and open" in report.html()
+
+
 # ------------------------------------------------------------------------------------------------------------- runs
 
 
@@ -237,6 +245,31 @@ def test_impulse_across_the_track() -> None:
     (normal, along, across), (same, nothing, moved) = found["x"][0], found["y"][0]
     assert (normal, along) == (same, pytest.approx(moved)) and across == nothing == 0.0
     assert found["x"][1:] == (pytest.approx(found["y"][1]), found["y"][2])
+
+
+def test_impulses_of_several_contacts_change_the_momentum() -> None:
+    """A rod falls on its foot, then on its tip: the impulses of all contacts are the jump of its momentum."""
+    m = dr.Model("rod")
+    m.gravity(G)
+    first, second = m.body("first", mass=0.0), m.body("second", mass=0.0)
+    body = m.body("rod", mass=1.0, center_of_mass=(0, 0, 0.5), inertia=(1 / 12, 1 / 12, 1e-9))
+    m.prismatic("x", "ground", first, axis="x")
+    m.prismatic("z", first, second, axis="z")
+    m.revolute("theta", second, body, axis="y")
+    for name, height in (("foot", 0.0), ("tip", 1.0)):
+        m.contact(name, m.point(f"{name}_point", body, (0, 0, height)), friction=0.3)
+    for axis in "xz":
+        m.output(f"momentum_{axis}", f"velocity_{axis}(middle)", "m/s")
+    m.point("middle", body, (0, 0, 0.5))
+    run = dr.simulate(m, 0.8, start={"theta": 0.4, "z": 0.3}, method=TIGHT)
+    landing, fall = run.modes.impacts[:2]
+    assert set(landing.impulse) == {"foot"} and "tip" in fall.impulse
+    for change in (landing, fall):
+        step = 1e-7
+        before, after = run.at(change.time), run.at(change.time + step)
+        for axis, way in (("z", 0), ("x", 1)):
+            jump = sum(impulse[way] for impulse in change.impulse.values())
+            assert after[f"momentum_{axis}"] - before[f"momentum_{axis}"] == pytest.approx(jump, abs=1e-4)
 
 
 def test_events_at_impacts_and_between() -> None:

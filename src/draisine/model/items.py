@@ -482,6 +482,12 @@ class System:
         every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
         return tuple(contact for contact in every if contact.friction is not None)
 
+    @property
+    def has_ground(self) -> bool:
+        """Whether anything may touch the ground: wheels, knife edges, points."""
+        points = any(contact.on == GROUND and contact.on_radius is None for contact in self.point_contacts)
+        return bool(self.wheels or self.edges) or points
+
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""
         return wheel.friction is not None or not (self.ground.still and isinstance(wheel.contact, Rolling))

@@ -233,7 +233,7 @@ class Model(JointBuilders, ConstraintBuilders):
 
         It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
-        `restitution` and `impact`.
+        `restitution` and `impact`. A law of creep stays what it is then, and acts while the wheel touches the ground.
         """
         where = f"wheel {name!r}"
         dry = dry_friction(friction, restitution, impact, where)

@@ -108,8 +108,8 @@ def refuse_unilateral(function: str, model: Any) -> None:
         fixed = ", ".join(f"{name!r}: 'stick'" for name in contacts)
         raise ArgumentError(
             f"{function}: model {model.name!r} has {named} with friction=, which may stick, slip and open; {function} takes one "
-            f"set of equations. Fix the modes, {function}(model.in_modes({{{fixed}}}), …), leave out friction= for contacts that "
-            "are ideal and permanent, or simulate"
+            f"set of equations. Fix the modes, model.in_modes({{{fixed}}}), leave out friction= for contacts that are ideal and "
+            "permanent, or simulate"
         )
 
 

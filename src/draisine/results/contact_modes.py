@@ -66,13 +66,13 @@ class ContactHistory(Result):
         return dict(self.changes[int(np.searchsorted(times, time, side="right")) - 1].modes)
 
     def intervals(self, contact: str) -> list[tuple[float, float, str]]:
-        """Begin, end and mode of the intervals of one contact."""
+        """Begin, end and mode of the intervals of one contact; an impact that it takes begins a new one."""
         if contact not in self.contacts:
             raise ArgumentError(f"there is no contact {contact!r} that opens; contacts are {', '.join(self.contacts)}")
         found: list[tuple[float, float, str]] = []
         for change in self.changes:
             mode = change.modes[contact]
-            if found and found[-1][2] == mode and not change.impact:
+            if found and found[-1][2] == mode and contact not in change.impulse:
                 continue
             if found:
                 found[-1] = (found[-1][0], change.time, found[-1][2])

@@ -244,9 +244,9 @@ class Trajectory(Result):
     def at(self, t: ArrayLike) -> dict[str, Any]:
         """All channels at time `t` (a number or an array), by the dense output of the method: as if `t` had been a sample.
 
-        At a time that occurs twice, the values after the jump. Between samples the run is integrated again up to `t`, so pass all
-        times in one array. A run that was read from a file has its samples alone; see `interpolated`. The values at one time are
-        a start: `start=run.at(1.5)`.
+        At a time that occurs twice, the values after the jump; at an impact, those before it. Between samples the run is
+        integrated again up to `t`, so pass all times in one array. A run that was read from a file has its samples alone; see
+        `interpolated`. The values at one time are a start: `start=run.at(1.5)`.
         """
         refuse_huge_integers("at: t", t)
         times = np.asarray(t, dtype=float)

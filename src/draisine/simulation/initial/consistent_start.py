@@ -23,7 +23,7 @@ from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
-from draisine.simulation.initial.contact_start import contact_start
+from draisine.simulation.initial.contact_start import contact_start, inactive_rows
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
@@ -304,13 +304,14 @@ class _Solver:
         self._problem.give_back(evaluation)
         names = [one.level.name for one in found]
         rest, moving = self._rest(found[-1], values)
+        inactive = partial(inactive_rows, self._problem.equations, self._given[2])
         return StartReport(
             tuple(targets),
             tuple(moved),
             tuple(leftover for _, leftover in sorted(left, key=lambda pair: pair[0])),
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
-            tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
+            tuple((name, rows - rank - inactive(name)) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
             rest,
             excess,
             moving,

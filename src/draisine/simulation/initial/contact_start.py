@@ -93,6 +93,14 @@ def _modes(e: Equations, p: Reals) -> list[int]:
     return [OPEN if closed == 0.0 else STICK if sticks != 0.0 else SLIP for closed, sticks, *_ in entries.tolist()]
 
 
+def inactive_rows(e: Equations, p: Reals, level: str) -> int:
+    """How many rows of contacts vanish at a level, "position" or "velocity", since the contacts are open or slip."""
+    modes = _modes(e, p) if e.unilateral else []
+    pairs = [(mode, c) for mode, c in zip(modes, e.unilateral, strict=True) if mode != STICK]
+    normal = sum(mode == OPEN and c.normal >= 0 for mode, c in pairs)
+    return normal if level == "position" else normal + sum(c.count for _, c in pairs)
+
+
 def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
     assert e.contact_terms is not None
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])

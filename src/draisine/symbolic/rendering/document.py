@@ -63,7 +63,7 @@ class Document:
     @cached_property
     def matrices(self) -> SymbolicEquations | None:
         """M, C, g, Q, D, b and the reduced equations, simplified, if they are short enough to be read."""
-        if self.system is None:
+        if self.system is None or self.system.unilateral:  # contacts that open have a listing only, with their modes
             return None
         try:
             found = symbolic_equations(self.system)

@@ -226,8 +226,8 @@ _CELLS = 96  # of a curved ground, along its longer side
 
 
 def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> Ground | None:
-    """The ground under wheels and blades at the initial time; curved ground around the tracks only."""
-    if not (system.wheels or system.edges):
+    """The ground under wheels, blades and points in contact at the initial time; curved ground around the tracks only."""
+    if not system.has_ground:
         return None
     values = system.parameter_values(run.parameters)
     tan_x, tan_y = (np.tan(evaluate_number(angle, values)) for angle in (system.ground.slope, system.ground.bank))
