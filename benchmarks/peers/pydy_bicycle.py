@@ -255,7 +255,7 @@ def integrate(peer: Peer, until: float = 5.0, tolerance: float = 1e-8, points: i
 
     start = consistent(peer, 4.6, lean_rate=0.5)
     times = np.linspace(0.0, until, points)
-    return np.asarray(odeint(peer.rhs, start, times, args=(peer.constants,), rtol=tolerance, atol=tolerance))
+    return np.asarray(odeint(peer.rhs, start, times, args=(peer.constants,), rtol=tolerance, atol=tolerance, mxstep=50_000))
 
 
 # ------------------------------------------------------------------------------------------------ checks and times

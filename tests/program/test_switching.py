@@ -54,7 +54,9 @@ def test_the_pulse_of_a_torque_has_two_switches_of_time():
         (CLAMPED(x), ["table(x)"]),
         (ca.jacobian(LINEAR(x), x), ["table(x)"]),
         (ca.if_else(ca.sign(x) > 0, v, 0), ["sign(x)"]),
-        (ca.if_else(ca.fabs(x) < 1, 1, 0), ["abs(x) < 1"]),
+        # what jumps, or has a kink, in the argument of another
+        (ca.if_else(ca.fabs(x) < 1, 1, 0), ["abs(x)", "abs(x) < 1"]),
+        (ca.sign(v - ca.if_else(T < 2, 1, -1)), ["t < 2", "sign(v - where(t < 2, 1, -1))"]),
         # conditions on one surface are one switch
         (ca.if_else(x > 0, 1, 2) * ca.fabs(x) + ca.fmin(x, 0) + ca.if_else(x <= 0, v, 0), ["x > 0"]),
     ],

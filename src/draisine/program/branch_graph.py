@@ -45,6 +45,7 @@ class _Found:
     shown: tuple[int, ...] = ()  # the same in the original, for the name
     breaks: tuple[float, ...] = ()
     jump: bool = False
+    counted: bool = False  # among those that count, with `jump` as it is there
 
 
 class BranchGraph:
@@ -64,14 +65,13 @@ class BranchGraph:
         self._bounds = bounds(graph, roots)
         for node in sorted(graph.reached([*roots, *further])):
             self._new[node] = self._fixed(node)
-        reached = graph.reached([self._new[node] for node in roots], lambda node: node in self._guards)
         self.every = list(self._found.values())  # inner ones first
         highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self.every}
-        effects = Effects(graph, [self._new[node] for node in roots], highest)
-        self.chosen = [k for k, found in enumerate(self.every) if found.branch in reached and self._has_effect(found, effects)]
+        self.chosen, inner = self._chosen_for([self._new[node] for node in roots], highest)
         self._parameters = parameters
         self._find_timely()
-        self.kinks = [k for k in self.chosen if free_kinks and self._timely[k] and not self.every[k].jump]
+        free = [k for k in self.chosen if k not in inner and free_kinks]
+        self.kinks = [k for k in free if self._timely[k] and not self.every[k].jump]
         self.chosen = [k for k in self.chosen if k not in self.kinks]
         self._number()
         self._complete = True
@@ -263,12 +263,28 @@ class BranchGraph:
 
     # ---------------------------------------------------------------- the switches that count
 
+    def _chosen_for(self, roots: Sequence[int], highest: dict[int, int]) -> tuple[list[int], set[int]]:
+        """The switches on which the roots depend, or the arguments of such switches: with fixed branches these are smooth. The
+        latter ones are `inner`: where the argument has a kink, the motion along its surface jumps."""
+        chosen, inner = set[int](), set[int]()
+        targets, within = list(roots), False
+        while targets:
+            reached = self.graph.reached(targets, lambda node: node in self._guards)
+            effects = Effects(self.graph, targets, highest)
+            found = [k for k, one in enumerate(self.every) if one.branch in reached and self._has_effect(one, effects)]
+            targets = [self.every[k].argument for k in found if k not in (inner if within else chosen)]
+            chosen |= set(found)
+            inner |= set(found) if within else set()
+            within = True
+        return sorted(chosen), inner
+
     def _has_effect(self, found: _Found, effects: Effects) -> bool:
         """Whether value or first derivative of a root jump; notes which."""
         if found.kind != SwitchKind.SIDES:
             return True
         own = effects.of(found.argument, found.branch)
-        found.jump = own.value
+        found.jump = own.value or (found.jump and own.slope and found.counted)
+        found.counted |= own.slope
         return own.slope
 
     def _find_timely(self) -> None:

@@ -34,9 +34,7 @@ def text_of(graph: Graph, operation: int, operands: tuple[int, ...], number: int
         return f"switch {number + 1}"
     texts = [text for text, _ in parts]
     if operation in (op.LT, op.LE):
-        sign = "<" if operation == op.LT else "<="
-        number_first = graph.number(operands[0]) is not None
-        made = f"{texts[1]} {sign.replace('<', '>')} {texts[0]}" if number_first else f"{texts[0]} {sign} {texts[1]}"
+        made = _comparison(graph, operation, operands, texts)
     else:
         made = f"{_FUNCTIONS.get(operation, op.NAMES[operation].lower())}({', '.join(texts)})"
     return made if len(made) <= _LONGEST else f"switch {number + 1}"
@@ -54,6 +52,9 @@ def _text(graph: Graph, node: int, depth: int) -> tuple[str, int]:
         return label, _ATOM
     if depth == 0 or operation < 0 or operation in (CALL, op.LOW, op.GETNONZEROS_PARAM):
         raise _TooLong
+    if operation == op.ADD and (choice := _choice(graph, operands)) is not None:
+        condition, first, second = (_text(graph, o, depth - 1)[0] for o in choice)
+        return f"where({condition}, {first}, {second})", _ATOM
     parts = [_text(graph, o, depth - 1) for o in operands]
     if sum(len(text) for text, _ in parts) > _LONGEST:
         raise _TooLong
@@ -62,6 +63,10 @@ def _text(graph: Graph, node: int, depth: int) -> tuple[str, int]:
         text, strength = parts[k]
         return text if strength >= least else f"({text})"
 
+    if operation in (op.LT, op.LE):
+        return _comparison(graph, operation, operands, [text for text, _ in parts]), _SUM
+    if operation == op.IF_ELSE_ZERO:
+        return f"where({parts[0][0]}, {parts[1][0]}, 0)", _ATOM
     if operation in _INFIX:
         sign, level = _INFIX[operation]
         return within(0, level) + sign + within(1, level + 1), level
@@ -77,3 +82,22 @@ def _text(graph: Graph, node: int, depth: int) -> tuple[str, int]:
         return f"{within(0, _ATOM)}**{within(1, _ATOM)}", _POWER
     name = _FUNCTIONS.get(operation, op.NAMES[operation].lower())
     return f"{name}({', '.join(text for text, _ in parts)})", _ATOM
+
+
+def _comparison(graph: Graph, operation: int, operands: tuple[int, ...], texts: list[str]) -> str:
+    """A comparison, with a number in the second place."""
+    sign = "<" if operation == op.LT else "<="
+    if graph.number(operands[0]) is not None:
+        return f"{texts[1]} {sign.replace('<', '>')} {texts[0]}"
+    return f"{texts[0]} {sign} {texts[1]}"
+
+
+def _choice(graph: Graph, operands: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Condition and both values, if a sum is one value where the condition holds and the other one elsewhere."""
+    first, second = (graph.values[o] for o in operands)
+    if first.kind != op.IF_ELSE_ZERO or second.kind != op.IF_ELSE_ZERO:
+        return None
+    opposite = graph.values[second.operands[0]]
+    if opposite.kind != op.NOT or opposite.operands[0] != first.operands[0]:
+        return None
+    return first.operands[0], first.operands[1], second.operands[1]

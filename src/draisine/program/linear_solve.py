@@ -42,6 +42,7 @@ class Solver(StrEnum):
     AUTO = "auto"  # whichever needs fewer operations
     DENSE = "dense"  # elimination with partial pivoting
     SPARSE = "sparse"  # Householder QR, columns ordered once for little fill
+    ACTIVE = "active"  # elimination without the rows that have a diagonal entry alone: forces of contacts that are open
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,11 @@ class LinearSolveProgram:
             and _SPARSE_COST * self._sparse_operations < self._dense_operations
         )
 
+    @cached_property
+    def factorized_once(self) -> bool:
+        """Whether the iterations have the same matrix."""
+        return self.iterates and not self.system.function.jac_sparsity(0, len(self.system.inputs) - 1).nnz()
+
     @property
     def operations(self) -> int:
         """Operations of the programs and, approximately, of the solution; for Newton's method, of one iteration."""
@@ -247,6 +253,8 @@ class LinearSolveProgram:
     @cached_property
     def digest(self) -> str:
         digested = digest_of(f"solved {self.system.digest} {self.after.digest} {self.sparse}".encode())
+        if self.solver == Solver.ACTIVE:
+            digested.update(b"active")
         for further in (self.further, self.start):
             digested.update((further.digest if further is not None else "none").encode())
         if self.tolerance != STEP_TOLERANCE:

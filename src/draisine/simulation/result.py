@@ -184,6 +184,8 @@ class Recording:
             return (whole,)
         ends, found = [*starts[1:], len(whole.times)], []
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+            if found and begin == end:
+                continue
             rows = slice(begin, end)
             parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
             p = mode_parameters(modes, k, self._memory.parameters)

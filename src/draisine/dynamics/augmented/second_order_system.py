@@ -147,6 +147,8 @@ def augmented(
     `work`: whether the work of forces is a state; by default wherever anything but a potential does work."""
     rows = _Rows(system)
     modes = ModeRows(system.contacts, len(rows.names))
+    if system.contacts and solver == Solver.AUTO and system.v.numel() + len(rows.names) <= _MOST_ACTIVE:
+        solver = Solver.ACTIVE
     work = True if system.contacts else does_work(system) if work is None else work  # by friction
     n, m = system.v.numel(), len(rows.names)
     if not system.contacts:
@@ -399,6 +401,7 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
     return Program.build(f"{system.name}_events", arguments, {"value": (values, [event.name for event, _ in system.events])})
 
 
+_MOST_ACTIVE = 60  # unknowns up to which contacts have a dense elimination
 PROJECTED = 1e-12  # of the diagonal of a projection onto rows that may be dependent; their entries are about 1
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero

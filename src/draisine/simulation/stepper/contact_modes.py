@@ -31,6 +31,7 @@ from draisine.simulation.stepper.contact_slip import (
     mode_of,
     present_direction,
     set_mode,
+    slips_in_plane,
     turns,
     update_hoisted_values,
     velocity_scale,
@@ -325,6 +326,8 @@ def same_modes(c: ContactModes, k: int) -> bool:
     for i in range(c.contacts):
         if c.change_mode[k, i] != mode_of(c, i):
             return False
+        if slips_in_plane(c, i):  # it goes on, in the direction that it has
+            continue
         for w in range(4):
             if c.change_direction[k, 6 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
                 return False

@@ -36,13 +36,15 @@ from draisine.simulation.stepper.saltation import (
     note_one_sided,
     present_field,
 )
-from draisine.simulation.stepper.sliding import inward, solve_shares
+from draisine.simulation.stepper.sliding import inward, rate_jump, solve_shares
 
 HALF = 0.5  # the branch of a sign that starts on zero and stays there
 ON_SURFACE = 1e-13  # a margin of a start on its surface
 SLACK = 1e-13  # of a share beyond 0 and 1: rounding errors where one of both fields is tangential
 IMPLIED = 1e-12  # rate of a margin, relative to its jump, that other surfaces keep at zero
 ADDITIVE = 1e-7  # relative difference up to which the effects of two switches add up
+AWAY, TICKS = 1e-10, 1e-12  # time to a surface, relative to the step and to the time itself, from which on it was not reached
+STILL_ON = 1e-9  # value of a switching function, at rest, that is still zero
 
 
 # ------------------------------------------------------------------------------------------------------------- margins
@@ -76,6 +78,15 @@ def start_margins(s: Stepper) -> None:
     evaluate_margins(s, s.t, s.margin[0])
     for j in range(s.margins):
         if s.margin[0, j] > 0.0:
+            s.armed[j] = 1
+
+
+def arm_margins(s: Stepper) -> None:
+    """At the end of a step: margins that have become positive in it have their sign, whatever happens next."""
+    copy(s.x, s.point, s.width)
+    evaluate_margins(s, s.t, s.margin_value)
+    for j in range(s.margins):
+        if s.margin_value[j] > 0.0:
             s.armed[j] = 1
 
 
@@ -147,8 +158,48 @@ def leave_surface(s: Stepper, place: int) -> None:
     record_switch(s, row, LEFT)
 
 
-def switch_branch(s: Stepper, row: int) -> int:
-    """A margin ended at (t, x): take the branch beyond it, or slide if the field there points back."""
+def leave_moved_surfaces(s: Stepper) -> None:
+    """Leave the surfaces that a change of other branches, or of inputs, has moved away from the state: a set point that jumps."""
+    place = 0
+    while place < s.sliding:
+        copy(s.x, s.point, s.width)
+        s.time[0] = s.t
+        solve_shares(s)
+        call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.sliding_parameters[0]), (s.margin_value,))
+        value, speed = s.margin_value[int(s.sliding_margin[place])], 0.0
+        for k in range(s.sliding):
+            speed += abs(rate_jump(s, place, k))
+        if abs(value) > (speed * short_distance(s) if speed > 0.0 else STILL_ON):
+            if s.variations > 0:
+                present_field(s, s.field_before)
+            s.share[place] = 1.0 if value < 0.0 else 0.0
+            leave_surface(s, place)
+            if s.variations > 0:
+                jump_after_sliding(s)
+            place = 0
+        else:
+            place += 1
+
+
+def short_distance(s: Stepper) -> float:
+    """The time to a surface up to which the motion is on it."""
+    return AWAY * abs(s.h) + TICKS * abs(s.t)
+
+
+def moved_past(s: Stepper, row: int) -> bool:
+    """Whether a margin that is zero or positive is positive by a jump: the motion has not come across its surface."""
+    copy(s.x, s.point, s.width)
+    evaluate_margins(s, s.t, s.margin_value)
+    value = s.margin_value[row]
+    call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
+    return value > abs(s.switch_rate[int(s.margin_branch[row])]) * short_distance(s)
+
+
+def switch_branch(s: Stepper, row: int, located: bool) -> int:
+    """A margin ended at (t, x): take the branch beyond it, or slide if the field there points back.
+
+    `located`: the motion came across the surface. Else the surface may have moved across the state, and nothing slides on it.
+    """
     place = is_sliding_on(s, row)
     if place >= 0:
         copy(s.x, s.point, s.width)
@@ -170,7 +221,8 @@ def switch_branch(s: Stepper, row: int) -> int:
     use_branches(s)
     reason = CONTINUE
     behind = margin_behind(s, row)
-    if s.switch_rate_kernel == 0 or enters(s, behind) or (undecided and crosses_evenly(s, behind)):
+    passed = s.switch_rate_kernel == 0 or (not located and moved_past(s, behind))
+    if passed or enters(s, behind) or (undecided and crosses_evenly(s, behind)):
         record_switch(s, row, SWITCHED)
     else:
         reason = enter_surface(s, behind)
@@ -275,6 +327,8 @@ def settle_branches(s: Stepper) -> int:
     A margin that was just taken may be negative by rounding.
     """
     while s.switches_here <= MOST_SWITCHES:
+        if s.sliding > 0:
+            leave_moved_surfaces(s)
         start_margins(s)
         row = -1
         for j in range(s.branch_margins):
@@ -282,7 +336,7 @@ def settle_branches(s: Stepper) -> int:
                 row = j
         if row < 0:
             return CONTINUE
-        reason = switch_branch(s, row)
+        reason = switch_branch(s, row, False)
         if reason != CONTINUE:
             return reason
     return AMBIGUOUS
@@ -303,7 +357,7 @@ def begin_branches(s: Stepper) -> int:
     for j in range(s.branch_margins):
         undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0
         if reason == CONTINUE and undecided and not remains(s, j):
-            reason = switch_branch(s, j)
+            reason = switch_branch(s, j, True)
     if reason == CONTINUE:
         reason = settle_branches(s) if s.switches_here != changes else CONTINUE
     if reason == CONTINUE:
@@ -385,6 +439,7 @@ def jump_at_restart(s: Stepper, begin: Vector) -> None:
 def change_branches(s: Stepper, row: int) -> int:
     """At the end of a step: the branches of time that begin here, and the branch beyond the margin `row` if it is not −1."""
     reason = CONTINUE
+    arm_margins(s)
     while s.restart_index < s.restarts and s.restart_time[s.restart_index] == s.t:
         begin = s.restart_branch[s.restart_index]
         if s.variations > 0:
@@ -396,5 +451,5 @@ def change_branches(s: Stepper, row: int) -> int:
         use_branches(s)
         record_switch(s, -1, SWITCHED)
     if row >= 0:
-        reason = switch_branch(s, row)
+        reason = switch_branch(s, row, True)
     return settle_branches(s) if reason == CONTINUE else reason
