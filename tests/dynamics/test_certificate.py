@@ -30,7 +30,29 @@ def certified(name):
     return model, certify(model, count=4)
 
 
-@pytest.mark.parametrize("name", list(dr.gallery.models()))
+def contacts_of(name):
+    """Contacts of a model that may open, and whether they may stick."""
+    model = dr.gallery.model(name)
+    found = model.freeze().unilateral if isinstance(model, Model) else ()
+    return {contact.name: contact.friction.static != Number(0.0) for contact in found}
+
+
+WITH_CONTACTS = {name: found for name in dr.gallery.models() if (found := contacts_of(name))}
+
+
+@pytest.mark.parametrize("name", WITH_CONTACTS)
+def test_models_with_contacts_are_certified_in_modes(name):
+    """With one contact that sticks, the others open, for the first and the last of them; and with all of them open."""
+    contacts = WITH_CONTACTS[name]
+    sticks = [contact for contact, may_stick in contacts.items() if may_stick]
+    for closed in {*sticks[:1], *sticks[-1:], None}:
+        modes = {contact: "stick" if contact == closed else "open" for contact in contacts}
+        certificate = certify(dr.gallery.model(name).in_modes(modes), count=2)
+        assert certificate.passed, (closed, str(certificate))
+        assert certificate.verdict == "all derivations agree" and "energies" in certificate.derivations
+
+
+@pytest.mark.parametrize("name", [name for name in dr.gallery.models() if name not in WITH_CONTACTS])
 def test_every_model_of_the_gallery_is_certified(name):
     """Graphs by all derivations, equations by what one can show; `test_descriptions` has the latter against graphs."""
     model, certificate = certified(name)

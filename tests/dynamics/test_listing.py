@@ -61,7 +61,11 @@ def swinging() -> dr.Equations:
 def state(equations, seed: int, spread: float = 0.6) -> tuple[list[np.ndarray], list[float]]:
     rng = np.random.default_rng(seed)
     x, u = rng.uniform(-spread, spread, len(equations.states)), rng.uniform(-1, 1, len(equations.inputs))
-    arguments = [np.array([0.3]), x, u, equations.default_parameters * rng.uniform(0.9, 1.1, len(equations.parameters))]
+    p = equations.default_parameters.copy()  # with the modes of contacts behind the parameters
+    p[: len(equations.parameters)] *= rng.uniform(0.9, 1.1, len(equations.parameters))
+    if len(equations.unilateral) > 1:  # all but the first are open: rows of several may contradict each other
+        p[len(equations.parameters) :].reshape(len(equations.unilateral), -1)[1:, :2] = 0.0
+    arguments = [np.array([0.3]), x, u, p]
     return arguments, [float(value) for part in arguments for value in part]
 
 

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 import casadi as ca
 import numpy as np
 import pytest
+import sympy as sp
 
+import draisine as dr
 from draisine.program.equations import Event
 from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
@@ -148,3 +150,14 @@ def test_many_events_make_the_buffers_grow() -> None:
     equations = oscillator(events=[(Event("through", "x"), lambda t, x: ca.sin(50 * t))])
     run = integrate(equations, [1.0, 0.0], 10.0, method=RK4(0.02))
     assert [e.time for e in run.events] == pytest.approx(np.arange(1, 160) * np.pi / 50, rel=1e-12)
+
+
+def test_a_jump_of_an_input_that_returns_within_the_step() -> None:
+    """x = -0.5 - t; x + u jumps at t = 1 and returns at 1.5, jumps at t = 2, and back at t = 3."""
+    x, u = sp.symbols("x u")
+    sinking = dr.first_order("sinking", {x: -1}, inputs=[u], start={x: -0.5})
+    given = [0.0, 2.0, 4.0, 0.0, 0.0]
+    for direction, expected in ((0, [1.0, 1.5, 2.0, 3.0]), (1, [1.0, 2.0]), (-1, [1.5, 3.0])):
+        control = dr.control.Sampled(lambda t, x: {"u": given[round(t)]}, 1.0)
+        run = dr.simulate(sinking, 4.0, control=control, events=[dr.Event("sign", "x + u", direction=direction)])
+        assert [event.time for event in run.events] == pytest.approx(expected, rel=1e-12)

@@ -15,6 +15,7 @@ from draisine.bicycle.whipple_matrices import Naming, whipple_program
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.stability.linearization import equations_of
 from draisine.symbolic.rendering.formulas import latex_name
@@ -81,6 +82,7 @@ def closed_form(
     >>> dr.bicycle.closed_form(dr.gallery.bicycle()).K0[0, 0]
     -m_fork*z_fork - m_frame*z_frame - m_front_wheel*r_front_wheel - m_rear_wheel*r_rear_wheel
     """
+    refuse_unilateral("closed_form", model)
     equations = equations_of(model)
     program = whipple_program(equations, Naming(lean, steer, speed, gravity))
     listing = to_sympy(program)

@@ -14,6 +14,7 @@ import numpy as np
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback
 from draisine.stability.continuation.arclength import Steps
@@ -53,6 +54,7 @@ def hands_free_turns(
     >>> round(families["turning"].points("branch point")[0].value, 4)
     6.0243
     """
+    refuse_unilateral("hands_free_turns", model)
     e = equations_of(model)
     known = {q.name for q in (*e.states, *e.outputs)}
     missing = [name for name in NEEDED if name not in known]

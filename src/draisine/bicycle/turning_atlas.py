@@ -21,6 +21,7 @@ from draisine.errors import ArgumentError, ModelError, SolverError, UnknownNameE
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.continuation.branch_stability import GROWS, ZERO
@@ -140,6 +141,7 @@ def turning_atlas(
       value of the first axis nearest to zero, each from the previous one.
     - `hold`: inputs that are solved for (as far as the model has them); `fixed`, `near`, `parameters` as in `steady`.
     """
+    refuse_unilateral("turning_atlas", model)
     e = equations_of(model)
     grid = _grid(e, {**(over or {}), **axes} or TURNS)
     inputs = [i.name for i in e.inputs]

@@ -21,6 +21,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.base import Result
 from draisine.stability.critical import Critical
@@ -129,6 +130,7 @@ def uncertainty(
     >>> [str(c).partition(";")[0] for c in found.critical][1:]
     ['weave: 4.2924 ± 0.0230 m/s', 'capsize: 6.0243 ± 0.0578 m/s']
     """
+    refuse_unilateral("uncertainty", model)
     equations = equations_of(model)
     known = [q.name for q in equations.parameters]
     for name, value in deviations.items():

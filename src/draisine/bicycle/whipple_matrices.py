@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.results.base import Result
@@ -91,6 +92,7 @@ def whipple_matrices(
     >>> dr.bicycle.whipple_matrices(dr.gallery.bicycle()).z_down().M.round(5).tolist()
     [[80.81722, 2.31941], [2.31941, 0.29784]]
     """
+    refuse_unilateral("whipple_matrices", model)
     equations = equations_of(model)
     names = [p.name for p in equations.parameters]
     if gravity not in names:
@@ -186,6 +188,7 @@ def whipple_program(model: Model | System | Equations, naming: Naming | None = N
     >>> program([p.default for p in dr.gallery.bicycle().freeze().parameters])[0].round(5).tolist()
     [[80.81722, -2.31941], [-2.31941, 0.29784]]
     """
+    refuse_unilateral("whipple_program", model)
     return _program(equations_of(model), naming or Naming())
 
 

@@ -13,6 +13,7 @@ from draisine.cli.terminal import DONE, bar, print_json, print_result, print_tex
 from draisine.control.design.regulator import lqr
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.controllability import complex_text
 from draisine.stability.critical import Critical
@@ -31,6 +32,7 @@ def _modes(
 
 
 def _default_sweep(model: Model | Equations) -> str:
+    refuse_unilateral("modes", model)
     e = explicit_equations_of(model)
     if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
         raise ArgumentError(f"{e.name} has no speed to sweep; name the swept quantity: --over NAME=FROM:TO:COUNT")
@@ -42,6 +44,7 @@ def _states(given: argparse.Namespace, model: Model | Equations) -> tuple[str, .
     named = names_of(given.states)
     if named:
         return named
+    refuse_unilateral(given.command, model)
     e = explicit_equations_of(model)
     known = {q.name for q in (*e.coordinates, *e.outputs)}
     return ("lean", "steer") if {"lean", "steer"} <= known else ()

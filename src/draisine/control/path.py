@@ -19,7 +19,7 @@ from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
-from draisine.program.arguments import numbers
+from draisine.program.arguments import numbers, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, StateValue, named_start
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -95,6 +95,7 @@ def on_path(
     >>> posed.index, posed.degrees, posed.x.tolist()
     (3, {'swing': 2}, [0.0, 3.0])
     """
+    refuse_unilateral("on_path", model)
     controls = (controls,) if isinstance(controls, str) else tuple(controls)
     laws, constants = _parted(inputs or {}, controls)
     equations = with_laws(model, laws) if isinstance(model, Equations) else derive(model, laws, (), True)

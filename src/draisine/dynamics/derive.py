@@ -39,6 +39,14 @@ SERVES = 5.0  # largest amplification that the few choices of independent veloci
 def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tuple[FormulationChoice, list[str]]:
     """The formulation for a mechanism, and a note where it is not the reduced one; `requested` are independent velocities that
     the user has chosen."""
+    if mechanism.unilateral:
+        if requested:
+            raise ModelError(
+                f"model {mechanism.system.name!r}: its contacts open and slip, so that no velocities are eliminated; do not "
+                f"choose independent ones ({', '.join(requested)})"
+            )
+        names = ", ".join(contact.name for contact in mechanism.unilateral)
+        return Augmented(), [f"augmented formulation, one for all modes of its contacts ({names})"]
     if mechanism.multiplier_symbols:
         loads = ", ".join(mechanism.multiplier_symbols)
         if requested:
@@ -165,6 +173,8 @@ def _derive(
     mechanism = mechanism.with_rows(rows) if rows else mechanism
     requested = tuple(name for name in chosen if name not in rows) or system.independent
     choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
+    if mechanism.unilateral:
+        _check_unilateral(mechanism, choice)
     if isinstance(choice, Augmented):
         from draisine.dynamics.augmented.formulation import AugmentedFormulation  # reduced equations do not need it
 
@@ -190,6 +200,22 @@ def _derive(
         check_inertia(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
     return with_structure(equations, mechanism)
+
+
+def _check_unilateral(mechanism: Mechanism, choice: FormulationChoice) -> None:
+    """Refuse what contacts that open and slip exclude."""
+    name, contacts = mechanism.system.name, ", ".join(contact.name for contact in mechanism.unilateral)
+    if not isinstance(choice, Augmented):
+        raise ModelError(
+            f"model {name!r} has no formulation {choice!r}: its contacts {contacts} open and slip, and only the augmented one "
+            "has all their modes; omit formulation="
+        )
+    if mechanism.multiplier_symbols:
+        raise ModelError(
+            f"model {name!r}: forces depend on the multipliers of {', '.join(mechanism.multiplier_symbols)}, by a contact law "
+            f"with a bound or by name, while its contacts {contacts} open and slip; both together are not supported: leave out "
+            "friction= of the contacts, or the law"
+        )
 
 
 @lru_cache(maxsize=32)

@@ -16,6 +16,7 @@ import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
 from draisine.dynamics.contact.ground_contacts import ResidualContact
+from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench
 from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, dot, times, transposed
@@ -23,6 +24,7 @@ from draisine.dynamics.lowering import Scope
 from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import absolute, guard, length, root, where
 from draisine.model.contact import Coulomb, Creep, LinearTire, ShenHedrickElkins
+from draisine.model.items import mode_entries
 from draisine.model.quantities import Amount, expression_of
 
 LEAST = 1e-9  # N; smallest load at which a wheel has tangential forces
@@ -57,7 +59,21 @@ class Tangential:
         return absolute(self.contact.rolling_speed, self._value(law.speed))
 
     @property
+    def _touches(self) -> ca.SX | None:
+        """Whether a contact that may open is closed, 0 or 1."""
+        if isinstance(self.contact, SurfacePair) or self.contact.friction is None:
+            return None
+        return self.scope.symbol(mode_entries(self.contact.name)[0].name)
+
+    @property
     def force(self) -> tuple[ca.SX, ca.SX]:
+        """Zero while the contact is open."""
+        along, across = self._force_of_slip
+        closed = self._touches
+        return (along, across) if closed is None else (closed * along, closed * across)
+
+    @property
+    def _force_of_slip(self) -> tuple[ca.SX, ca.SX]:
         law, slip = self.contact.law, self.contact.slip
         if isinstance(law, Coulomb):
             most = self._value(law.friction) * ca.fmax(self._load, 0) / length([*slip, self._value(law.speed)], regular=True)
@@ -86,12 +102,12 @@ class Tangential:
 
     @property
     def rates(self) -> dict[str, ca.SX]:
-        """σ ṡ = slip − |V| s."""
-        law = self.contact.law
+        """σ ṡ = slip − |V| s; without slip while the contact is open."""
+        law, closed = self.contact.law, self._touches
         if not isinstance(law, LinearTire):
             return {}
         lags, speed = self.contact.lags, self._speed(law)
-        pairs = zip(lags, self.contact.slip, strict=True)
+        pairs = zip(lags, self.contact.slip if closed is None else [closed * slip for slip in self.contact.slip], strict=True)
         return {lag.name: (slip - speed * self.scope.symbol(lag.name)) / self._value(law.relaxation) for lag, slip in pairs}
 
     @property

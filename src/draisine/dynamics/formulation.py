@@ -40,6 +40,11 @@ class BaseFormulation(ABC):
     independent: dict[str, ca.SX]  # velocities in the state, by name
 
     @property
+    def activity(self) -> Mapping[str, ca.SX]:
+        """By row, whether it is active: those of unilateral contacts."""
+        return {}
+
+    @property
     @abstractmethod
     def all_velocities(self) -> ca.SX:
         """All velocities in terms of the state."""
@@ -136,7 +141,7 @@ class BaseFormulation(ABC):
     @cached_property
     def tracks_work(self) -> bool:
         """Whether work is a state: on request, or where the forces or constraints are not conservative."""
-        return self.does_work if self.work is None else self.work
+        return bool(self.mechanism.unilateral) or (self.does_work if self.work is None else self.work)
 
     @cached_property
     def does_work(self) -> bool:
@@ -144,7 +149,7 @@ class BaseFormulation(ABC):
         m, scope = self.mechanism, self.mechanism.scope
         (driven,) = self.in_terms_of_state([m.forces.driven])
         changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
-        return bool(self.laws or m.laws or m.rheonomic or changing or acts_without_inputs(driven, scope.u))
+        return bool(self.laws or m.laws or m.unilateral or m.rheonomic or changing or acts_without_inputs(driven, scope.u))
 
     @property
     def extra_states(self) -> tuple[Quantity, ...]:
@@ -179,7 +184,7 @@ class BaseFormulation(ABC):
         system = self.mechanism.system
         known = {"t": "s", "work": "J"}
         known |= {c.name: c.unit for c in system.coordinates} | {v.name: v.unit for v in system.velocities}
-        known |= {u.name: u.unit for u in system.inputs} | {p.name: p.unit for p in system.parameters}
+        known |= {u.name: u.unit for u in system.inputs} | {p.name: p.unit for p in system.arguments}
         return known | {o.name: o.unit for o in system.outputs}
 
     @cached_property

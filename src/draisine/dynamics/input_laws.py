@@ -80,6 +80,8 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         monitor=with_inputs_optional(equations.monitor),
         events=None if (program := scope.event_program(events)) is None else with_inputs_solved(program),
         event_list=(*equations.event_list, *events),
+        contact_margins=None if equations.contact_margins is None else with_inputs_solved(equations.contact_margins),
+        contact_terms=with_inputs_optional(equations.contact_terms),
     )
     return with_hidden_constraints(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
 
@@ -100,7 +102,7 @@ class StateScope:
         self.t = ca.SX.sym("t")
         self.x, self.u, self.p = (
             ca.SX.sym(name, len(quantities))
-            for name, quantities in (("x", equations.states), ("u", equations.inputs), ("p", equations.parameters))
+            for name, quantities in (("x", equations.states), ("u", equations.inputs), ("p", equations.arguments))
         )
         self._values: dict[str, ca.SX] = {"t": self.t}
         for symbols, quantities in ((self.p, equations.parameters), (self.u, equations.inputs), (self.x, equations.states)):

@@ -45,7 +45,7 @@ class Scope:
         self.coordinates = [c.name for c in system.coordinates]
         self.velocities = [v.name for v in system.velocities]
         self.input_names = [u.name for u in system.inputs]
-        self.parameters = [p.name for p in system.parameters]
+        self.parameters = [p.name for p in system.arguments]
         self.t = ca.SX.sym("t")
         self._symbols: dict[str, ca.SX] = {"t": self.t}
         for group in (self.coordinates, self.velocities, self.input_names, self.parameters):

@@ -27,6 +27,8 @@ from draisine.dynamics.constraints.rows import (
     without_rounding,
 )
 from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
+from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
     WheelContact,
@@ -92,8 +94,9 @@ class Mechanism:
         ]
         # Blocks are eliminated in the order of the tree: contacts nearest the reference body first.
         self.contacts.sort(key=lambda c: c.link.depth)
-        self.default_parameters = np.array([p.default for p in system.parameters])
+        self.default_parameters = np.array([p.default for p in system.arguments])
         self.residual_contacts, self.knife_edges = residual_contacts(self.measures)
+        self.joint_contacts = joint_contacts(self.measures)
         for contact in (*self.residual_contacts, *self.knife_edges):
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
                 self._check_fixed_height(contact.name, contact.gap[0])
@@ -105,6 +108,7 @@ class Mechanism:
                 for contact in (*self.residual_contacts, *self.knife_edges)
                 for constraint in contact.residual_constraints()
             ),
+            *(constraint for contact in self.joint_contacts for constraint in contact.residual_constraints()),
             *system.constraints,
         ]
         self.length = model_length(system, scope, self.default_parameters)
@@ -116,6 +120,12 @@ class Mechanism:
         self.parametric_residuals = residuals.parametric(self.idle)
         self.laws = [self._law(c) for c in self.residual_contacts if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
+
+    @cached_property
+    def unilateral(self) -> list[WheelOnGround | PointOnSurface | JointContact]:
+        """Contacts that may slip and open, stops and dry friction; their rows are those of a closed contact that sticks."""
+        contacts = [c for c in self.residual_contacts if not isinstance(c, SurfacePair) and c.friction is not None]
+        return [*contacts, *self.joint_contacts]
 
     @cached_property
     def rows(self) -> list[Rows]:
@@ -235,11 +245,12 @@ class Mechanism:
 
     @cached_property
     def _sampler(self) -> ConfigurationSampler:
+        stops = {f"{c.name}_normal" for c in self.joint_contacts if isinstance(c, JointStop)}  # by default they are open
         return ConfigurationSampler(
             self.system,
             self.scope,
             self.default_parameters,
-            self.position_constraints,
+            [pair for pair in self.position_constraints if pair[0].name not in stops],
             self.matrix,
             self.drift,
             self.length,
@@ -280,12 +291,20 @@ class Mechanism:
         """A matrix of (t, q, p) at the sampled configurations: samples × rows × columns."""
         return self._sampler.at(matrix, *self.sampled)
 
+    def open_configurations(self, count: int) -> NDArray[np.float64]:
+        """Random configurations that need not satisfy the constraints."""
+        return self._with_contacts_under_hubs(sample_coordinates(self.system, count))
+
+    def at_configurations(self, matrix: ca.SX, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A matrix of (t, q, p) at some configurations, at time 0."""
+        return self._sampler.at(matrix, points, np.zeros(len(points)))
+
     # ---------------------------------------------------------------- independent rows
 
     @cached_property
     def selection(self) -> RowSelection:
         """Rows that are solved for, and redundant or identically satisfied ones."""
-        if not self._few_enough_rows:
+        if not self._few_enough_rows or self.unilateral:  # which rows of these are active, and so redundant, changes
             return RowSelection(tuple(range(len(self.row_names))))
         found = select_rows(self.samples)
         check_consistent(
@@ -385,7 +404,7 @@ class Mechanism:
         """Independent position constraints; those whose rates are rows that are solved for are kept."""
         idle = {constraint.name for constraint, _ in self.parametric_residuals}
         found = [pair for pair in self.position_constraints if pair[0].name not in idle]
-        if not self.residual_constraints and not self.selection.redundant:
+        if self.unilateral or (not self.residual_constraints and not self.selection.redundant):
             return found  # heights of wheels with independent rows are independent
         if not self._few_enough_rows:
             return found

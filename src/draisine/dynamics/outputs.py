@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from draisine.dynamics.constraints.rows import row_constraints
+from draisine.dynamics.constraints.rows import reaction_unit, row_constraints
 from draisine.dynamics.contact.ground_contacts import ResidualContact, friction_ratio, track_heading
+from draisine.dynamics.contact.joint_contacts import JointContact, JointStop
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
+from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import AxisRotation, FreeMotion
 from draisine.dynamics.kinematics.twists import Pose, Twist
@@ -20,7 +22,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean, names, parse
 from draisine.expr.safe_functions import length
 from draisine.model.contact import Rolling
-from draisine.model.items import GROUND, KnifeEdge, Rotate
+from draisine.model.items import GROUND, KnifeEdge, Rotate, mode_entries
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
 
@@ -48,6 +50,8 @@ class ReportBuilder:
                 found |= self._wheel_geometry(contact)
         for wheel in self.mechanism.residual_contacts:
             found |= self._residual_contact_geometry(wheel)
+        for joint in self.mechanism.joint_contacts:
+            found |= self._joint_contact_motion(joint)
         return found
 
     @cached_property
@@ -93,10 +97,24 @@ class ReportBuilder:
         found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track_heading(
             contact
         )
-        if not isinstance(contact.law, Rolling):
+        if not isinstance(contact, SurfacePair) and contact.friction is not None:
+            closed, sticks, *_ = (self.scope.symbol(entry.name) for entry in mode_entries(name))
+            found[Quantity(f"{name}_mode", "", f"mode of {name}: open 0, slip 1, stick 2")] = closed * (1 + sticks)
+            found[Quantity(f"{name}_gap", "m", f"distance of {name} from what it touches")] = contact.gap[0]
+        if contact.friction is not None or not isinstance(contact.law, Rolling):
             for way, slip in zip(("along", "across"), contact.slip, strict=True):
                 found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
         return found
+
+    def _joint_contact_motion(self, contact: JointContact) -> dict[Quantity, ca.SX]:
+        """Mode of a stop with its gap, or of dry friction with the rate at which it slips."""
+        name, unit = contact.name, contact.item.unit
+        closed, sticks, *_ = (self.scope.symbol(entry.name) for entry in mode_entries(name))
+        if isinstance(contact, JointStop):
+            found = {Quantity(f"{name}_mode", "", f"mode of stop {name}: open 0, closed 2"): 2 * closed}
+            return found | {Quantity(f"{name}_gap", unit, f"distance from stop {name}"): contact.gap[0]}
+        found = {Quantity(f"{name}_mode", "", f"mode of {name}: slip 1, stick 2"): 1 + sticks}
+        return found | {Quantity(f"{name}_slip", f"{unit or '1'}/s", f"rate at which {name} slips"): contact.slip[0]}
 
     def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
         name = contact.name
@@ -166,6 +184,10 @@ class ReportBuilder:
             found |= _blade_forces(blade.edge, *(multipliers[row] for row in blade.rows if row in multipliers))
         for contact in self.mechanism.residual_contacts:
             found |= self._residual_contact_forces(contact)
+        for joint in self.mechanism.joint_contacts:
+            row = f"{joint.name}_{'normal' if isinstance(joint, JointStop) else 'along'}"
+            what = f"force of stop {joint.name}" if isinstance(joint, JointStop) else f"dry friction of {joint.name}"
+            found[Quantity(f"{joint.name}_force", reaction_unit(joint.item.unit), what)] = multipliers[row]
         return found
 
     def _residual_contact_forces(self, contact: ResidualContact) -> dict[Quantity, ca.SX]:
@@ -247,7 +269,9 @@ class ReportBuilder:
     @cached_property
     def residuals(self) -> ca.SX:
         positions = [r for _, r in self.mechanism.position_constraints]
-        return ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
+        found = ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
+        active = self.formulation.activity
+        return found * ca.vertcat(*[active.get(c.name, ca.SX(1)) for c in self.constraints]) if active else found
 
     # ---------------------------------------------------------------- programs
 

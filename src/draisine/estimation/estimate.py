@@ -21,7 +21,7 @@ from draisine.estimation.solve import EXACT, FitMethod, Outcome, evaluate_at_gue
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback
 
@@ -121,6 +121,7 @@ def identifiability(
     >>> print(reported.unidentifiable[0])
     b +100 %, a -100 %: not at all
     """
+    refuse_unilateral("identifiability", model)
     problem = build_problem(model, data, unknown, measured, **given)
     return Identifiability(
         problem.names, evaluate_at_guess(problem, method or SingleShooting(), _initial_noise(problem)).root, problem.sizes

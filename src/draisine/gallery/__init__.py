@@ -45,6 +45,7 @@ _MODELS = {
     "delebecque_graph": "delebecque_bicycle",
     "double_pendulum": "double_pendulum",
     "double_pendulum_graph": "double_pendulum",
+    "belt_oscillator": "belt_oscillator",
     "cart_pole": "cart_pole",
     "cart_pole_graph": "cart_pole",
     "spherical_pendulum": "spherical_pendulum",
@@ -105,6 +106,15 @@ _MODELS = {
     "gliding_shuttle": "shuttle_cross_range",
     "draining_tank": "draining_tank",
     "damped_pendulum": "logger_file",
+    "bouncing_ball": "bouncing_ball",
+    "block_on_slope": "block_on_slope",
+    "cue_ball": "cue_ball",
+    "ball_on_sphere": "ball_on_sphere",
+    "falling_rod": "falling_rod",
+    "rocking_block": "rocking_block",
+    "rimless_wheel": "rimless_wheel",
+    "newtons_cradle": "newtons_cradle",
+    "braking_bicycle": "braking_bicycle",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -119,6 +129,7 @@ _STUDIES = {
     "sanjuan_disk_matrices": "sanjuan_disk",
     "delebecque_pulse": "delebecque_bicycle",
     "double_pendulum_twice": "double_pendulum",
+    "belt_sticks_and_slips": "belt_oscillator",
     "cart_pole_swing_up": "cart_pole",
     "spherical_pendulum_passes": "spherical_pendulum",
     "rattleback_reverses": "rattleback",
@@ -177,6 +188,16 @@ _STUDIES = {
     "logger_file_fitted": "logger_file",
     "state_estimation": "state_estimation",
     "basins": "basins",
+    "ball_comes_to_rest": "bouncing_ball",
+    "block_slides_and_sticks": "block_on_slope",
+    "cue_ball_rolls": "cue_ball",
+    "ball_leaves_sphere": "ball_on_sphere",
+    "rod_falls": "falling_rod",
+    "painleve_paradox": "painleve",
+    "block_rocks": "rocking_block",
+    "rimless_wheel_rolls": "rimless_wheel",
+    "cradle_swings": "newtons_cradle",
+    "bicycle_brakes": "braking_bicycle",
 }
 
 # study → function of the same file that solves its maneuver

@@ -25,19 +25,20 @@ from itertools import pairwise
 from typing import Any
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Name, Number, did_you_mean, names
+from draisine.expr.expression import Expr, Number, names
 from draisine.model import constraints as constraints
 from draisine.model import joints
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Point, ResidualConstraint, Rotate, Translate
 from draisine.model.joints import AXES, Axis, about
-from draisine.model.quantities import Amount, amount_in, expression_of
-from draisine.model.registry import ItemRegistry, name_of, number_of, span_of, vector_of, with_checked_texts
+from draisine.model.quantities import Amount, amount_in
+from draisine.model.registry import ItemRegistry, Measured, name_of, number_of, span_of, vector_of, with_checked_texts
+from draisine.model.stops import Friction, Limits, StopBuilders
 
 Turns = Sequence[tuple[Axis, Amount]]  # constant rotations before a joint, e.g. [("y", tilt)]
 
 
 @with_checked_texts
-class JointBuilders(ItemRegistry):
+class JointBuilders(StopBuilders):
     """Joints by name; every body is the child of exactly one joint."""
 
     def joint(
@@ -115,12 +116,22 @@ class JointBuilders(ItemRegistry):
         rate: str | None = None,
         default: float | str = 0.0,
         span: tuple[float | str, float | str] | None = None,
+        limits: Limits | None = None,
+        restitution: Amount = 0.0,
+        friction: Friction | None = None,
     ) -> Joint:
-        """A revolute joint about an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
+        """A revolute joint about an axis, "x", "y", "z" or a vector; its coordinate has the joint's name.
+
+        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the torque
+        of dry friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and
+        <name>_friction.
+        """
         where = f"joint {name!r}"
         coordinate = joints.angle(name, rate, number_of(default, "rad", f"default of {where}"), _span(span, "rad", where))
         motion = joints.revolute(coordinate, axis, where)
-        return self._placed(name, parent, child, at, orientation, motion)
+        joint = self._placed(name, parent, child, at, orientation, motion)
+        self._limit(joint, limits, restitution, friction)
+        return joint
 
     def prismatic(
         self,
@@ -133,12 +144,22 @@ class JointBuilders(ItemRegistry):
         rate: str | None = None,
         default: float | str = 0.0,
         span: tuple[float | str, float | str] | None = None,
+        limits: Limits | None = None,
+        restitution: Amount = 0.0,
+        friction: Friction | None = None,
     ) -> Joint:
-        """A prismatic joint along an axis, "x", "y", "z" or a vector; its coordinate has the joint's name."""
+        """A prismatic joint along an axis, "x", "y", "z" or a vector; its coordinate has the joint's name.
+
+        `limits` are stops (low, high), of which one may be None, with the coefficient `restitution`; `friction` is the force
+        of dry friction, or a pair (static, kinetic). See `stop` and `friction`; their names are <name>_low, <name>_high and
+        <name>_friction.
+        """
         where = f"joint {name!r}"
         coordinate = joints.length(name, rate, number_of(default, "m", f"default of {where}"), _span(span, "m", where))
         motion = joints.prismatic(coordinate, axis, where)
-        return self._placed(name, parent, child, at, orientation, motion)
+        joint = self._placed(name, parent, child, at, orientation, motion)
+        self._limit(joint, limits, restitution, friction)
+        return joint
 
     def cylindrical(
         self,
@@ -228,7 +249,6 @@ def turns_of(orientation: Turns, where: str) -> tuple[Rotate, ...]:
 
 
 PointLike = Point | Body | str
-Measured = Joint | Expr | str  # a joint with one coordinate, the name of a coordinate, or an expression
 
 
 @with_checked_texts
@@ -334,24 +354,6 @@ class ConstraintBuilders(ItemRegistry):
                 f"prescribe({name!r}, 'distance(…, …)', '{found}')"
             )
         return found
-
-    def _measured(self, where: str, item: Measured) -> Expr:
-        if not isinstance(item, Joint):
-            return expression_of(item, where)
-        if len(item.coordinates) != 1:
-            listed = ", ".join(c.name for c in item.coordinates) or "none"
-            raise ModelError(
-                f"{where}: joint {item.name!r} does not have exactly one coordinate (it has {listed}); name one of them"
-            )
-        return Name(item.coordinates[0].name)
-
-    def _unit(self, where: str, measure: Expr, given: str | None) -> str:
-        """The unit given, or that of a coordinate, a velocity or a single measure."""
-        found = given if given is not None else self._known_unit(measure)
-        if found is not None:
-            return found
-        hint = did_you_mean(measure.identifier, self._units_of_joints()) if isinstance(measure, Name) else ""
-        raise ModelError(f"{where}: the unit of '{measure}' is unknown; give it, for example unit='m' or unit='rad'{hint}")
 
 
 def _both(name: str, a: PointLike, b: PointLike) -> tuple[str, str]:

@@ -223,6 +223,13 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         yield f"tube of wheel {wheel.name!r}", wheel.tube, "m"
         for name, amount in wheel.contact.amounts().items():
             yield f"{name} of the contact of wheel {wheel.name!r}", amount, unit_of_amount(name)
+        for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
+            yield f"{name} of wheel {wheel.name!r}", amount, ""
+    for point_contact in system.point_contacts:
+        for name, amount in point_contact.amounts().items():
+            yield f"{name} of contact {point_contact.name!r}", amount, "m" if "radius" in name else ""
+    for stop in system.stops:
+        yield f"restitution of stop {stop.name!r}", stop.restitution, ""
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at, "m")
     for contact in system.surface_contacts:
@@ -235,6 +242,12 @@ def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:
     for constraint in system.constraints:
         for name, residual in constraint.residuals:
             yield f"residual {name!r} of constraint {constraint.name!r}", residual, constraint.unit_of(name) or None
+    for stop in system.stops:
+        yield f"bound of stop {stop.name!r}", stop.bound, stop.unit or None
+    for friction in system.joint_frictions:
+        unit = {"m": "N", "rad": "N*m"}.get(friction.unit)
+        yield f"static force of friction {friction.name!r}", friction.static, unit
+        yield f"kinetic force of friction {friction.name!r}", friction.kinetic, unit
     for wrench in system.wrenches:
         yield from _components(f"force of wrench {wrench.name!r}", wrench.force, "N")
         yield from _components(f"torque of wrench {wrench.name!r}", wrench.torque, "N*m")

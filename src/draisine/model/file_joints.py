@@ -59,15 +59,15 @@ def _planar(model: Model, name: str, entry: Entry) -> Joint:
 
 
 def _revolute(model: Model, name: str, entry: Entry) -> Joint:
-    return model.revolute(name, *_single(entry, "z"), **_coordinate_options(entry, "rad"))
+    return model.revolute(name, *_single(entry, "z"), **_coordinate_options(entry, "rad") | _stop_options(entry))
 
 
 def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
-    return model.prismatic(name, *_single(entry, "x"), **_coordinate_options(entry, "m"))
+    return model.prismatic(name, *_single(entry, "x"), **_coordinate_options(entry, "m") | _stop_options(entry))
 
 
 def _single(entry: Entry, axis: str) -> tuple[Any, ...]:
-    entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span")
+    entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span", "limits", "restitution", "friction")
     return (*_both(entry), entry.axis("axis", axis), *pose_of(entry))
 
 
@@ -143,6 +143,17 @@ def _coordinate_options(entry: Entry, unit: str) -> dict[str, Any]:
         options["rate"] = entry.text("rate")
     if entry.has("span"):
         options["span"] = _span(entry, unit)
+    return options
+
+
+def _stop_options(entry: Entry) -> dict[str, Any]:
+    """Stops and dry friction; "none" stands for a side without a stop."""
+    options: dict[str, Any] = {"restitution": entry.amount("restitution", 0)}
+    if entry.has("limits"):
+        limits = entry.amounts("limits")
+        options["limits"] = [None if end == "none" else end for end in limits] if isinstance(limits, tuple) else limits
+    if entry.has("friction"):
+        options["friction"] = entry.amounts("friction")
     return options
 
 

@@ -12,11 +12,13 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
-from draisine.model.contact import LAWS, ROLLING, TangentialLaw
+from draisine.model.contact import IMPACTS, LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
+from draisine.model.file_stops import read_friction, read_stop
+from draisine.model.items import GROUND
 from draisine.model.model import Model
-from draisine.model.quantities import Entry, amount_in
+from draisine.model.quantities import Entry, FileAmount, amount_in
 from draisine.model.shapes import shapes_of
 
 FORMAT = 1  # number of the file format
@@ -101,7 +103,7 @@ def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("body", "radius", "tube", "center", "axis", "contact")
+    entry = Entry.of(where, value).only("body", "radius", "tube", "center", "axis", "contact", *_DRY)
     model.wheel(
         name,
         entry.text("body"),
@@ -110,6 +112,34 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
         entry.vector("center", (0, 0, 0)),
         entry.text("axis", "y"),
         law_of(entry.entry("contact")) if entry.has("contact") else ROLLING,
+        _friction(entry) if entry.has("friction") else None,
+        entry.amount("restitution", 0),
+        entry.text("impact", IMPACTS[0]),
+    )
+
+
+_DRY = ("friction", "restitution", "impact")
+
+
+def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
+    """A coefficient, or a list of static and kinetic friction."""
+    return entry.amounts("friction")
+
+
+def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", *_DRY)
+    permanent = entry.flag("permanent", False)
+    if permanent and entry.has("friction"):
+        raise ModelError(f"{where}: a permanent contact does not slip; leave out 'friction', or 'permanent'")
+    model.contact(
+        name,
+        entry.text("point"),
+        radius=entry.amount("radius", 0),
+        on=entry.text("on", GROUND),
+        on_radius=entry.amount("on_radius") if entry.has("on_radius") else None,
+        friction=None if permanent else _friction(entry) if entry.has("friction") else 0.0,
+        restitution=entry.amount("restitution", 0),
+        impact=entry.text("impact", IMPACTS[0]),
     )
 
 
@@ -155,6 +185,14 @@ def _add_edge(model: Model, name: str, value: Any, where: str) -> None:
     model.knife_edge(
         entry.text("body"), entry.vector("at", (0, 0, 0)), entry.text("along", "x"), name, entry.flag("on_ground", False)
     )
+
+
+def _add_stop(model: Model, name: str, value: Any, where: str) -> None:
+    read_stop(model, name, Entry.of(where, value))
+
+
+def _add_friction(model: Model, name: str, value: Any, where: str) -> None:
+    read_friction(model, name, Entry.of(where, value))
 
 
 def _add_constraint(model: Model, name: str, value: Any, where: str) -> None:
@@ -211,6 +249,9 @@ _SECTIONS: _Sections = {
     "joints": ("joint", _add_joint),
     "wheels": ("wheel", _add_wheel),
     "edges": ("knife edge", _add_edge),
+    "contacts": ("contact", _add_contact),
+    "stops": ("stop", _add_stop),
+    "frictions": ("friction", _add_friction),
     "surface_contacts": ("contact", _add_surface_contact),
     "surface_parameters": ("surface parameter", _add_surface_parameter),
     "constraints": ("constraint", _add_constraint),

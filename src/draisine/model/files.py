@@ -23,23 +23,27 @@ expressions are parsed by draisine's own parser, and no code in a file is execut
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact import LAWS, Rolling, TangentialLaw
+from draisine.model.contact import IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT, WORDS, model_of
+from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
+    GROUND,
     Body,
     DependentParameter,
     Input,
     Output,
     Parameter,
     Point,
+    PointContact,
     SurfaceContact,
     System,
     Vector,
@@ -199,6 +203,9 @@ def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[
             "edges",
             {e.name: {"body": e.body, "at": _vector(e.at), "along": e.along, "on_ground": e.on_ground} for e in system.edges},
         ),
+        ("contacts", {c.name: _point_contact(c) for c in system.point_contacts}),
+        ("stops", {stop.name: stop_table(stop) for stop in system.stops}),
+        ("frictions", {friction.name: friction_table(friction) for friction in system.joint_frictions}),
         ("surface_contacts", {c.name: _surface_contact(c) for c in system.surface_contacts}),
         (
             "surface_parameters",
@@ -247,7 +254,25 @@ def _point(point: Point) -> dict[str, Any]:
 def _wheel(wheel: Wheel) -> dict[str, Any]:
     table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
     table |= {**_unless_zero("center", wheel.center), "axis": wheel.axis}
+    table |= {} if wheel.friction is None else _friction(wheel.friction)
     return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
+
+
+def _friction(law: DryFriction) -> dict[str, Any]:
+    static, kinetic = (math.inf if amount is None else plain(amount) for amount in (law.static, law.kinetic))
+    friction = static if law.static == law.kinetic else [static, kinetic]
+    impact = {} if law.impact == IMPACTS[0] else {"impact": law.impact}
+    return {"friction": friction, **_given(restitution=plain(law.restitution)), **impact}
+
+
+def _point_contact(contact: PointContact) -> dict[str, Any]:
+    return {
+        "point": contact.point,
+        **_given(radius=plain(contact.radius)),
+        **({"on": contact.on} if contact.on != GROUND else {}),
+        **({"on_radius": plain(contact.on_radius)} if contact.on_radius is not None else {}),
+        **({"permanent": True} if contact.friction is None else _friction(contact.friction)),
+    }
 
 
 def _law(law: TangentialLaw) -> dict[str, Any]:

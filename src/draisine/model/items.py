@@ -14,7 +14,7 @@ from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import ROLLING, Rolling, TangentialLaw
+from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
@@ -201,6 +201,7 @@ class Wheel:
     `radius` is that of the center line of the tube; a knife-edge disk has `tube` = 0.
     """
 
+    usual = (True, True)  # by default it is closed and sticks
     name: str
     body: str
     center: Vector
@@ -208,6 +209,7 @@ class Wheel:
     radius: Expr
     tube: Expr = NOTHING
     contact: TangentialLaw = ROLLING
+    friction: DryFriction | None = None  # then it may slip and leave the ground
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
@@ -230,6 +232,83 @@ class KnifeEdge:
     at: Vector
     along: str
     on_ground: bool = False
+
+
+@dataclass(frozen=True)
+class PointContact:
+    """A point of a body, or a sphere around it, that may touch the ground, the plane z = 0 of a frame, or another sphere.
+
+    `on` is a frame, or the ground; with `on_radius` it is the center of a sphere, which is touched from outside, or, where it is
+    negative, from inside.
+    """
+
+    usual = (True, True)
+    name: str
+    point: str
+    friction: DryFriction | None  # None: permanent, without slip
+    radius: Expr = NOTHING
+    on: str = GROUND
+    on_radius: Expr | None = None
+
+    def amounts(self) -> dict[str, Expr]:
+        """Lengths and coefficients, by name."""
+        lengths = {"radius": self.radius} | ({} if self.on_radius is None else {"on_radius": self.on_radius})
+        return lengths | (self.friction.amounts() if self.friction is not None else {})
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop without friction: a coordinate, or another measure of the position, stays on one side of a bound."""
+
+    usual = (False, False)  # by default open: two stops of a joint are never closed at once
+    name: str
+    measure: Expr
+    bound: Expr
+    upper: bool  # whether the measure stays below it
+    restitution: Expr = NOTHING
+    unit: str = ""  # of the measure
+
+    @property
+    def gap(self) -> Expr:
+        """The distance from the bound."""
+        return self.bound - self.measure if self.upper else self.measure - self.bound
+
+    @property
+    def friction(self) -> DryFriction:
+        """The law of impact; without tangential rows the coefficients of friction have no effect."""
+        return DryFriction(NOTHING, NOTHING, self.restitution)
+
+    def residual(self) -> ResidualConstraint:
+        """The stop while it is closed."""
+        return ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", self.gap),), unit=self.unit)
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Dry friction against the rate of a coordinate, or of another measure of the position: a force, or a torque, of at most
+    `static` while it sticks, and `kinetic` while it slips, whatever the load."""
+
+    usual = (True, False)  # by default it slips: joints of a loop that stick may depend on each other
+    name: str
+    measure: Expr
+    static: Expr
+    kinetic: Expr
+    unit: str = ""  # of the measure
+
+    @property
+    def slip(self) -> Expr:
+        """The rate of the measure."""
+        return Call("rate", (self.measure,))
+
+    @property
+    def friction(self) -> DryFriction:
+        """Forces in the place of coefficients; it takes no impulse."""
+        return DryFriction(self.static, self.kinetic)
+
+    def residual(self) -> ResidualConstraint:
+        """The joint while it sticks."""
+        slips = ((f"{self.name}_along", self.slip),)
+        return ResidualConstraint(f"{self.name}_rolling", slips, "velocity", f"{self.unit or '1'}/s")
 
 
 @dataclass(frozen=True)
@@ -387,6 +466,9 @@ class System:
     ] = ()  # coordinates without a body, such as positions along a profile; determined by constraints
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
     dependent_parameters: tuple[DependentParameter, ...] = ()
+    point_contacts: tuple[PointContact, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    joint_frictions: tuple[JointFriction, ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -448,6 +530,46 @@ class System:
         joints = [v for joint in self.joints for v in joint.velocities]
         return (*joints, *(Velocity(c.rate, f"{c.unit or '1'}/s") for c in self.massless))
 
+    @property
+    def arguments(self) -> tuple[Parameter, ...]:
+        """Parameters of the equations: those of the description, then the modes of unilateral contacts."""
+        return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name, *contact.usual)))
+
+    @property
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
+        """Contacts that may slip and open, stops, and joints with dry friction."""
+        every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
+        return (*(contact for contact in every if contact.friction is not None), *self.stops, *self.joint_frictions)
+
+    @property
+    def has_ground(self) -> bool:
+        """Whether anything may touch the ground: wheels, knife edges, points."""
+        points = any(contact.on == GROUND and contact.on_radius is None for contact in self.point_contacts)
+        return bool(self.wheels or self.edges) or points
+
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""
-        return not (self.ground.still and isinstance(wheel.contact, Rolling))
+        return wheel.friction is not None or not (self.ground.still and isinstance(wheel.contact, Rolling))
+
+
+MODE_ENTRIES = 8  # numbers that describe the mode of a contact
+
+
+def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tuple[Parameter, ...]:
+    """The mode of a unilateral contact as parameters of the equations: by default it is closed and sticks.
+
+    The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
+    where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
+    then.
+    """
+    entries = (
+        ("closed", float(closed), f"1 while contact {contact} is closed, 0 while it is open"),
+        ("sticks", float(sticks), f"1 while contact {contact} sticks"),
+        ("direction_along", 0.0, f"direction of the slip of {contact} along its track"),
+        ("direction_across", 0.0, f"direction of the slip of {contact} across its track"),
+        ("offset_along", 0.0, f"rounding error of the slip of {contact} along its track where it began"),
+        ("offset_across", 0.0, f"rounding error of the slip of {contact} across its track where it began"),
+        ("grown", 0.0, f"1 where the slip of {contact} is not small any more"),
+        ("still", 0.0, f"slip of {contact} below which it keeps its direction until then"),
+    )
+    return tuple(Parameter(f"{contact}_{name}", default, "", meaning) for name, default, meaning in entries)

@@ -24,8 +24,10 @@ from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import ROLLING, TangentialLaw
+from draisine.model.contact import ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact_modes import in_modes
 from draisine.model.items import (
+    GROUND,
     Body,
     Coordinate,
     DependentParameter,
@@ -33,12 +35,15 @@ from draisine.model.items import (
     Ground,
     Inertia,
     Input,
+    JointFriction,
     KnifeEdge,
     ModelEvent,
     Output,
     Parameter,
     Point,
+    PointContact,
     Potential,
+    Stop,
     SurfaceContact,
     System,
     Vector,
@@ -219,6 +224,9 @@ class Model(JointBuilders, ConstraintBuilders):
         center: Sequence[Amount] = (0, 0, 0),
         axis: Axis = "y",
         contact: TangentialLaw = ROLLING,
+        friction: Amount | Sequence[Amount] | None = None,
+        restitution: Amount = 0.0,
+        impact: str = "energetic",
     ) -> Wheel:
         """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
 
@@ -226,9 +234,12 @@ class Model(JointBuilders, ConstraintBuilders):
         the ground where the wheel stands upright. `axis` is the axle, "x", "y", "z" or a vector; for a vector the wheel is
         carried by a massless body <name>_axle that is fixed to `body`, and has an axis along it.
 
-        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
+        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
+        `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
+        `restitution` and `impact`. A law of creep stays what it is then, and acts while the wheel touches the ground.
         """
         where = f"wheel {name!r}"
+        dry = dry_friction(friction, restitution, impact, where)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
         if not isinstance(axis, str):
@@ -246,8 +257,36 @@ class Model(JointBuilders, ConstraintBuilders):
                 amount_in(radius, "m", f"radius of {where}"),
                 amount_in(tube, "m", f"tube of {where}"),
                 contact,
+                dry,
             ),
         )
+
+    def contact(
+        self,
+        name: str,
+        point: Point | Body | str,
+        *,
+        radius: Amount = 0.0,
+        on: Point | Body | str = GROUND,
+        on_radius: Amount | None = None,
+        friction: Amount | Sequence[Amount] | None = 0.0,
+        restitution: Amount = 0.0,
+        impact: str = "energetic",
+    ) -> PointContact:
+        """A contact that opens and closes: of a point of a body, or of a sphere of the given radius around it.
+
+        It touches the ground; or, with `on`, the plane z = 0 of a frame, whose z axis points to the side of the point; or, with
+        `on_radius`, the sphere around the point `on`, from outside, or from inside where `on_radius` is negative.
+
+        `friction` is a coefficient, or a pair (static, kinetic); it may be infinite. With None the contact is permanent and does
+        not slip, whatever force that takes. `restitution` is the coefficient of the impact law `impact`: "energetic" (the share
+        of the energy of compression that is returned is its square), "poisson" (of impulses) or "newton" (of normal velocities).
+        """
+        where = f"contact {name!r}"
+        dry = dry_friction(friction, restitution, impact, where)
+        size = amount_in(radius, "m", f"radius of {where}")
+        other = None if on_radius is None else amount_in(on_radius, "m", f"on_radius of {where}")
+        return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other))
 
     def knife_edge(
         self,
@@ -423,6 +462,19 @@ class Model(JointBuilders, ConstraintBuilders):
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent
         return model
+
+    @property
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
+        """Contacts that may slip and open."""
+        return self.freeze().unilateral
+
+    def in_modes(self, modes: Mapping[str, str]) -> Model:
+        """The same mechanism with contacts that keep a mode: `{"front": "stick", "rear": "open"}`.
+
+        A contact that sticks becomes permanent, one that is open is left out; the others stay as they are. This is for analyses
+        of one set of equations, such as `linearize`: that the forces allow the modes is not checked.
+        """
+        return Model.of(in_modes(self.freeze(), modes))
 
     def referred_to(self, body: Body | str) -> Model:
         """The same mechanism with another reference body, which gets the free or planar joint; joints on the way are reversed."""

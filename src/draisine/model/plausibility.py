@@ -18,8 +18,9 @@ from draisine.errors import ExpressionError, ModelError
 from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
+from draisine.model.contact import DryFriction
 from draisine.model.items import Body, System, Wheel
-from draisine.model.vocabulary import amounts
+from draisine.model.vocabulary import amounts, joint_amounts
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -182,6 +183,64 @@ def _in_a_plane(entries: list[float]) -> str:
     return f"; if only {_INERTIA[given[0]]} matters, use a planar body: inertia=({flat})"
 
 
+class AtMost(NamedTuple):
+    """An amount must not exceed another one, or a number."""
+
+    where: str
+    expr: Expr
+    most: str | float
+    otherwise: str  # why, and the remedy
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (self.where, self.most) if isinstance(self.most, str) else (self.where,)
+
+    @property
+    def reason(self) -> str:
+        return f"{self.where} must be at most {self.most if isinstance(self.most, str) else f'{self.most:g}'}"
+
+    def broken(self, value: Mapping[str, Reals]) -> Bools:
+        return ~(value[self.where] <= (value[self.most] if isinstance(self.most, str) else self.most))
+
+    def complaint(self, value: Mapping[str, float], origin: Callable[[Expr], str]) -> str:
+        most = f", {value[self.most]:g}" if isinstance(self.most, str) else ""
+        must = self.reason.removeprefix(f"{self.where} ")
+        return f"{self.where} is {value[self.where]:g}{origin(self.expr)}; it {must}{most}{self.otherwise}"
+
+
+def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
+    """Coefficients are not negative, static friction is not below kinetic, and no impact gains energy."""
+    known = {name: f"{name} of {where}" for name in law.amounts()}
+    for name, amount in law.amounts().items():
+        yield LowerBound(known[name], amount, "", zero=True)
+    yield AtMost(known["restitution"], law.restitution, 1.0, ": an impact does not gain energy")
+    if law.static is not None and law.kinetic is not None and law.static != law.kinetic:
+        yield AtMost(
+            known["kinetic friction"], law.kinetic, known["static friction"], ": what starts to slip would stick at once"
+        )
+
+
+def _joint_rules(system: System) -> Iterator[Rule]:
+    """Restitution lies between 0 and 1, bounds of a measure increase, and forces of friction, where they depend on parameters
+    only, are not negative and not larger while a joint slips."""
+    known = dict(joint_amounts(system))
+    for stop in system.stops:
+        where = f"restitution of stop {stop.name!r}"
+        yield LowerBound(where, stop.restitution, "", zero=True)
+        yield AtMost(where, stop.restitution, 1.0, ": an impact does not gain energy")
+        for other in system.stops if not stop.upper else ():
+            low, high = f"bound of stop {stop.name!r}", f"bound of stop {other.name!r}"
+            if other.upper and other.measure == stop.measure and known.keys() >= {low, high}:
+                yield AtMost(low, stop.bound, high, ": nothing moves between them")
+    for friction in system.joint_frictions:
+        static, kinetic = (f"{what} force of friction {friction.name!r}" for what in ("static", "kinetic"))
+        for where in (static, kinetic):
+            if where in known:
+                yield LowerBound(where, known[where], "", zero=True)
+        if known.keys() >= {static, kinetic} and friction.static != friction.kinetic:
+            yield AtMost(kinetic, friction.kinetic, static, ": what starts to slip would stick at once")
+
+
 def rules(system: System) -> Iterator[Rule]:
     """All rules, in the order in which violations are reported."""
     for body in system.bodies:
@@ -196,6 +255,14 @@ def rules(system: System) -> Iterator[Rule]:
         yield Radius(wheel)
         for name, amount in wheel.contact.amounts().items():
             yield LowerBound(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
+        if wheel.friction is not None:
+            yield from _friction_rules(wheel.friction, f"wheel {wheel.name!r}")
+    for contact in system.point_contacts:
+        where = f"contact {contact.name!r}"
+        yield LowerBound(f"radius of {where}", contact.radius, "m", zero=True, otherwise=", or 0 for a point")
+        if contact.friction is not None:
+            yield from _friction_rules(contact.friction, where)
+    yield from _joint_rules(system)
     size = system.downward_gravity
     if size is not None:
         upward = " or zero; give a vector such as (0, 0, 9.81) for gravity upward"

@@ -160,6 +160,15 @@ class Entry:
             self._refuse(key, value, "an amount")
         return value
 
+    def amounts(self, key: str) -> FileAmount | tuple[FileAmount, ...]:
+        """An amount, or a list of amounts."""
+        value = self._get(key, None, "an amount, or a list of amounts")
+        if not isinstance(value, list):
+            return self.amount(key)
+        if not all(map(_is_amount, value)):
+            self._refuse(key, value, "an amount, or a list of amounts")
+        return tuple(value)
+
     def vector(self, key: str, default: tuple[FileAmount, ...] | None = None) -> tuple[FileAmount, ...]:
         value = self._get(key, default, "a list of three amounts")
         if not isinstance(value, list | tuple) or len(value) != 3 or not all(map(_is_amount, value)):

@@ -10,10 +10,10 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name, Number
+from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean
 from draisine.model.dimensions import MEASURES, Dimensions
-from draisine.model.items import Vector
-from draisine.model.quantities import Amount, amount_in
+from draisine.model.items import Joint, Vector
+from draisine.model.quantities import Amount, amount_in, expression_of
 from draisine.model.validate import check_name
 from draisine.results.control_characters import one_line, refuse_control_characters
 
@@ -26,6 +26,9 @@ KINDS = {
     "joints": "a joint",
     "wheels": "a wheel",
     "edges": "a knife edge",
+    "point_contacts": "a contact",
+    "stops": "a stop",
+    "joint_frictions": "a friction",
     "constraints": "a constraint",
     "surface_contacts": "a contact of surfaces",
     "surface_parameters": "a surface parameter",
@@ -36,6 +39,9 @@ KINDS = {
     "outputs": "an output",
     "events": "an event",
 }
+
+
+Measured = Joint | Expr | str  # a joint with one coordinate, the name of a coordinate, or an expression
 
 
 class ItemRegistry:
@@ -72,6 +78,24 @@ class ItemRegistry:
     def _units_of_joints(self) -> dict[str, str]:
         joints = self._items["joints"].values()
         return {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
+
+    def _measured(self, where: str, item: Measured) -> Expr:
+        if not isinstance(item, Joint):
+            return expression_of(item, where)
+        if len(item.coordinates) != 1:
+            listed = ", ".join(c.name for c in item.coordinates) or "none"
+            raise ModelError(
+                f"{where}: joint {item.name!r} does not have exactly one coordinate (it has {listed}); name one of them"
+            )
+        return Name(item.coordinates[0].name)
+
+    def _unit(self, where: str, measure: Expr, given: str | None) -> str:
+        """The unit given, or that of a coordinate, a velocity or a single measure."""
+        found = given if given is not None else self._known_unit(measure)
+        if found is not None:
+            return found
+        hint = did_you_mean(measure.identifier, self._units_of_joints()) if isinstance(measure, Name) else ""
+        raise ModelError(f"{where}: the unit of '{measure}' is unknown; give it, for example unit='m' or unit='rad'{hint}")
 
     def _check_unit(self, amount: Expr, unit: str | None, where: str) -> None:
         """Check the declared units of parameters in an amount, where the finished description does not show its place."""

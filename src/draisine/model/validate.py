@@ -10,12 +10,24 @@ import re
 from collections.abc import Iterable, Mapping
 
 from draisine.errors import ModelError, UnitError
-from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_mean, names, walk
+from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact import Rolling
 from draisine.model.dimensions import check_dimensions
-from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, System, Translate, Wheel
+from draisine.model.items import (
+    GROUND,
+    Ball,
+    Float,
+    Glide,
+    Joint,
+    ResidualConstraint,
+    Rotate,
+    System,
+    Translate,
+    Wheel,
+    mode_entries,
+)
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
 from draisine.model.vocabulary import TIME, check_expressions
@@ -76,9 +88,12 @@ def _check_names(system: System) -> None:
     values += [(item.name, "a parameter") for item in system.dependent_parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
+    values += [(entry.name, f"the mode of contact {c.name!r}") for c in system.unilateral for entry in mode_entries(c.name)]
     frames = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
     contacts = [*((w.name, "a wheel") for w in system.wheels), *((e.name, "a knife edge") for e in system.edges)]
     contacts += [(c.name, "a contact of surfaces") for c in system.surface_contacts]
+    contacts += [(c.name, "a contact") for c in system.point_contacts]
+    contacts += [(c.name, "a stop") for c in system.stops] + [(c.name, "a friction") for c in system.joint_frictions]
     functions = [(name, "a function of expressions") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
     joints = [(j.name, "a joint") for j in system.joints]
@@ -89,6 +104,10 @@ def _check_names(system: System) -> None:
     rows += [(f"{e.name}_{row}", f"a constraint of knife edge {e.name!r}") for e in system.edges for row in ("across", "normal")]
     own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
+    touches = ("normal", "along", "across")
+    rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.point_contacts for row in touches]
+    rows += [(f"{c.name}_normal", f"a constraint of stop {c.name!r}") for c in system.stops]
+    rows += [(f"{c.name}_along", f"a constraint of friction {c.name!r}") for c in system.joint_frictions]
     rows += [
         (name, f"a residual of constraint {constraint.name!r}")
         for constraint in system.constraints
@@ -249,6 +268,7 @@ def _check_contacts(system: System) -> None:
     for edge in system.edges:
         _check_axis(edge.along, f"knife edge {edge.name!r}: its direction")
     _check_surface_contacts(system)
+    _check_point_contacts(system)
     for coordinate in system.surface_parameters:
         if not -math.inf < coordinate.low < coordinate.high < math.inf:
             span = f"{coordinate.low:g} to {coordinate.high:g}"
@@ -277,6 +297,25 @@ def _check_surface_contacts(system: System) -> None:
                     raise ModelError(f"{where}: {name!r} is not a surface parameter{hint}")
                 if not any(name in names(component) for component in surface):
                     raise ModelError(f"{where}: its surface does not depend on its parameter {name!r}")
+
+
+def _check_point_contacts(system: System) -> None:
+    body_of = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
+    for contact in system.point_contacts:
+        where = f"contact {contact.name!r}"
+        for frame in (contact.point, contact.on):
+            if frame not in body_of:
+                hint = did_you_mean(frame, list(body_of))
+                raise ModelError(f"{where}: {frame!r} is neither a point nor a body of model {system.name!r}{hint}")
+        if body_of[contact.point] == body_of[contact.on]:
+            body = body_of[contact.on]
+            which = f"both belong to {'the ground' if body == GROUND else f'body {body!r}'}"
+            raise ModelError(
+                f"{where}: {contact.point!r} and {contact.on!r} {which} and cannot move relative to each other; use a point of "
+                "another body"
+            )
+        if contact.on_radius == Number(0.0):
+            raise ModelError(f"{where}: on_radius is 0; leave it out for a plane, or give the radius of a sphere")
 
 
 def _check_constraints(system: System) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
@@ -89,7 +89,8 @@ def _vocabulary(system: System) -> _Vocabulary:
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
     values |= {f"{name}_multiplier": "a multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
-    groups = (system.bodies, system.points, system.wheels, system.edges, system.joints, system.surface_contacts)
+    groups: tuple[tuple[Any, ...], ...] = (system.bodies, system.points, system.wheels, system.edges, system.joints)
+    groups += (system.surface_contacts, system.point_contacts)
     frames = (GROUND, *(item.name for group in groups for item in group))
     return _Vocabulary(values, frames, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
 
@@ -115,6 +116,12 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
         yield f"tube of wheel {wheel.name!r}", wheel.tube
         for name, amount in wheel.contact.amounts().items():
             yield f"{name} of the contact of wheel {wheel.name!r}", amount
+        for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
+            yield f"{name} of wheel {wheel.name!r}", amount
+    for point_contact in system.point_contacts:
+        for name, amount in point_contact.amounts().items():
+            yield f"{name} of contact {point_contact.name!r}", amount
+    yield from joint_amounts(system)
     for contact in system.surface_contacts:
         for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
             yield f"{name} of the law of contact {contact.name!r}", amount
@@ -125,6 +132,18 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
         stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:  # otherwise a distance prescribed in time
             yield f"length of constraint {constraint.name!r}", stretch[1]
+
+
+def joint_amounts(system: System) -> Iterator[tuple[str, Expr]]:
+    """Restitution of stops; their bounds and the forces of dry friction where these depend on parameters only."""
+    for stop in system.stops:
+        yield f"restitution of stop {stop.name!r}", stop.restitution
+    moving = [(f"bound of stop {stop.name!r}", stop.bound) for stop in system.stops]
+    for friction in system.joint_frictions:
+        moving.append((f"static force of friction {friction.name!r}", friction.static))
+        moving.append((f"kinetic force of friction {friction.name!r}", friction.kinetic))
+    constants = system.constants
+    yield from ((where, amount) for where, amount in moving if names(amount) <= constants)
 
 
 def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
@@ -160,6 +179,13 @@ def check_expressions(system: System) -> None:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+    for stop in system.stops:
+        for what, expr in (("measure", stop.measure), ("bound", stop.bound)):
+            vocabulary.check(expr, f"{what} of stop {stop.name!r}", _POSITION, measures=True)
+    for friction in system.joint_frictions:
+        vocabulary.check(friction.measure, f"measure of friction {friction.name!r}", _POSITION, measures=True)
+        for what, expr in (("static", friction.static), ("kinetic", friction.kinetic)):
+            vocabulary.check(expr, f"{what} force of friction {friction.name!r}", _EVERYTHING, measures=True)
     for force in system.generalized_forces:
         vocabulary.check(force.measure, f"measure of generalized force {force.name!r}", _POSITION, measures=True)
         vocabulary.check(force.amount, f"amount of generalized force {force.name!r}", _REACTIONS, measures=True)
@@ -197,7 +223,9 @@ def events_with_forces(system: System) -> tuple[str, ...]:
 
 def _contact_outputs(system: System, expr: Expr) -> set[str]:
     """Names in an expression that begin with that of a contact, such as "front_normal_force"."""
-    contacts = [item.name for group in (system.wheels, system.edges, system.surface_contacts) for item in group]
+    groups: tuple[tuple[Any, ...], ...] = (system.wheels, system.edges, system.surface_contacts, system.point_contacts)
+    groups += (system.stops, system.joint_frictions)
+    contacts = [item.name for group in groups for item in group]
     return {name for name in names(expr) if any(name.startswith(f"{contact}_") for contact in contacts)}
 
 

@@ -33,6 +33,7 @@ from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
 from draisine.optimal.stated_numbers import stated_number, stated_range, stated_seconds
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback
@@ -248,6 +249,7 @@ class OptimalControlProblem:
 def maneuver(model: Model | System | Equations) -> OptimalControlProblem:
     """State an optimal control problem for a model or equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
     `.minimize(…)`, `.duration(…)`, `.optimize(…)`, `.periodic(…)`, `.then(…)`, and `.solve()`."""
+    refuse_unilateral("maneuver", model)
     return OptimalControlProblem(model)
 
 

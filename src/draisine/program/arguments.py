@@ -31,7 +31,7 @@ from draisine.errors import ArgumentError, UnitError, UnknownNameError
 from draisine.expr.tree import short
 from draisine.expr.units import Measured, quantity_in
 from draisine.numerics.number_range import refuse_huge_integers, refuse_masked
-from draisine.program.equations import DependentQuantity, Event, Quantity
+from draisine.program.equations import DependentQuantity, Equations, Event, Quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,7 +90,27 @@ def _model(function: str, name: str, given: Any) -> Any:
     if not _is_own(given):
         cure = "take one from the gallery, gallery.model('bicycle'), or from a file, read_model('cart.toml')"
         raise ArgumentError(f"{function}: expected a model, got {short(repr(given))}; {cure}")
+    if function not in ACROSS_MODES:
+        refuse_unilateral(function, given)
     return given
+
+
+# Functions that follow contacts through their modes. All others have one set of equations, in which every contact is closed and
+# sticks: their results would be wrong wherever one slips or opens.
+ACROSS_MODES = frozenset({"simulate", "compute", "consistent_start", "ensemble", "derive", "draw"})
+
+
+def refuse_unilateral(function: str, model: Any) -> None:
+    """Refuse a model with contacts that slip and open, for functions of one set of equations."""
+    contacts = [contact.name for contact in getattr(model, "unilateral", ())]
+    if contacts:
+        named = f"{'contact' if len(contacts) == 1 else 'contacts'} {', '.join(contacts)}"
+        fixed = ", ".join(f"{name!r}: 'stick'" for name in contacts)
+        raise ArgumentError(
+            f"{function}: model {model.name!r} has {named} with friction=, which may stick, slip and open; {function} takes one "
+            f"set of equations. Fix the modes, model.in_modes({{{fixed}}}), leave out friction= for contacts that are ideal and "
+            "permanent, or simulate"
+        )
 
 
 def _mapping(function: str, name: str, given: Any) -> Any:
@@ -254,6 +274,14 @@ def numbers(
         if not np.isfinite(value):
             raise ArgumentError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
     return values
+
+
+def parameter_values(equations: Equations, given: Mapping[str, float | str] | ArrayLike | None = None) -> NDArray[np.float64]:
+    """All of p: the parameters, by name or as an array, then the modes of unilateral contacts, which names do not reach."""
+    if equations.mode_parameters and not isinstance(given, Mapping) and np.size(given) == len(equations.arguments):  # type: ignore[arg-type]
+        return numbers("parameter", equations.arguments, given)
+    values = numbers("parameter", equations.parameters, given, equations.dependent_parameters)
+    return np.concatenate([values, [q.default for q in equations.mode_parameters]]) if equations.mode_parameters else values
 
 
 def _expected(quantity: Quantity) -> str:

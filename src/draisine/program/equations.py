@@ -106,6 +106,32 @@ class Constraint:
     unit: str = ""
 
 
+# Compliance of the dry friction of joints relative to that of contacts: where forces are not unique, contacts and stops carry.
+YIELDING = 10.0
+
+
+@dataclass(frozen=True)
+class Unilateral:
+    """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.
+
+    `normal` is −1 where friction is a given force, as in joints.
+    """
+
+    name: str
+    normal: int
+    tangential: int
+    count: int
+    impact: str = "energetic"
+    stands: bool = False  # by default it is closed at a start
+    unit: str = "m"  # of its gap
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The normal row, then the tangential ones."""
+        tangential = range(self.tangential, self.tangential + self.count)
+        return tuple(tangential) if self.normal < 0 else (self.normal, *tangential)
+
+
 @dataclass(frozen=True)
 class Event:
     """An event: an expression that crosses zero. `action` is "record" or "stop"."""
@@ -179,6 +205,8 @@ class Equations:
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
+    - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
+      inside the modes; `contact_terms` → what a change of modes needs.
     """
 
     name: str
@@ -211,6 +239,10 @@ class Equations:
     twists: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
     dependent_parameters: tuple[DependentQuantity, ...] = ()
+    unilateral: tuple[Unilateral, ...] = ()
+    mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
+    contact_margins: Program | LinearSolveProgram | None = None
+    contact_terms: Program | None = None
 
     def __post_init__(self) -> None:
         named = (
@@ -278,16 +310,25 @@ class Equations:
         return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])
 
     @property
+    def arguments(self) -> tuple[Quantity, ...]:
+        """The entries of p: the parameters, then the modes of unilateral contacts."""
+        return (*self.parameters, *self.mode_parameters)
+
+    @property
     def default_parameters(self) -> NDArray[np.float64]:
-        return np.array([p.default for p in self.parameters])
+        """p by default; unilateral contacts are closed and stick."""
+        return np.array([p.default for p in self.arguments])
 
 
 # -------------------------------------------------------------------- serialization
 
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_RECORDS["dependent_parameters"] = DependentQuantity
-_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists")
+_RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
+_PROGRAMS = (
+    *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
+    *("contact_margins", "contact_terms"),
+)
 _NOT_STORED = frozenset({"with_independent"})  # a function
 
 

@@ -12,11 +12,11 @@ If r depends on z (forces that depend on multipliers: creep, friction), Newton's
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,7 @@ class Solver(StrEnum):
     AUTO = "auto"  # whichever needs fewer operations
     DENSE = "dense"  # elimination with partial pivoting
     SPARSE = "sparse"  # Householder QR, columns ordered once for little fill
+    ACTIVE = "active"  # elimination without the rows that have a diagonal entry alone: forces of contacts that are open
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class LinearSolveProgram:
 
     Without a pattern `system` returns the full K. `further` is a program of the arguments and z with more right-hand sides
     (n × k), solved with the same factors; `after` then takes all solutions as columns (n × (1 + k)), for derivatives of z.
-    With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges.
+    With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges: until its
+    relative change is below `tolerance`.
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
@@ -120,6 +122,7 @@ class LinearSolveProgram:
     solver: Solver = Solver.AUTO
     further: Program | None = None
     start: Program | None = None
+    tolerance: float = STEP_TOLERANCE
 
     @staticmethod
     def build(
@@ -218,6 +221,11 @@ class LinearSolveProgram:
             and _SPARSE_COST * self._sparse_operations < self._dense_operations
         )
 
+    @cached_property
+    def factorized_once(self) -> bool:
+        """Whether the iterations have the same matrix."""
+        return self.iterates and not self.system.function.jac_sparsity(0, len(self.system.inputs) - 1).nnz()
+
     @property
     def operations(self) -> int:
         """Operations of the programs and, approximately, of the solution; for Newton's method, of one iteration."""
@@ -245,8 +253,12 @@ class LinearSolveProgram:
     @cached_property
     def digest(self) -> str:
         digested = digest_of(f"solved {self.system.digest} {self.after.digest} {self.sparse}".encode())
+        if self.solver == Solver.ACTIVE:
+            digested.update(b"active")
         for further in (self.further, self.start):
             digested.update((further.digest if further is not None else "none").encode())
+        if self.tolerance != STEP_TOLERANCE:
+            digested.update(repr(self.tolerance).encode())
         if self.pattern is not None:
             digested.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
         return digested.hexdigest()
@@ -291,7 +303,7 @@ class LinearSolveProgram:
             for _ in range(MAX_ITERATIONS):
                 new, solve = self._newton_step(*arguments, z)
                 change, z = float(np.sum((new - z) ** 2)), new
-                if not change > STEP_TOLERANCE**2 * float(np.sum(new**2)):
+                if not change > self.tolerance**2 * float(np.sum(new**2)):
                     break
             else:
                 z = np.full(self.size, np.nan)
@@ -353,6 +365,7 @@ class LinearSolveProgram:
             self.solver,
             Program.build(f"{label}_sides", {**slots, "z": z}, {"sides": sides}, shared=shared),
             self.start,
+            self.tolerance,
         )
 
     def __repr__(self) -> str:
@@ -362,6 +375,62 @@ class LinearSolveProgram:
         return (
             f"<LinearSolveProgram {self.name}({ins}) → {outs}, {self.size} unknowns, {kind}, about {self.operations} operations>"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedResidual(DaeResidual):
+    """ẋ − f(t, x, u, p), where f solves its linear system itself: the states are the only unknowns, and ∂f/∂x is dense.
+
+    For systems K z = r whose matrix may be singular, because f determines z by more than K (compliance removed by iteration).
+    """
+
+    solved: LinearSolveProgram | None = None
+
+    @staticmethod
+    def of(dynamics: LinearSolveProgram) -> SolvedResidual:
+        """The residual of ẋ = f."""
+        import casadi as ca
+
+        rate = ca.SX.sym("xdot", dynamics.inputs[1].size)
+
+        def with_rate(program: Program, residual: bool = False) -> Program:
+            """The program with ẋ among its arguments, after x; with the residual as its only result."""
+            symbols, slots = program.symbols(), dict[str, Any]()
+            for slot, symbol in zip(program.inputs, symbols, strict=True):
+                slots[slot.name] = symbol, slot.labels
+                if slot.name == dynamics.inputs[1].name:
+                    slots["xdot"] = rate
+            results = program.function.call(symbols)
+            named = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
+            return Program.build(program.name, slots, {"residual": rate - results[0]} if residual else named)
+
+        start = None if dynamics.start is None else with_rate(dynamics.start)
+        system, after = with_rate(dynamics.system), with_rate(dynamics.after, True)
+        solved = replace(dynamics, name=f"{dynamics.name}_residual", system=system, after=after, start=start)
+        return SolvedResidual(dynamics.name, cast(Program, solved), solved=solved)
+
+    @cached_property
+    def differential(self) -> tuple[bool, ...]:
+        return (True,) * self.size
+
+    @cached_property
+    def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        full = Pattern.dense(self.size)
+        return np.array(full.rows, dtype=np.int64), np.array(full.columns, dtype=np.int64)
+
+    @cached_property
+    def jacobian(self) -> LinearSolveProgram:  # type: ignore[override]
+        """(t, x, xdot, u, p) → dx, dxdot: ∂F/∂x and the unit matrix."""
+        import casadi as ca
+
+        assert self.solved is not None
+        made = self.solved.jacobian("residual", "x", f"{self.name}_jacobian")
+        symbols = made.after.symbols()
+        (by_state,) = made.after.function.call(symbols)
+        slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(made.after.inputs, symbols, strict=True)}
+        unit = ca.SX(ca.densify(ca.DM.eye(self.size)))
+        both = {"dx": ca.vec(ca.densify(by_state)), "dxdot": ca.vec(unit)}
+        return replace(made, after=Program.build(made.name, slots, both))
 
 
 def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:

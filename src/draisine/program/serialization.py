@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]  # JSON data
 
-_HEAD = b"draisine program 4\n"
+_HEAD = b"draisine program 5\n"
 _CHECK = SIZE  # bytes of the checksum
 _LENGTH = 8  # bytes of the header's length
 
@@ -129,6 +129,7 @@ class _Writer:
             case LinearSolveProgram():
                 names = ("system", "after", "further", "start")
                 made = {"kind": "solved", "name": what.name, "solver": str(what.solver), "sparse": what.sparse}
+                made["tolerance"] = what.tolerance
                 pattern = None if what.pattern is None else [what.pattern.size, what.pattern.rows, what.pattern.columns]
                 return {**made, "pattern": pattern, **{name: self.any(getattr(what, name)) for name in names}}
             case DaeResidual():
@@ -257,7 +258,9 @@ class _Reader:
         stored = header["pattern"]
         pattern = None if stored is None else Pattern(stored[0], tuple(stored[1]), tuple(stored[2]))
         parts = {name: self.any(header[name]) for name in ("system", "after", "further", "start")}
-        solved = LinearSolveProgram(header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]))
+        solved = LinearSolveProgram(
+            header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]), tolerance=header["tolerance"]
+        )
         vars(solved)["sparse"] = bool(header["sparse"])  # stored, since finding it needs CasADi
         return solved
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Group
+from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.files import format_of
 from draisine.results.metadata import (
     channels_in,
@@ -64,6 +65,7 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
             seconds=numbers_at(metadata, "seconds"),
             parameters=numbers_at(metadata, "parameters"),
             scene=object_at(metadata, "scene"),
+            modes=ContactHistory.from_data(object_at(metadata, "modes")) if "modes" in metadata else NO_MODES,
         )
     except DataError:
         raise

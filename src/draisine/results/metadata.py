@@ -26,6 +26,7 @@ def most_bytes(limit: int) -> int:
 
 def describe(run: Trajectory) -> dict[str, Any]:
     """The metadata of a run as plain data."""
+    modes = {"modes": run.modes.described()} if run.modes.contacts else {}
     return {
         "draisine": FORMAT,
         "checksum": UNSEALED,
@@ -38,6 +39,7 @@ def describe(run: Trajectory) -> dict[str, Any]:
         "parameters": dict(run.parameters),
         "channels": [{key: value for key, value in asdict(channel).items() if value} for channel in run.channels],
         "scene": dict(run.scene),
+        **modes,
     }
 
 

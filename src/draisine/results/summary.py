@@ -40,6 +40,7 @@ def summary(run: Trajectory) -> str:
         ("energy", _energy(run)),
         ("constraints", _listed([f"{kind} {worst:.1e}" for kind, worst in run.constraint_residual.items()])),
         ("events", _listed([f"{name} at {time:g} s" for name, time in run.events])),
+        ("modes", repr(run.modes)[1:-1] if run.modes.contacts else ""),
         *(("warning", text) for text in run.warnings),
         ("work", _work(run)),
         ("seconds", _listed([f"{stage} {_duration(value)}" for stage, value in run.seconds.items()])),

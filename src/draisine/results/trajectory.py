@@ -19,6 +19,7 @@ from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.numerics.number_range import refuse_huge_integers
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
+from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.files import FILMS, save
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
@@ -68,7 +69,7 @@ class Trajectory(Result):
     `run["speed"]` is a column; `run.time` the sample times; `run.final` the final state and outputs; `run.at(1.5)` the values at
     a time. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")` for their columns.
     `run.energy_drift` and `run.constraint_residual` measure the accuracy. `run.switches` are the switches of forces and
-    inputs, such as `x > 0`, at which the integration restarted.
+    inputs, such as `x > 0`, at which the integration restarted; `run.modes` when contacts that can open stick, slip and are open.
 
     `scene` is JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
     """
@@ -88,6 +89,7 @@ class Trajectory(Result):
     source: Any = None  # the description of the model, for drawing; not stored in files
     dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
     switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
+    modes: ContactHistory = NO_MODES  # of unilateral contacts
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -242,9 +244,9 @@ class Trajectory(Result):
     def at(self, t: ArrayLike) -> dict[str, Any]:
         """All channels at time `t` (a number or an array), by the dense output of the method: as if `t` had been a sample.
 
-        At a time that occurs twice, the values after the jump. Between samples the run is integrated again up to `t`, so pass all
-        times in one array. A run that was read from a file has its samples alone; see `interpolated`. The values at one time are
-        a start: `start=run.at(1.5)`.
+        At a time that occurs twice, the values after the jump; at an impact, those before it. Between samples the run is
+        integrated again up to `t`, so pass all times in one array. A run that was read from a file has its samples alone; see
+        `interpolated`. The values at one time are a start: `start=run.at(1.5)`.
         """
         refuse_huge_integers("at: t", t)
         times = np.asarray(t, dtype=float)
@@ -359,6 +361,7 @@ class Trajectory(Result):
             np.array_equal(self.time, other.time)
             and np.array_equal(self.data, other.data, equal_nan=True)
             and _same_sensitivity(self.sensitivity, other.sensitivity)
+            and self.modes.described() == other.modes.described()
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )
 

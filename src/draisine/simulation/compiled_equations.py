@@ -20,10 +20,11 @@ from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.errors import ArgumentError
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import LinearSolveProgram, implicit_form
+from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, implicit_form
 from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import can_jump, polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.stepper.contact_memory import UnilateralKernels
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
 if TYPE_CHECKING:
@@ -73,10 +74,14 @@ class CompiledForm:
         return plan if plan.operations < n**3 // 4 else None
 
 
-def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False) -> CompiledForm:
-    form = implicit_form(dynamics)
+def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False, solved: bool = False) -> CompiledForm:
+    """The implicit form of dynamics; `solved`: without the solution of their linear system among the unknowns."""
+    if solved and isinstance(dynamics, LinearSolveProgram):
+        form: DaeResidual = SolvedResidual.of(dynamics)
+    else:
+        solved, form = False, implicit_form(dynamics)
     residual, jacobian = compile(form.residual, quick=quick), compile(form.jacobian, quick=quick)
-    return CompiledForm(form, residual, jacobian, isinstance(dynamics, Program))
+    return CompiledForm(form, residual, jacobian, solved or isinstance(dynamics, Program))
 
 
 Reals = NDArray[np.float64]
@@ -105,12 +110,14 @@ class CompiledEquations:
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
     quick: bool = False  # compiled without optimization
     time_marks: TimeMarks | None = None  # of tables of time
+    contact_margins: Kernel | None = None  # of unilateral contacts
+    contact_terms: Kernel | None = None
 
     @cached_property
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
         dynamics = self.equations.dynamics if self.switching is None else self.switching.switching.dynamics
-        return compile_form(dynamics, self.quick)
+        return compile_form(dynamics, self.quick, bool(self.equations.unilateral))
 
     @cached_property
     def event_degrees(self) -> tuple[int, ...]:
@@ -148,7 +155,7 @@ class CompiledEquations:
         if not isinstance(dynamics, LinearSolveProgram) or dynamics.start is None:
             return
         algebraic = stepper.x[stepper.states : stepper.unknowns]
-        if algebraic.any():
+        if not algebraic.size or algebraic.any():
             return
         try:
             found = dynamics.solution([float(stepper.t)], memory.state, memory.inputs, parameters)
@@ -181,7 +188,16 @@ class CompiledEquations:
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=0 if self.switching is None else self.switching.switching.directions,
             mixed=self._mixed(contact),
+            unilateral=self._unilateral(),
         )
+
+    def _unilateral(self) -> UnilateralKernels | None:
+        e = self.equations
+        if self.contact_margins is None or self.contact_terms is None:
+            return None
+        sizes = len(e.velocities), len(e.multipliers), len(e.coordinates)
+        addresses = self.contact_margins.address, self.contact_terms.address
+        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length)
 
     def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
         """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
@@ -322,8 +338,9 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
-    project, monitor, events = (None if p is None else compile(p, quick=quick) for p in (e.project, e.monitor, e.events))
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks)
+    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
+    project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms)
     if explicit is None:
         _ = made.form
     return made
@@ -399,5 +416,6 @@ def prepared(equations: Equations) -> Prepared:
     # compiled at its first use on a machine: counted as compile time, not as integration time
     choices = prepare(equations, quick=True)
     switching = choices.compiled(equations.choice).switching is not None
-    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual), switching=switching)
+    implicit = isinstance(equations.dynamics, DaeResidual)
+    stepping_loop(implicit=implicit, switching=switching, unilateral=bool(equations.unilateral))
     return Prepared(choices, StartProblem(equations, quick=True))

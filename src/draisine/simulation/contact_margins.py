@@ -72,8 +72,10 @@ def contact_warnings(values: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Outputs with normal forces, and with the friction coefficients needed."""
-    normal, friction = (tuple(q.name for q in equations.outputs if q.name.endswith(end)) for end in (NORMAL, FRICTION))
+    """Outputs with normal forces, and with the friction coefficients needed, of contacts that are held whatever these are."""
+    free = {f"{contact.name}{end}" for contact in equations.unilateral for end in (NORMAL, FRICTION)}
+    names = [q.name for q in equations.outputs if q.name not in free]
+    normal, friction = (tuple(name for name in names if name.endswith(end)) for end in (NORMAL, FRICTION))
     return normal, friction
 
 

@@ -11,6 +11,7 @@ from draisine.codegen.export import write, write_system
 from draisine.dynamics.derive import derive
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -37,6 +38,7 @@ def export(
       With report and fmu, the work of the inputs is a state of the equations.
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     """
+    refuse_unilateral("export", model)
     langs = [lang] if isinstance(lang, str) else list(lang)
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import compile
 from draisine.errors import ArgumentError, SolverError
-from draisine.program.arguments import numbers
+from draisine.program.arguments import numbers, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 
@@ -70,6 +70,7 @@ def reactions(
 
     `inputs` are constant, or (samples × inputs).
     """
+    refuse_unilateral("reactions", equations)
     system = _Reactions(equations)
     u = np.asarray(inputs, dtype=float) if np.ndim(inputs) == 2 else numbers("input", equations.inputs, inputs)  # type: ignore[arg-type]
     p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)

@@ -23,7 +23,7 @@ def report_values(segment: Segment, p: np.ndarray) -> dict[str, np.ndarray]:
     """The results of the report by name, at the times of a segment in rows."""
     equations = segment.equations
     kernel = reporter(equations, quick=len(segment.times) < _MANY_SAMPLES)
-    points = segment.times, segment.states, segment.inputs, p
+    points = segment.times, segment.states, segment.inputs, p if segment.parameters is None else segment.parameters
     names = [slot.name for slot in equations.report.outputs]
     values = dict(zip(names, kernel.map(points[0][:, None], *points[1:]), strict=True))
     if segment.sliding is not None:

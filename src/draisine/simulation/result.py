@@ -16,11 +16,14 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
+from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.status import Ending, Status
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS, UNDECIDED
+from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ class Segment:
     inputs: Reals  # (n, inputs)
     steps: Reals  # times of accepted steps
     sliding: SlidingSamples | None = None  # how the law is mixed where the run slides
+    parameters: Reals | None = None  # with the modes of unilateral contacts
     at_steps: Segment | None = None  # the same at the accepted steps, where these are kept beside the samples
 
 
@@ -83,6 +87,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: BaseException | None = None
     switches: tuple[SwitchOccurrence, ...] = ()
+    modes: ContactHistory = NO_MODES  # of unilateral contacts
     contact_least: Reals = field(default_factory=lambda: np.zeros(0))  # least margins of contacts, if monitored
     cautions: tuple[str, ...] = ()  # warnings of the integration without times and sizes, for ensembles
     residual_limit: float = math.inf  # of constraints, beyond which the motion is not that of the model
@@ -168,7 +173,24 @@ class Recording:
             at_steps = self._segment(part, "step", steps, steps) if self._steps_too else None
             at_samples = self._segment(part, "sample", slice(sample, next_sample), steps)
             segments.append(replace(at_samples, at_steps=at_steps))
-        return tuple(segments)
+        return self._segments_of_modes(segments[0]) if stepper.unilateral else tuple(segments)
+
+    def _segments_of_modes(self, whole: Segment) -> tuple[Segment, ...]:
+        """A segment for every interval between two changes of modes, with the modes among the parameters."""
+        modes = self._memory.stepper.modes
+        before = modes.change_step if self._only_steps else modes.change_sample
+        starts = before[: modes.change_count].tolist()
+        if not starts:
+            return (whole,)
+        ends, found = [*starts[1:], len(whole.times)], list[Segment]()
+        for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+            if found and begin == end and k < len(starts) - 1:  # the last one has the modes of the final state
+                continue
+            rows = slice(begin, end)
+            parts = (whole.times[rows], whole.states[rows], whole.inputs[rows])
+            p = mode_parameters(modes, k, self._memory.parameters)
+            found.append(Segment(whole.equations, *parts, whole.steps, parameters=p))
+        return tuple(found)
 
     def _segment(self, part: CompiledEquations, at: str, rows: slice, steps: slice) -> Segment:
         stepper, switching = self._memory.stepper, part.switching
@@ -224,6 +246,9 @@ class FinalState(NamedTuple):
         return names[index] if index < len(names) else "the accelerations"  # further unknowns of the implicit form
 
 
+UNBOUNDED = 30.0  # times the largest other force, of a normal force that grows without bound
+
+
 def time_text(t: float) -> str:
     """A time as text."""
     return f"t = {t:.6g} s"
@@ -233,6 +258,8 @@ def describe(s: FinalState, reason: int | None) -> Status:
     """The status for the loop's reason to return; None stands for an interruption."""
     if reason is None or isinstance(s.failure, KeyboardInterrupt):
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
+    if reason in (layout.NOT_FINITE, layout.STEP_TOO_SMALL, layout.UNSOLVED) and (names := _unbounded_contacts(s)):
+        return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)} (Painlevé's paradox)")
     descriptions = {
         layout.REACHED: _finished,
         layout.PAUSED: _finished,
@@ -246,9 +273,49 @@ def describe(s: FinalState, reason: int | None) -> Status:
         layout.UNSOLVED: _unsolved,
         layout.AMBIGUOUS: _ambiguous,
         layout.ACCUMULATED: _accumulated,
+        layout.CONTACT_UNSOLVED: _contact_unsolved,
         layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.at_time}"),
     }
     return descriptions[reason](s)
+
+
+def _contact_unsolved(s: FinalState) -> Status:
+    """No mode of the contacts satisfies the laws of friction and impact, or several do."""
+    modes, names = s.memory.stepper.modes, [c.name for c in s.equations.unilateral]
+    closed = ", ".join(name for name, active in zip(names, modes.active, strict=True) if active)
+    if modes.outcome == INDETERMINATE:
+        return Status(
+            Ending.CONTACT_INDETERMINATE,
+            f"at {s.at_time} rigid bodies with this friction have several motions (Painlevé's paradox): {closed} may stay in "
+            "contact or not; give less friction, or compliance",
+        )
+    if modes.outcome == SINGULAR_MASS:
+        return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
+    if modes.outcome == INCONSISTENT:
+        return _locked(s, f"no motion of rigid bodies satisfies the law of friction of {closed} (Painlevé's paradox)")
+    why = {
+        ENDLESS: f"the modes of contacts change without end: {closed}",
+        UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",
+    }[int(modes.outcome)]
+    return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
+
+
+def _locked(s: FinalState, why: str) -> Status:
+    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; give less friction, or compliance")
+
+
+def _unbounded_contacts(s: FinalState) -> list[str]:
+    """Contacts whose normal forces grow without bound: friction that locks bodies as they slip."""
+    if not s.equations.unilateral:
+        return []
+    stepper = s.memory.stepper
+    modes = stepper.modes
+    normal = stepper.margin[0, modes.first_margin : modes.first_margin + 2 * modes.contacts : 2]
+    closed = modes.mode.reshape(modes.contacts, -1)[:, 0] != 0.0
+    typical = float(np.abs(modes.force).max(initial=0.0))
+    return [
+        c.name for c, force, on in zip(s.equations.unilateral, normal, closed, strict=True) if on and force > UNBOUNDED * typical
+    ]
 
 
 def _finished(s: FinalState) -> Status:

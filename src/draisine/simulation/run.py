@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
-from draisine.program.arguments import numbers
+from draisine.program.arguments import numbers, parameter_values
 from draisine.program.equations import Equations
+from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.selection import (
@@ -47,12 +48,14 @@ from draisine.simulation.run_warnings import Notes, Observations, run_warnings
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, PassageStep, has_loops, set_limits
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, stepping_loop
+from draisine.simulation.stepper.contact_memory import contact_history
+from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
 Reals = NDArray[np.float64]
 
+PENETRATION = 1e-10  # of contacts, relative to the typical length, that is removed by projection
 CHUNK = 0.05  # seconds between two checks for interruptions and progress
 FIRST_BUDGET = 256  # steps of the first call, when their duration is unknown
 # Where no other choice of velocities is better, a run continues up to this multiple of the limit and is singular beyond it.
@@ -103,7 +106,7 @@ def integrate(
         raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_atol(chosen.method, root)
     check_step(chosen.method, float(start), float(until))
-    p = numbers("parameter", root.parameters, parameters, root.dependent_parameters)
+    p = parameter_values(root, parameters)
     u = numbers("input", root.inputs, inputs)
     times = check_samples(samples, start, until)
 
@@ -228,6 +231,8 @@ class _Driver:
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
+        if choices.root.unilateral:  # bodies do not penetrate each other
+            stepper.threshold = min(stepper.threshold, PENETRATION * choices.root.limits.length)
         stepper.projections = choices.root.limits.projections
         set_limits(stepper, choices.root)
         stepper.budget = FIRST_BUDGET
@@ -246,7 +251,7 @@ class _Driver:
         """The switching functions of the present equations over a span of time from a state."""
         switching = self._compiled.switching
         if switching is None:
-            return None
+            return no_switches() if self._compiled.equations.unilateral else None
         tables = switching.tables(span, x, inputs, self._parameters)
         self._restarts |= switching.names_of_restarts(tables)
         self._notes.all_restarts &= tables.guaranteed
@@ -269,7 +274,8 @@ class _Driver:
 
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
-        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None)
+        unilateral = bool(self._compiled.equations.unilateral)
+        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None, unilateral=unilateral)
         if not self._method.scheme.external:
             return loop
         command = (lambda: self._command(0, 0)) if self._callback is not None else None
@@ -518,6 +524,7 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
             switches=switches,
+            modes=contact_history(stepper.modes, self._choices.root, float(stepper.t)) if stepper.unilateral else NO_MODES,
             contact_least=stepper.contact_least.copy(),
             residual_limit=residual_limit(self._choices.root.limits, float(stepper.threshold), self._method),
             cautions=tuple(warnings),

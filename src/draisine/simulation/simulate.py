@@ -17,7 +17,7 @@ from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
 from draisine.model.validate import check_numbers
-from draisine.program.arguments import checked, numbers
+from draisine.program.arguments import checked, numbers, parameter_values
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
@@ -185,6 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
+    _refuse_across_modes(model, until, control, drift, sensitivity)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -209,8 +210,7 @@ def compute(
         if stabilized is not None
         else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
     )
-    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
-    values = {q.name: float(value) for q, value in zip(equations.parameters, p, strict=True) if q.name in (parameters or {})}
+    values = _given_numbers(equations, parameters)
     _check_numbers(model, values)
     clock.lap("derive")
     starts = prepared(equations).starts
@@ -221,7 +221,7 @@ def compute(
     if stabilized is not None:
         targets = targets_under(drift, model, equations, targets, values, constants)
     begin = consistent_start(starts, targets, parameters=values, inputs=constants)
-    u = numbers("input", equations.inputs, constants)
+    u, p = numbers("input", equations.inputs, constants), begin.given[2]  # with the modes of unilateral contacts
     constants = {i.name: value for i, value in zip(equations.inputs, u.tolist(), strict=True) if i.name in constants}
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))
@@ -265,6 +265,41 @@ def compute(
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
+def _refuse_across_modes(
+    model: Model | System | Equations, until: float, control: Any, drift: Drift | None, sensitivity: Sequence[str]
+) -> None:
+    """Refuse what a run with contacts that slip and open does not have."""
+    contacts = ", ".join(contact.name for contact in model.unilateral)
+    if not contacts:
+        return
+    if control is not None and not isinstance(control, Sampled):
+        raise ArgumentError(
+            f"control: a function that is called at every stage is not known where the contacts {contacts} of {model.name!r} "
+            "begin to slip and open, within steps; give control=Sampled(function, rate), or the law as text in inputs="
+        )
+    if drift is not None:
+        raise ArgumentError(
+            f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
+            "closed; leave out drift="
+        )
+    if sensitivity:
+        raise ArgumentError(
+            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping "
+            "and flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
+        )
+    if until < 0.0:
+        raise ArgumentError(
+            f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its "
+            f"contacts {contacts} lose what would be needed; give a positive duration"
+        )
+
+
+def _given_numbers(equations: Equations, parameters: Mapping[str, float | str] | None) -> dict[str, float]:
+    """The parameters that are given, in their units."""
+    pairs = zip(equations.arguments, parameter_values(equations, parameters), strict=True)
+    return {q.name: float(value) for q, value in pairs if q.name in (parameters or {})}
+
+
 def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
     """Refuse parameters that are physically impossible, such as negative masses or inertias."""
     if parameters and not isinstance(model, Equations):
@@ -274,7 +309,7 @@ def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, f
 def _with_lost_masses(status: Status, source: System | Equations, computed: Computed) -> Status:
     """The status with warnings about masses at which arithmetic is lost; equations do not tell the masses of bodies."""
     if isinstance(source, System):
-        values = dict(zip((q.name for q in computed.equations.parameters), computed.parameters.tolist(), strict=True))
+        values = dict(zip((q.name for q in computed.equations.arguments), computed.parameters.tolist(), strict=True))
         for warning in lost_masses(source, values):
             status = status.with_warning(warning)
     return status

@@ -71,6 +71,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
             np.zeros((1, len(equations.inputs))),
             last.steps,
             run.final_sliding,
+            last.parameters,
         )
         pieces = [report_segment(single, p)]
     if "work" not in {s.name for s in equations.extra_states}:
@@ -92,13 +93,13 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         ],
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
-        parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
+        parameters={q.name: float(value) for q, value in zip(equations.parameters, p, strict=False)},  # without modes of contacts
         scene={"start": start, "method": run.method},
     )
     off = _energy_warning(trajectory, run.tolerance)
     status = trajectory.status if off is None else trajectory.status.with_warning(off)
     switches = tuple(Occurrence(str(switch), switch.time) for switch in run.switches)
-    return replace(trajectory, switches=switches, status=status)
+    return replace(trajectory, modes=run.modes, switches=switches, status=status)
 
 
 _LARGE_DRIFT = 1e-3  # of the energy in play, with error control

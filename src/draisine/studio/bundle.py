@@ -17,6 +17,7 @@ from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.studio.manifest import Manifest
 from draisine.studio.programs import Programs, check_runnable, solver_script, straight_running
@@ -56,6 +57,7 @@ def bundle(model: Model | System | Equations | str, *, step: float | None = None
     if step is not None and not 0 < step < float("inf"):
         raise ArgumentError(f"step is the step size in seconds and must be positive; got {step!r}")
     name, description, described = _named(model)
+    refuse_unilateral("studio", described)
     system = described.freeze() if isinstance(described, Model) else described if isinstance(described, System) else None
     equations = described if isinstance(described, Equations) else derive(described)
     check_runnable(equations)

@@ -14,7 +14,7 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers
-from draisine.program.arguments import checked, numbers
+from draisine.program.arguments import checked, parameter_values
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -90,7 +90,7 @@ def scene_and_poses(
         check_numbers(system, parameters)
     equations = derive(system)
     problem, scene = StartProblem(equations), scene_of(system, parameters)
-    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
+    p = parameter_values(equations, parameters)
     program = body_poses(system)
 
     def poses(targets: Mapping[str, float]) -> dict[str, Pose]:

@@ -20,7 +20,7 @@ from draisine.codegen.jit.sparse_qr import analyze
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
-from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
+from draisine.program.linear_solve import MAX_ITERATIONS, LinearSolveProgram, Solver
 from draisine.program.program import Program
 from draisine.program.ssa import to_ssa
 
@@ -69,7 +69,7 @@ def hoisted_text(program: Program | LinearSolveProgram, passes: Passes = ALL) ->
 def linear_solve_functions(solved: LinearSolveProgram, parts: LinearSolveParts, passes: Passes = ALL) -> list[str]:
     """Declarations, the functions of all stages, and the kernel that calls them."""
     declarations, functions = llvm_functions(parts.units, passes)
-    solution = _sparse(solved) if solved.sparse else _dense(solved)
+    solution = _active(solved) if solved.solver == Solver.ACTIVE else _sparse(solved) if solved.sparse else _dense(solved)
     return [*declarations, *solution.declarations, _OWN, *functions, _kernel(solved, solution, parts.passes_on)]
 
 
@@ -101,6 +101,25 @@ def _dense(solved: LinearSolveProgram) -> _Solution:
     prepare.append(f"call void @{PREFIX}decompose(i64 {n}, ptr {matrix}, ptr %pivots)")
     solve = f"call void @{PREFIX}substitute(i64 {n}, ptr {matrix}, ptr %pivots, ptr SIDE)"
     return _Solution(tuple(declarations), parts, tuple(prepare), solve)
+
+
+def _active(solved: LinearSolveProgram) -> _Solution:
+    n, count = solved.size, solved.entry_pattern.nnz()
+    rows, columns = (np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns))
+    return _Solution(
+        (
+            f"declare void @{PREFIX}decompose_active(i64, ptr, ptr, ptr)",
+            f"declare void @{PREFIX}substitute_active(i64, ptr, ptr, ptr, ptr)",
+            f"declare void @{PREFIX}scatter(i64, ptr, ptr, i64, ptr)",
+            _integers("indices", columns * n + rows),
+        ),
+        {"matrix": n * n, "factors": n * n + n, "pivots": 2 * n + 1},
+        (
+            f"call void @{PREFIX}scatter(i64 {count}, ptr @indices, ptr %entries, i64 {n * n}, ptr %matrix)",
+            f"call void @{PREFIX}decompose_active(i64 {n}, ptr %matrix, ptr %factors, ptr %pivots)",
+        ),
+        f"call void @{PREFIX}substitute_active(i64 {n}, ptr %matrix, ptr %factors, ptr %pivots, ptr SIDE)",
+    )
 
 
 def _sparse(solved: LinearSolveProgram) -> _Solution:
@@ -142,7 +161,7 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
         lines += [f"%from_{k} = getelementptr inbounds ptr, ptr %arg, i64 {k}", f"%value_{k} = load ptr, ptr %from_{k}, align 8"]
     lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%passed"])
     if solved.iterates:
-        lines += _newton(n, solution)
+        lines += _newton(n, solution, solved.tolerance, solved.factorized_once)
     else:
         lines += [*_put("given", ["%entries", "%z", "%passed_by_system"]), "call void @system(ptr %more, ptr %given)"]
         lines += [*solution.prepare, solution.solve.replace("SIDE", "%z")]
@@ -155,8 +174,13 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
     return "\n".join([*lines, "ret void", "}"])
 
 
-def _newton(n: int, solution: _Solution) -> list[str]:
-    """Newton's method: from the start until z converges; where it does not, z is NaN."""
+def _newton(n: int, solution: _Solution, tolerance: float, once: bool) -> list[str]:
+    """Newton's method: from the start until z converges; where it does not, z is NaN. `once`: all iterations have one matrix."""
+    prepare = list(solution.prepare)
+    if once:
+        begin = ["%so_far = load i64, ptr %count, align 8", "%is_first = icmp eq i64 %so_far, 0"]
+        begin += ["br i1 %is_first, label %prepare, label %prepared", "prepare:"]
+        prepare = [*begin, *prepare, "br label %prepared", "prepared:"]
     return [
         "%count = alloca i64, align 8",
         "store i64 0, ptr %count, align 8",
@@ -166,9 +190,9 @@ def _newton(n: int, solution: _Solution) -> list[str]:
         "br label %iterate",
         "iterate:",
         "call void @system(ptr %more, ptr %given)",
-        *solution.prepare,
+        *prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}newton_update(i64 {n}, double {number(STEP_TOLERANCE**2)}, ptr %new, ptr %z, ptr %converged)",
+        f"call void @{PREFIX}newton_update(i64 {n}, double {number(tolerance**2)}, ptr %new, ptr %z, ptr %converged)",
         "%flag = load double, ptr %converged, align 8",
         "%stop = fcmp une double %flag, 0.0",
         "br i1 %stop, label %finished, label %again",

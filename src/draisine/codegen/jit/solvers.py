@@ -42,7 +42,8 @@ def text() -> str:
 
 def _functions() -> dict[str, Callable[..., None]]:
     dense, sparse = (decompose, substitute, scatter, fill, newton_update), (factorize, solve)
-    return {PREFIX + function.__name__: function for function in (*dense, *sparse)}
+    active = (decompose_active, substitute_active)
+    return {PREFIX + function.__name__: function for function in (*dense, *active, *sparse)}
 
 
 # ------------------------------------------------------------------------------------------- dense systems
@@ -85,6 +86,56 @@ def substitute(n: int, a: Vector, pivots: AnyIntegers, b: Vector) -> None:
         b[k] = value
         for i in range(k):
             b[i] -= a[k * n + i] * value
+
+
+def decompose_active(n: int, a: Vector, factors: Vector, pivots: AnyIntegers) -> None:
+    """LU decomposition without the rows that have a diagonal entry alone. `pivots` are the pivot rows, then the indices of the
+    others, then their number; their matrix is in `factors`, which has n more numbers for right-hand sides."""
+    m = 0
+    for i in range(n):
+        alone = a[i * n + i] != 0.0
+        for j in range(n):
+            if j != i and a[j * n + i] != 0.0:
+                alone = False
+        if not alone:
+            pivots[n + m] = i
+            m += 1
+    pivots[2 * n] = m
+    for k in range(m):
+        column = int(pivots[n + k]) * n
+        for i in range(m):
+            factors[k * m + i] = a[column + int(pivots[n + i])]
+    decompose(m, factors, pivots)
+
+
+def substitute_active(n: int, a: Vector, factors: Vector, pivots: AnyIntegers, b: Vector) -> None:
+    """b ← a⁻¹ b, with a matrix after `decompose_active`."""
+    m = int(pivots[2 * n])
+    first = m * m
+    for i in range(m):
+        factors[first + i] = b[int(pivots[n + i])]
+    k = 0
+    for j in range(n):
+        if k < m and pivots[n + k] == j:
+            k += 1
+            continue
+        value = b[j] / a[j * n + j]
+        b[j] = value
+        if value != 0.0:
+            for i in range(m):
+                factors[first + i] -= a[j * n + int(pivots[n + i])] * value
+    for k in range(m):
+        row = pivots[k]
+        value = factors[first + row]
+        factors[first + row] = factors[first + k]
+        factors[first + k] = value
+        for i in range(k + 1, m):
+            factors[first + i] -= factors[k * m + i] * value
+    for k in range(m - 1, -1, -1):
+        value = factors[first + k] / factors[k * m + k]
+        b[int(pivots[n + k])] = value
+        for i in range(k):
+            factors[first + i] -= factors[k * m + i] * value
 
 
 def scatter(count: int, index: AnyIntegers, values: Vector, total: int, a: Vector) -> None:

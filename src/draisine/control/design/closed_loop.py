@@ -23,6 +23,7 @@ from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
@@ -125,6 +126,7 @@ class ClosedLoop:
     def plant(self) -> Plant:
         if isinstance(self.plain.dynamics, DaeResidual):
             raise ModelError(f"{self.plain.name} is given as 0 = F(t, x, ẋ); reduce its index first (reduce_index)")
+        refuse_unilateral("a controller with states of its own", self.plain)
         return Plant(self.plain, self.controller.controls)
 
     @cached_property

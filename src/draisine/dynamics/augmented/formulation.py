@@ -12,8 +12,11 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
+from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -23,9 +26,12 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.expr.expression import Expr
-from draisine.program.equations import Equations, Event, Quantity, RunLimits
+from draisine.model.items import mode_entries
+from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+
+_COMPARED = 4  # configurations
 
 
 @dataclass
@@ -50,6 +56,14 @@ class AugmentedFormulation(BaseFormulation):
         self._holonomic = [(rows.names[i], _position(rows.source, rows.kept[i])) for rows, i in holonomic]
         self._free_names = [rows.names[i] for rows, i in free]
         self._z = ca.SX.sym("z", len(scope.velocities) + len(kept))
+
+    @cached_property
+    def activity(self) -> dict[str, ca.SX]:
+        found: dict[str, ca.SX] = {}
+        for contact in self.mechanism.unilateral:
+            closed, sticks, *_ = (self.mechanism.scope.symbol(entry.name) for entry in mode_entries(contact.name))
+            found |= {f"{contact.name}_normal": closed} | {f"{contact.name}_{way}": sticks for way in ("along", "across")}
+        return found
 
     @property
     def all_velocities(self) -> ca.SX:
@@ -123,7 +137,7 @@ class AugmentedFormulation(BaseFormulation):
             coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.arguments),
             dependent_parameters=dependent_parameters(system),
             q_rate=m.measures.q_rate,
             mass=m.mass_matrix,
@@ -141,7 +155,70 @@ class AugmentedFormulation(BaseFormulation):
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
+            contacts=self._contacts,
+            dependent_rows=self._dependent_rows(),
         )
+
+    @cached_property
+    def _contacts(self) -> list[ContactRows]:
+        """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
+        names = [*(name for name, _ in self._holonomic), *self._free_names]
+        scope, found = self.mechanism.scope, []
+        for contact in self.mechanism.unilateral:
+            ways = [k for k, way in enumerate(("along", "across")) if f"{contact.name}_{way}" in names]
+            tangential = tuple(names.index(f"{contact.name}_{('along', 'across')[k]}") for k in ways)
+            closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
+            law = contact.friction
+            assert law is not None  # it is unilateral
+            static, kinetic = (
+                None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)
+            )
+            found.append(
+                ContactRows(
+                    contact.name,
+                    names.index(f"{contact.name}_normal") if f"{contact.name}_normal" in names else None,
+                    tangential,
+                    contact.gap[0],
+                    tuple(contact.slip[k] for k in ways),
+                    closed,
+                    sticks,
+                    tuple(direction[: len(ways)]),  # as the loop counts them: by row
+                    tuple(direction[2 : 2 + len(ways)]),
+                    direction[4],
+                    direction[5],
+                    static,
+                    kinetic,
+                    scope.value(law.restitution),
+                    law.impact,
+                    isinstance(contact, WheelOnGround),
+                    contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
+                )
+            )
+        return found
+
+    def _dependent_rows(self) -> list[float]:
+        """The compliance of every row if rows of some contacts may be dependent, or none.
+
+        Which contacts are closed together is not known: all rows are compared, in configurations in which they may be open.
+        """
+        m = self.mechanism
+        if not m.unilateral:
+            return []
+        points = m.open_configurations(_COMPARED)
+        rows, mass = m.at_configurations(m.matrix, points), m.at_configurations(m.mass_matrix, points)
+        finite = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(mass).all(axis=(1, 2))
+        if not finite.any():
+            return []
+        apart = exclusive_rows(m.joint_contacts)
+        together = rows[finite][:, [name not in apart for name in m.row_names]]
+        if int(np.linalg.matrix_rank(together).min()) == together.shape[1]:
+            return []
+        rows, mass = rows[finite][0], mass[finite][0]
+        order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
+        sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
+        sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
+        shares = {row: YIELDING if c.normal is None else 1.0 for c in self._contacts for row in c.rows}
+        return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
         """Residuals of redundant constraints at position and velocity level."""
@@ -158,6 +235,8 @@ class AugmentedFormulation(BaseFormulation):
     def _monitor(self) -> Program | None:
         """Loss of rank of the rows that are solved for: a run takes others where it can, and else passes a singular position."""
         m = self.mechanism
+        if m.unilateral:
+            return None
         if not m.solved_rows:
             condition = self.loop_condition
             return None if condition is None else self.program("monitor", {"condition": (condition, ["condition"])})

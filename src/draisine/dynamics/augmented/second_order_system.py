@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.augmented.contact_modes import ContactRows, ModeRows, compliant
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.constraints.singular_rows import row_condition
@@ -32,6 +33,7 @@ from draisine.program.equations import (
     Quantity,
     RunLimits,
     Structure,
+    Unilateral,
 )
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
@@ -54,7 +56,7 @@ class SecondOrder:
     coordinates: tuple[Quantity, ...]
     velocities: tuple[Quantity, ...]
     inputs: tuple[Quantity, ...]
-    parameters: tuple[Quantity, ...]
+    parameters: tuple[Quantity, ...]  # with the modes of unilateral contacts at the end
     q_rate: ca.SX
     mass: ca.SX
     force: ca.SX
@@ -77,6 +79,8 @@ class SecondOrder:
     structure: Structure = NO_STRUCTURE  # of a described mechanism, for starts
     twists: ca.SX | None = None  # of the bodies that it names, as in `Equations.twists`
     twist_labels: Sequence[str] = ()
+    contacts: Sequence[ContactRows] = ()  # unilateral ones; their rows are among the constraints
+    dependent_rows: Sequence[float] = ()  # compliance of every row, where rows of contacts may depend on each other
 
     @property
     def motion_outputs(self) -> list[tuple[Quantity, ca.SX]]:
@@ -143,27 +147,36 @@ def augmented(
 
     `work`: whether the work of forces is a state; by default wherever anything but a potential does work."""
     rows = _Rows(system)
-    work = does_work(system) if work is None else work
+    modes = ModeRows(system.contacts, len(rows.names))
+    if system.contacts and solver == Solver.AUTO and system.v.numel() + len(rows.names) <= _MOST_ACTIVE:
+        solver = Solver.ACTIVE
+    work = True if system.contacts else does_work(system) if work is None else work  # by friction
     n, m = system.v.numel(), len(rows.names)
-    check_regular(system, rows.matrix, rows.names)
+    if not system.contacts:
+        check_regular(system, rows.matrix, rows.names)
     _check_not_degenerate(system)
     extra = (Quantity("work", "J", "work done by inputs, dampers and moving constraints"),) if work else ()
     done = ca.SX.sym("work", len(extra))
     x = ca.vertcat(system.q, system.v, done)
     labels = [*(c.name for c in system.coordinates), *(v.name for v in system.velocities), *(e.name for e in extra)]
-    matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), ca.horzcat(rows.matrix, ca.SX(m, m)))
+    matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), modes.matrix(rows.matrix))
     z = ca.SX.sym("z", n + m)
     force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
-    side = ca.vertcat(force, rows.side(stabilization))
+    side = ca.vertcat(force, modes.activity * rows.side(stabilization) + modes.given_forces(m))
     arguments = _arguments(system, x, labels)
     # reactions do the work λᵀA v = −λᵀg₀, zero for scleronomic constraints
     power = ca.dot(driven, system.v) + _power_of_time(system) - ca.dot(_parts(z, n)[1], rows.driven_by(system))
     power += system.rate(system.surplus) + ca.jtimes(system.surplus, system.v, z[:n])
+    power += modes.friction_power(_parts(z, n)[1], rows.velocity)
     slope = ca.vertcat(_stabilized_rates(system, stabilization), z[:n], *([power] if work else []))
     outputs: Slots = {"xdot": (slope, [f"d{name}/dt" for name in labels])}
     load = ca.SX(0) if system.load is None else system.load
     start = None if system.reactions is None else ca.vertcat(ca.SX.zeros(n), *[load] * m)
-    dynamics = LinearSolveProgram.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
+    if system.dependent_rows:
+        compliance = ca.vertcat(ca.SX.zeros(n), modes.activity * ca.SX(list(system.dependent_rows)))
+        dynamics = compliant(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, compliance, solver)
+    else:
+        dynamics = LinearSolveProgram.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
     constraints = _constraints(system, rows)
     report = _report(system, rows, arguments, z, constraints, done)
     units = {c.name: reaction_unit(c.unit) if c.unit else "" for c in constraints}
@@ -173,7 +186,8 @@ def augmented(
         velocities=system.velocities,
         independent=tuple(v.name for v in system.velocities),
         inputs=system.inputs,
-        parameters=system.parameters,
+        parameters=system.parameters[: len(system.parameters) - modes.entries],
+        mode_parameters=system.parameters[len(system.parameters) - modes.entries :],
         dependent_parameters=system.dependent_parameters,
         multipliers=tuple(Quantity(f"{name}_multiplier", units[name]) for name in rows.names),
         outputs=tuple(q for q, _ in system.outputs),
@@ -182,12 +196,51 @@ def augmented(
         dynamics=dynamics,
         report=replace(dynamics, name=f"{system.name}_report", after=report),
         motion=_motion(system, rows, constraints),
-        project=_project(system, rows, arguments, x, labels, solver),
+        project=_project(system, rows, modes, arguments, x, labels, solver),
         monitor=_monitor(system, rows, arguments),
         limits=RunLimits(condition=SWITCH),
         events=_events(system, arguments),
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
+        unilateral=tuple(
+            Unilateral(
+                c.name,
+                -1 if c.normal is None else c.normal,
+                c.tangential[0] if c.tangential else 0,
+                len(c.tangential),
+                c.impact,
+                c.stands,
+                c.unit,
+            )
+            for c in system.contacts
+        ),
+        contact_margins=_margins(dynamics, modes, arguments, z, n) if system.contacts else None,
+        contact_terms=_terms(system, rows, force, arguments) if system.contacts else None,
+    )
+
+
+def _margins(dynamics: LinearSolveProgram, modes: ModeRows, arguments: Slots, z: ca.SX, n: int) -> LinearSolveProgram:
+    """Margins of the modes of contacts; they need the forces."""
+    after = Program.build("margins", {**arguments, "z": z}, {"margins": modes.margins(_parts(z, n)[1])})
+    return replace(dynamics, name=dynamics.name.replace("_dynamics", "_margins"), after=after)
+
+
+def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> Program:
+    """What changes of modes need: M v̇ = F + Aᵀλ with A v̇ + b, the rows' speeds, gaps and coefficients."""
+    contacts = system.contacts
+    return Program.build(
+        f"{system.name}_contact_terms",
+        arguments,
+        {
+            "mass": ca.densify(system.mass),
+            "force": ca.densify(force),
+            "rows": ca.densify(rows.matrix.T),  # one row after the other
+            "bias": ca.densify(rows.bias),
+            "speed": rows.velocity,
+            "gap": ca.vertcat(*[c.gap for c in contacts]),
+            # infinite friction is told by −1
+            "coefficients": ca.vertcat(*[-1 if e is None else e for c in contacts for e in (c.static, c.kinetic, c.restitution)]),
+        },
     )
 
 
@@ -310,17 +363,21 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
 
 
 def _project(
-    system: SecondOrder, rows: _Rows, arguments: Slots, x: ca.SX, labels: Sequence[str], solver: Solver
+    system: SecondOrder, rows: _Rows, modes: ModeRows, arguments: Slots, x: ca.SX, labels: Sequence[str], solver: Solver
 ) -> LinearSolveProgram | None:
     """One least-norm Newton step onto the position constraints, and the nearest velocities on the velocity constraints."""
     if not rows.names and not system.invariants:
         return None
-    lean = ca.jacobian(rows.all_positions, system.q)
-    matrix = ca.diagcat(lean @ lean.T, rows.matrix @ rows.matrix.T)
-    side = ca.vertcat(rows.all_positions, rows.velocity)
+    # rows of open contacts have no effect
+    active = ca.vertcat(_parts(modes.activity, rows.holonomic_count)[0], ca.SX.ones(len(system.invariants)))
+    lean, along = ca.diag(active) @ ca.jacobian(rows.all_positions, system.q), ca.diag(modes.activity) @ rows.matrix
+    matrix = ca.diagcat(lean @ lean.T, along @ along.T)
+    side = ca.vertcat(active * rows.all_positions, modes.activity * rows.velocity)
+    if system.contacts:
+        matrix += ca.diag(1 - ca.vertcat(active, modes.activity) + (PROJECTED if system.dependent_rows else 0))
     z = ca.SX.sym("z", side.numel())
     positions, velocities = _parts(z, rows.all_positions.numel())
-    moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
+    moved = ca.vertcat(system.q - lean.T @ positions, system.v - along.T @ velocities)
     rest = _parts(x, moved.numel())[1]
     error = ca.norm_inf(ca.vertcat(side, *system.monitored))
     outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])}
@@ -353,6 +410,8 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
     return Program.build(f"{system.name}_events", arguments, {"value": (values, [event.name for event, _ in system.events])})
 
 
+_MOST_ACTIVE = 60  # unknowns up to which contacts have a dense elimination
+PROJECTED = 1e-12  # of the diagonal of a projection onto rows that may be dependent; their entries are about 1
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero
 _SAMPLED = 16  # configurations near the default that show the typical condition of constraints

@@ -18,7 +18,8 @@ from functools import cached_property, partial
 
 import casadi as ca
 
-from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
+from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import (
@@ -29,60 +30,17 @@ from draisine.dynamics.linear_algebra import (
     add,
     cross,
     dot,
-    fold_constant,
     is_zero,
     neg,
     scale,
     sub,
     times,
 )
-from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.expr.safe_functions import length
-from draisine.model.contact import Rolling, TangentialLaw
+from draisine.model.contact import DryFriction, Rolling, TangentialLaw
 from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Wheel
-
-
-class GroundSurface:
-    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y).
-
-    `without_slip`: whether a wheel rolls or a blade glides on it, whose velocity would jump with that of the ground."""
-
-    def __init__(self, scope: Scope, without_slip: bool) -> None:
-        ground = scope.system.ground
-        self._place = ca.SX.sym("x"), ca.SX.sym("y")
-        x, y = self._place
-        at = {"x": x, "y": y}
-        slope, bank = scope.value(ground.slope), scope.value(ground.bank)
-        height = scope.value(ground.height, at)
-        if may_switch(scope, ground.height):
-            check_smooth(scope, "the height of the ground", height, variables=ca.vertcat(x, y))
-        self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
-        self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
-        along, across = (scope.value(v, at) for v in ground.velocity)
-        if without_slip and may_switch(scope, *ground.velocity):
-            check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))
-        # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy
-        lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
-        self._velocity = (along, across, lifted)
-
-    def point(self, x: ca.SX, y: ca.SX) -> Vec:
-        return x, y, self._at(self._height, x, y)
-
-    def normal(self, x: ca.SX, y: ca.SX) -> Vec:
-        """The unit normal, upwards."""
-        if all(is_zero(s) for s in self._jacobian):
-            return UNIT[2]
-        size = ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2)
-        return tuple(self._at(c / size, x, y) for c in (-self._jacobian[0], -self._jacobian[1], ca.SX(1)))  # type: ignore[return-value]
-
-    def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
-        """Velocity of the ground's material point."""
-        return tuple(self._at(c, x, y) for c in self._velocity)  # type: ignore[return-value]
-
-    def _at(self, quantity: ca.SX, x: ca.SX, y: ca.SX) -> ca.SX:
-        return fold_constant(ca.substitute(ca.SX(quantity), ca.vertcat(*self._place), ca.vertcat(x, y)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +142,10 @@ class WheelOnGround:
     @property
     def law(self) -> TangentialLaw | None:
         return self.wheel.contact
+
+    @property
+    def friction(self) -> DryFriction | None:
+        return self.wheel.friction
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
@@ -305,7 +267,7 @@ class WheelOnGround:
         return Call(function, (Name(self.name),))
 
 
-ResidualContact = WheelOnGround | SurfacePair
+ResidualContact = WheelOnGround | SurfacePair | PointOnSurface
 
 
 def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[KnifeEdgeOnGround]]:
@@ -314,18 +276,23 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     system = measures.scope.system
     wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
-    without_slip = bool(edges) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
-    surface = GroundSurface(measures.scope, without_slip) if wheels or edges else None
+    without_slip = bool(edges) or any(isinstance(wheel.contact, Rolling) and wheel.friction is None for wheel in wheels)
+    needed = wheels or edges or system.point_contacts
+    surface = GroundSurface(measures.scope, without_slip) if needed else None
     found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
+    points = {c.name: PointOnSurface(c, measures, surface) for c in system.point_contacts if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
-        asked: dict[str, WheelOnGround | KnifeEdgeOnGround] = {**found, **(blades if k == 0 else {})}
+        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface] = {
+            **found,
+            **({**blades, **points} if k == 0 else {}),
+        }
         special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
     for k, row in enumerate(ROWS):
         special[f"contact_{row}"] = _measure(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in pairs.items()})
-    every: dict[str, ResidualContact] = {**found, **pairs}
+    every: dict[str, ResidualContact] = {**found, **points, **pairs}
     for k, name in enumerate(("slip_along", "slip_across")):
         special[name] = _measure(name, {n: partial(_entry, c, "slip", k) for n, c in {**every, **blades}.items()})
     return list(every.values()), list(blades.values())

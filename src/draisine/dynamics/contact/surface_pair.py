@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
@@ -16,7 +17,7 @@ from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
-from draisine.model.contact import Coulomb, Rolling, TangentialLaw
+from draisine.model.contact import Coulomb, DryFriction, Rolling, TangentialLaw
 from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
@@ -30,6 +31,7 @@ class SurfacePair:
     measures: Measures
 
     supported_by_joints = False
+    friction: ClassVar[DryFriction | None] = None  # it is permanent
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import Slots
 from draisine.program.program import DaeResidual, Program
@@ -41,6 +42,7 @@ def as_dae(model: SecondOrder | Equations | Model | System, index: int = 3, ggl:
     >>> [q.name for q in three.coordinates], three.dynamics.index
     (['x', 'y', 'x_rate', 'y_rate', 'length_multiplier'], (1, 1, 2, 2, 3))
     """
+    refuse_unilateral("as_dae", model)
     if index not in (1, 2, 3):
         raise ArgumentError(f"a mechanism can be written as a DAE of index 1, 2 or 3, not {index!r}")
     if ggl and index == 1:

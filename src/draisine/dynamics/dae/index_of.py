@@ -44,6 +44,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual
@@ -76,6 +77,7 @@ def index_of(
     near it (`mechanical_index`); derivative arrays are used for others, and where multipliers are fixed or `elsewhere` is given.
     `index_of(as_dae(model))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
     first."""
+    refuse_unilateral("index_of", model)
     settled = _settled(model, at, parameters, inputs, time) if not elsewhere else None
     if settled is not None:
         return settled

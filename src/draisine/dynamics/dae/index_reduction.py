@@ -28,6 +28,7 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import Expr, did_you_mean
 from draisine.model.quantities import amount_in
 from draisine.numerics.rank import equilibrate, rank_of
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
@@ -285,6 +286,7 @@ def reduce_index(
     >>> reduced.dynamics([0.0], [0.6, -0.8, 0.0, 0.0], [], [])[0].round(6).tolist()
     [0.0, 0.0, -4.8, -3.6]
     """
+    refuse_unilateral("reduce_index", equations)
     if inputs:
         laws = {name: amount_in(law, None, f"law of input {name!r}") for name, law in inputs.items()}
         equations = with_laws(equations, laws)

@@ -1,4 +1,4 @@
-"""Wheels and knife edges on the ground for the derivation from energies: constraints from positions only, in Euler angles.
+"""Wheels, knife edges and points in contact for the derivation from energies: constraints from positions only, in Euler angles.
 
 They share no code with the contact rows of the Newton–Euler derivation (`dynamics.contact`): normals come from tangents,
 velocities from differentiating positions and rotations (the wheel constraint 0 = v_o + Ḃ c, eqs 2 and 27)."""
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from draisine.model.items import KnifeEdge, Wheel
+from draisine.expr.expression import evaluate_number
+from draisine.model.items import GROUND, KnifeEdge, PointContact, Wheel
 
 if TYPE_CHECKING:
     from draisine.dynamics.lagrangian.energies import Energies
@@ -43,10 +44,12 @@ def terrain(e: Energies, x: ca.SX, y: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     return reported[:3], reported[3:6], reported[6:]
 
 
-def contact_constraints(e: Energies, contact: Wheel | KnifeEdge) -> tuple[list[Named], list[Named]]:
-    """Holonomic constraints of a wheel or knife edge (contact), and velocity constraints (rolling, no lateral slip)."""
+def contact_constraints(e: Energies, contact: Wheel | KnifeEdge | PointContact) -> tuple[list[Named], list[Named]]:
+    """Holonomic constraints of a wheel, knife edge or point (contact), and velocity constraints (rolling, no lateral slip)."""
     if isinstance(contact, KnifeEdge):
         return _blade(e, contact)
+    if isinstance(contact, PointContact):
+        return _point(e, contact)
     return _on_plane(e, contact) if e.system.ground.still else _on_ground(e, contact)
 
 
@@ -57,6 +60,36 @@ def _blade(e: Energies, edge: KnifeEdge) -> tuple[list[Named], list[Named]]:
     sideways = ca.cross(normal, node.rotation[:, "xyz".index(edge.along)])
     slips = [(f"{edge.name}_across", ca.dot(sideways / ca.norm_2(sideways), e.rate(point) - matter))]
     return [(f"{edge.name}_normal", ca.dot(normal, point - ground))] if edge.on_ground else [], slips
+
+
+def _point(e: Energies, contact: PointContact) -> tuple[list[Named], list[Named]]:
+    """A point or sphere that stays on the ground, on a plane of a frame, or on another sphere, without slip."""
+    (body, center), (other, origin) = e.point(contact.point), e.point(contact.on)
+    radius, on_ground = e.value(contact.radius), contact.on == GROUND and contact.on_radius is None
+    if contact.on_radius is not None:
+        other_radius, apart = e.value(contact.on_radius), center - origin
+        side = 1 if evaluate_number(contact.on_radius, e.system.parameter_values()) > 0 else -1
+        normal = side * apart / ca.norm_2(apart)
+        gap = side * ca.norm_2(apart) - other_radius - radius
+    elif on_ground:
+        ground, normal, _ = terrain(e, center[0], center[1])
+        gap = ca.dot(normal, center - ground) - radius
+    else:
+        normal = e.axes(contact.on)[:, 2]
+        gap = ca.dot(normal, center - origin) - radius
+    touched = center - radius * normal
+    against = _matter(e, body, touched) - (terrain(e, touched[0], touched[1])[2] if on_ground else _matter(e, other, touched))
+    flat = contact.on_radius is None and not on_ground
+    forward = e.axes(contact.on)[:, 0] if flat else ca.cross(ca.vertcat(0, 1, 0), normal)
+    forward = forward / ca.norm_2(forward)
+    slips = [("along", forward), ("across", ca.cross(normal, forward))]
+    return [(f"{contact.name}_normal", gap)], [(f"{contact.name}_{way}", ca.dot(d, against)) for way, d in slips]
+
+
+def _matter(e: Energies, body: str, at: ca.SX) -> ca.SX:
+    """Velocity of the material point of a body that is now at a point."""
+    node = e.nodes[body]
+    return e.rate(node.position) + e.rate(node.rotation) @ (node.rotation.T @ (at - node.position))
 
 
 def _rim(e: Energies, wheel: Wheel, normal: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -26,7 +26,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.contact import Rolling
-from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, PointContact, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
 from draisine.model.vocabulary import events_with_forces
 from draisine.program.equations import Equations, Event, Quantity
@@ -50,6 +50,9 @@ def derive_by_energies(model: Model | System, stabilization: Baumgarte | None = 
 def unsupported_by_energies(system: System) -> str:
     """The first feature of a description that only the Newton–Euler derivation supports, or "": slip laws, contacts of surfaces,
     and forces that depend on multipliers."""
+    if system.unilateral:
+        contacts = ", ".join(contact.name for contact in system.unilateral)
+        return f"the contacts {contacts} open and slip, which the derivation from energies does not support; fix their modes"
     slips = next((wheel.name for wheel in system.wheels if not isinstance(wheel.contact, Rolling)), None)
     if slips is not None:
         return f"wheel {slips!r} has a slip law, which the derivation from energies does not support"
@@ -329,7 +332,7 @@ class Energies:
         those of wheels from the wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
         heights: list[Named] = []
         rolling: list[Named] = []
-        contacts: list[Wheel | KnifeEdge] = [*self.system.wheels, *self.system.edges]
+        contacts: list[Wheel | KnifeEdge | PointContact] = [*self.system.wheels, *self.system.edges, *self.system.point_contacts]
         for contact in contacts:
             group, slips = contact_constraints(self, contact)
             heights += group

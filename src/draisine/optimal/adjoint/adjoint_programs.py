@@ -86,7 +86,9 @@ class Motion:
             return Program.build(name, self._slots, outs)
         assert isinstance(dynamics, LinearSolveProgram)
         after = Program.build(name, {**self._slots, "z": v.z}, outs)
-        return LinearSolveProgram(name, dynamics.system, after, dynamics.pattern, dynamics.solver, start=dynamics.start)
+        return LinearSolveProgram(
+            name, dynamics.system, after, dynamics.pattern, dynamics.solver, start=dynamics.start, tolerance=dynamics.tolerance
+        )
 
     @property
     def backward(self) -> Program | LinearSolveProgram:

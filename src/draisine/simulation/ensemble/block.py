@@ -78,13 +78,14 @@ class Shared:
 
     @property
     def in_batches(self) -> bool:
-        """Whether runs are stepped in batches. With switching functions they are single runs, each with its restart times."""
+        """Whether runs are stepped in batches. With switching functions they are single runs, each with its restart times, and
+        so they are with contacts that open, each with its modes."""
         return not self.steps_singly and steps_in_batches(self.equations, self.chosen)
 
     @property
     def steps_singly(self) -> bool:
-        """Whether the equations have switching functions."""
-        return self.choices.compiled(self.equations.choice).switching is not None
+        """Whether the equations have switching functions or contacts that open."""
+        return bool(self.equations.unilateral) or self.choices.compiled(self.equations.choice).switching is not None
 
     def ready(self, first: BatchTargets) -> None:
         """Compile what every block needs before threads start. `first` is one sample as a trial."""
@@ -406,7 +407,7 @@ class Worker:
             except StartError:
                 into.status[index], into.ended[index] = NO_START, 0.0
                 return
-            extra = begin.x[len(begin.x) - len(e.extra_states) :]
+            extra, p = begin.x[len(begin.x) - len(e.extra_states) :], begin.given[2]
             fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
         choices = s.choices if fitting is e else VelocityChoices(fitting, s.choices.margins_of)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
@@ -426,14 +427,16 @@ class Worker:
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)
             count = int(np.count_nonzero(known))
-            points = segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1))
+            values = np.tile(p if segment.parameters is None else segment.parameters, (len(known), 1))
+            points = segment.times, segment.states, segment.inputs, values
             reported = s.reporter(segment.equations, *points, segment.sliding)
             into.values[index, done : done + count] = reported[known]
             kernel = residual_kernel(segment.equations)
             if kernel is not None and len(known):
-                off = kernel.map(segment.times[:, None], segment.states, segment.inputs, np.tile(p, (len(known), 1)))[0]
+                off = kernel.map(segment.times[:, None], segment.states, segment.inputs, values)[0]
                 residuals[index, 1 + done : 1 + done + count], residuals[index, -1] = off[known], off[-1]
             done += count
-        last = run.segments[-1].equations
+        last = run.segments[-1]
+        p = p if last.parameters is None else last.parameters
         one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]
-        into.values[index, -1] = s.reporter(last, *one, run.final_sliding)[0]
+        into.values[index, -1] = s.reporter(last.equations, *one, run.final_sliding)[0]

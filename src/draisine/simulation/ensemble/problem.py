@@ -16,7 +16,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
-from draisine.program.arguments import numbers, refuse_dependent, unknown_name
+from draisine.program.arguments import numbers, parameter_values, refuse_dependent, unknown_name
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, StateValue, named_start
@@ -126,6 +126,8 @@ class EnsembleProblem:
         """A digest of all data that determine the results."""
         e = self.equations
         programs = [e.dynamics, e.report, e.motion, e.project, e.monitor, e.events]
+        programs += [e.contact_margins, e.contact_terms] if e.unilateral else []
+        more = (*more, e.unilateral) if e.unilateral else more
         reported = [getattr(program, "digest", None) for program in _plain(programs)]
         constants = sorted(self.targets.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()
         text = repr((reported, e.event_list, e.alternates, constants, self.varied.reported(), sorted(self.kinds.items()), *more))
@@ -177,7 +179,7 @@ def ensemble_problem(
             raise ArgumentError(f"{name!r} is given both for all runs and for each run; leave one out")
     _check_targets(equations, starts, given)
     u = numbers("input", equations.inputs, constants)
-    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
+    p = parameter_values(equations, parameters)
     return EnsembleProblem(
         equations, starts, varied, kinds, targets, {**guesses, **computed}, u, p, ValueCheck.of(model, kinds, parameters)
     )

@@ -56,7 +56,7 @@ class BatchStart:
     """Coordinates, all velocities and further states at the start, valid where `solved`.
 
     Members that are `refused` have no start. Those that are neither must be solved by `consistent_start`, because their equations
-    have rows that only the report contains, or differential and algebraic unknowns.
+    have rows that only the report contains, differential and algebraic unknowns, or contacts that may be open.
     """
 
     q: Reals  # (members, coordinates)
@@ -76,6 +76,9 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
     e, count = problem.equations, len(requested)
     extra = np.array([requested.targets.get(s.name, np.full(count, s.default)) for s in e.extra_states]).reshape(-1, count).T
     none = np.zeros(count, dtype=bool)
+    if e.unilateral:  # every member has modes of its own
+        q, v = (np.full((count, len(names)), np.nan) for names in problem.unknowns)
+        return BatchStart(q, v, extra, none, none)
     if requested.state and not isinstance(e.dynamics, DaeResidual):
         return _from_state(problem, requested)
     if isinstance(e.dynamics, DaeResidual):

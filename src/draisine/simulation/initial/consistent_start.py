@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike
 from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked_argument, numbers
+from draisine.program.arguments import checked_argument, numbers, parameter_values
 from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
+from draisine.simulation.initial.contact_start import contact_start, inactive_rows
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
@@ -80,12 +81,18 @@ def consistent_start(
         model = derive_cached(model.freeze() if isinstance(model, Model) else model)
     problem = model if isinstance(model, StartProblem) else StartProblem(model, compiled=False)
     e = problem.equations
-    given = (
-        float(time),
+    p, u, targets = (
+        parameter_values(e, parameters),
         numbers("input", e.inputs, inputs),
-        numbers("parameter", e.parameters, parameters, e.dependent_parameters),
+        sorted_targets(e, problem.kinds, named_start(start)),
     )
-    return _Solver(problem, sorted_targets(e, problem.kinds, named_start(start)), given).solve()
+
+    def solver(p: np.ndarray) -> _Solver:
+        return _Solver(problem, targets, (float(time), u, p))
+
+    if not e.unilateral:
+        return solver(p).solve()
+    return contact_start(e, lambda p, only_kept=False: solver(p).kept() if only_kept else solver(p).solve(), p)
 
 
 class _SolvedLevel(NamedTuple):
@@ -109,8 +116,15 @@ class _Solver:
         self._length = problem.scales.typical_length(given[2], self._q0)
 
     def solve(self) -> Start:
+        return self._start((self._kept() if self._targets.state else None) or self._found())
+
+    def kept(self) -> Start | None:
+        """The given state itself, if one is given and satisfies the constraints."""
+        found = self._kept() if self._targets.state else None
+        return None if found is None else self._start(found)
+
+    def _start(self, found: list[_SolvedLevel]) -> Start:
         e = self._problem.equations
-        found = (self._kept() if self._targets.state else None) or self._found()
         q, v = found[0].point.y, found[1].point.y if e.velocities else self._v0
         for one in found:
             one.level.full_system.release()
@@ -290,13 +304,14 @@ class _Solver:
         self._problem.give_back(evaluation)
         names = [one.level.name for one in found]
         rest, moving = self._rest(found[-1], values)
+        inactive = partial(inactive_rows, self._problem.equations, self._given[2])
         return StartReport(
             tuple(targets),
             tuple(moved),
             tuple(leftover for _, leftover in sorted(left, key=lambda pair: pair[0])),
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),
             tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
-            tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
+            tuple((name, rows - rank - inactive(name)) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
             rest,
             excess,
             moving,

@@ -243,7 +243,7 @@ def start_notes(
             f"write t + {since:g} for t in its laws"
         )
     if not isinstance(given, Mapping):
-        pairs = [*zip(e.inputs, u.tolist(), strict=True), *zip(e.parameters, p.tolist(), strict=True)]
+        pairs = [*zip(e.inputs, u.tolist(), strict=True), *zip(e.arguments, p.tolist(), strict=True)]
         known = [(q.name, named[q.name], value) for q, value in pairs if q.name in named and q.name not in laws]
         other = [(name, was, value) for name, was, value in known if abs(was - value) > SAME * max(1.0, abs(was))]
         if other:

@@ -89,6 +89,12 @@ def select_method(method: Method | None, equations: Equations) -> MethodChoice:
         return MethodChoice(auto.explicit, "the equations have the form ẋ = f and are not stiff", auto)
     if isinstance(dynamics, DaeResidual):
         _check_fit(method, equations.name, dynamics)
+    if equations.unilateral and method.scheme.external:
+        contacts = ", ".join(contact.name for contact in equations.unilateral)
+        raise ArgumentError(
+            f"{equations.name}: its contacts {contacts} open and slip, and {type(method).__name__} does not restart where they "
+            "do; methods that work are DOP853, Radau, Gauss, ESDIRK23 and those with fixed steps"
+        )
     return MethodChoice(method, "")
 
 

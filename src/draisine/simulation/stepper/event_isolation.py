@@ -353,8 +353,16 @@ def is_zero(s: Stepper, m: Tableau, h: float, event: int, root: float) -> bool:
 
 
 def locate_between_checks(s: Stepper, m: Tableau, h: float, event: int, count: int) -> int:
-    """Locate the zeros of an event function between its checks and add them to the `count` found before."""
+    """Locate the zeros of an event function between its checks and add them to the `count` found before.
+
+    Its value may have jumped before the step, at an impact or when the inputs changed, and may return within the step.
+    """
     sign, before, value_before = int(s.sign[event]), 0.0, s.grid[0, event]
+    if sign != 0 and sign_of(value_before) == -sign and s.check_count < ROOTS - 1:
+        if crosses(sign, value_before, int(s.direction[event])):
+            insert_root(s, 0.0, event, count)
+            count += 1
+        sign = -sign
     for i in range(s.check_count + 1):
         inside = i < s.check_count
         theta = s.check[i] if inside else 1.0

@@ -8,7 +8,7 @@ be a function of states, not of a control.
 from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector, call_kernel
-from draisine.simulation.stepper.explicit_rk import apply_control, copy, interpolate
+from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite, interpolate
 from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
 from draisine.simulation.stepper.mixture import mixed_values, record_mixture
 
@@ -125,12 +125,23 @@ def fill_samples_before(s: Stepper, m: Tableau, h: float, time: float) -> None:
     while has_sample_before(s, time):
         moment, row = s.sample_time[s.sample_count], s.sample_x[s.sample_count]
         interpolate(s, m.terms, (moment - s.t) / h, row, s.states)
+        if s.unilateral != 0 and s.project != 0:
+            close_contacts(s, moment, row)
         record_inputs(s, moment, row, s.sample_u[s.sample_count])
         if s.aborted != 0:
             return
         if s.switching != 0 and s.mixed_dynamics != 0:
             record_mixture(s, moment, row, s.sample_mixture[s.sample_count])
         s.sample_count += 1
+
+
+def close_contacts(s: Stepper, time: float, row: Vector) -> None:
+    """Project a sample onto the constraints: between steps, errors of the interpolant would be gaps or penetrations."""
+    copy(row, s.point, s.states)
+    s.time[0] = time
+    call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.error[0], s.scalar))
+    if first_nonfinite(s.error[0], s.states) < 0:
+        copy(s.error[0], row, s.states)
 
 
 def sample_at_t(s: Stepper) -> None:

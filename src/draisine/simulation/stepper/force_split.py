@@ -32,13 +32,13 @@ def find_laws(s: Stepper) -> int:
         s.split_law[count] = s.margin_branch[int(s.sliding_margin[i])]
         count += 1
     further = 0
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         if may_share(s, j):
             further += 1
     if further > 0:
         measure_reach(s)
         call_kernel(s.mixed_rates, (s.time, s.point, s.u, s.mixed_parameters), (s.mixed_rate,))
-        for j in range(s.margins):
+        for j in range(s.branch_margins):
             if count < MOST_SPLIT and count < len(s.branch) and may_share(s, j) and stays_at_zero(s, j):
                 s.split_law[count] = s.margin_branch[j]
                 count += 1
@@ -60,7 +60,7 @@ def may_share(s: Stepper, row: int) -> bool:
 def measure_reach(s: Stepper) -> None:
     """The margins at (time, point), and their largest changes along the jumps of the field at the surfaces."""
     call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.sliding_parameters[0]), (s.split_margin[0],))
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         s.split_margin[2, j] = 0.0
     for i in range(s.sliding):
         for l in range(s.width):
@@ -68,7 +68,7 @@ def measure_reach(s: Stepper) -> None:
         for l in range(s.plain_states):
             s.split_point[l] += REACH * (s.sliding_field[i + 1, l] - s.sliding_field[0, l])
         call_kernel(s.margin_kernel, (s.time, s.split_point, s.u, s.sliding_parameters[0]), (s.split_margin[1],))
-        for j in range(s.margins):
+        for j in range(s.branch_margins):
             s.split_margin[2, j] = max(s.split_margin[2, j], abs(s.split_margin[1, j] - s.split_margin[0, j]))
 
 

@@ -17,6 +17,7 @@ from draisine.codegen.restricted.types import (
     Record,
     Vector,
 )
+from draisine.simulation.stepper.contact_layout import ContactModes
 
 # Reasons why the loop returned.
 CONTINUE = 0
@@ -35,6 +36,7 @@ STIFFNESS_CHECK = 13  # periodic check whether an implicit method is still neede
 UNDETERMINED = 12  # the equations do not determine the rate or value of the unknown `failed_index` at the start
 BROKEN = 14  # a constraint is violated by more than `broken` although the state was projected, or before that beside a switch
 ACCUMULATED = 16  # infinitely many switches before t, and the motion behind them is not known
+CONTACT_UNSOLVED = 17  # no mode of the contacts was found, see `modes.outcome`
 AMBIGUOUS = 15  # the sliding motion on the surfaces `sliding_margin` is not unique
 
 # Outcome of the solution of a system of equations; also the `solver_failure` of a run.
@@ -298,7 +300,10 @@ class Stepper(Record):
     accepted_error: float
     # ---- switching functions: g margins of b branches, at most m surfaces at a time
     switching: int  # whether there are any
-    margins: int  # g
+    margins: int  # g, those of unilateral contacts included
+    branch_margins: int  # without them
+    unilateral: int  # whether there are unilateral contacts
+    modes: ContactModes
     margin_kernel: int  # (t, x, u, p) → margins, positive inside the present branches
     switch_rate_kernel: int  # (t, x, u, p) → rates of the switching functions along the motion; 0 if they are not known
     prologue: int  # (t, x, u, p) → hoisted values

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
+from draisine.simulation.stepper.contact_layout import ENDLESS
+from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -39,6 +42,7 @@ from draisine.simulation.stepper.layout import (
     ABORTED,
     BROKEN,
     CHANGED,
+    CONTACT_UNSOLVED,
     CONTINUE,
     FRESH,
     FULL,
@@ -73,6 +77,7 @@ from draisine.simulation.stepper.step_size_control import (
     reject,
     reject_implicit,
     retry_implicit_step,
+    shorten,
 )
 from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
 from draisine.simulation.stepper.switching import (
@@ -96,6 +101,8 @@ def advance(s: Stepper) -> int:
         if s.step_count >= s.step_room or s.event_count + ROOTS * s.events > s.event_room:
             return FULL
         if s.switching != 0 and s.switch_count + 2 * MOST_SWITCHES > s.switch_room:
+            return FULL
+        if s.unilateral != 0 and s.modes.change_count + 2 > s.modes.change_room:
             return FULL
         before, begun, slid = s.accepted, s.t, 0
         if s.switching != 0:
@@ -122,8 +129,11 @@ def begin(s: Stepper) -> int:
     m = s.tableau
     if s.switching != 0:
         reason = begin_branches(s)
+        if reason == CONTINUE and s.unilateral != 0:
+            reason = begin_modes(s)
         if reason != CONTINUE:
             return reason
+        start_margins(s)
     reason = initial_rates(s, m)
     if reason != CONTINUE:
         return reason
@@ -270,8 +280,13 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         cut = find_switch(s, m, h, new_time)
         if s.aborted != 0:
             return ABORTED
+        if s.unilateral != 0:
+            factor = shorten_for_slips(s, m, h, cut)
+            if factor < 1.0:
+                return shorten(s, m, h, factor)
         if cut <= 1.0:
-            row, s.step_length, s.beside_switch = s.switch_row, abs(h), 2
+            row, s.step_length = s.switch_row, abs(h)
+            s.beside_switch = 2 if row < s.branch_margins else 0
             if s.t + cut * h == s.t:
                 return switch_at_once(s, m, row)
             if cut < 1.0:
@@ -331,8 +346,21 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     """A branch ends where it began: switch without a step."""
     s.rejected += 1
     note_grid(s, True)
-    reason = beyond_limit(s, change_branches(s, row))
+    reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
+
+
+def change_at(s: Stepper, row: int) -> int:
+    """Change branches, and modes of contacts, where the margin `row` has ended, or an interval of time."""
+    if s.unilateral != 0 and row >= s.branch_margins:
+        if s.switches_here > MOST_SWITCHES:
+            s.modes.outcome = ENDLESS
+            return CONTACT_UNSOLVED
+        return change_modes(s, row)
+    reason = beyond_limit(s, change_branches(s, row))
+    if s.unilateral != 0 and reason == CONTINUE:
+        reason = change_modes(s, -1)  # forces may have jumped
+    return reason
 
 
 def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
@@ -341,13 +369,16 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
         row = int(s.sliding_margin[0])
     if row < 0 and not at_restart(s):
         keep_margins(s)
-        s.switches_here = 0
-        if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
-            copy(s.x, s.point, s.width)
-            evaluate(s, s.t, 0)
-        return CONTINUE
+        if s.unilateral != 0:
+            row = follow_slips(s)
+        if row < 0:
+            s.switches_here = 0
+            if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
+            return CONTINUE
     s.switches_here = 0
-    reason = beyond_limit(s, change_branches(s, row))
+    reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
 
 
@@ -370,6 +401,8 @@ def restart(s: Stepper, m: Tableau) -> int:
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
+    if s.unilateral != 0 and m.implicit == 0 and s.check_stiffness != 0 and begins_to_slip(s.modes):
+        return STIFF
     return CONTINUE
 
 

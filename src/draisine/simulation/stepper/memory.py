@@ -14,6 +14,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.contact_memory import CHANGES, MODE_ENTRIES, UnilateralKernels, contact_record, grow_changes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+CONTACT_SHARE = 0.03  # of the tolerance of implicit methods, where slips begin whose directions relax at once
 CONTACT_SPACING = 0.01  # seconds between two evaluations of contact forces that depend on time, as samples have by default
 
 
@@ -46,6 +48,7 @@ class Kernels(NamedTuple):
     switch_rates: int = 0  # (t, x, u, p and branches) → … and rates of these functions
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
     variations: int = 0  # … k
+    unilateral: UnilateralKernels | None = None
     mixed: tuple[int, int, int, int] = (0, 0, 0, 0)  # with mixed branches: derivative, rates, events and contact margins
 
     def extended(self, parameters: Reals) -> Reals:
@@ -85,6 +88,12 @@ def mark_times(s: Stepper, marks: MarkTables | None) -> None:
     if marks is not None:
         for name, values in marks._asdict().items():
             setattr(s, name, values)
+
+
+def no_switches() -> SwitchTables:
+    """Tables without switching functions."""
+    none, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
+    return SwitchTables(none, [], whole, True, whole, whole, whole, none, np.zeros((0, 0)))
 
 
 @lru_cache(maxsize=16)
@@ -185,10 +194,15 @@ class Memory:
             s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
             shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
             shapes["mixed_value"] = (2, max(e, s.contacts))
+        if kernels.unilateral is not None:
+            shapes["margin"] = (layout.MARGIN_GRID + 1, 2 * len(kernels.unilateral.contacts) + shapes["margin"][1])
+            shapes |= {name: (shapes["margin"][1],) for name in ("margin_value", "armed")}
         s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         if self._switches is not None:
             self._set_switches(self._switches)
+        if kernels.unilateral is not None:
+            self._set_contacts(kernels.unilateral)
         for name, values in given.items():
             getattr(s, name)[...] = values
         if form is not None:
@@ -219,6 +233,7 @@ class Memory:
         s, first = self.stepper, len(self._parameters)
         after = first + len(self._branches)
         s.switching, s.margins = 1, len(switches.margin_branch)
+        s.branch_margins = s.margins
         s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
         for name in ("switch_jumps", "margin_branch", "margin_corners", "margin_step"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
@@ -228,13 +243,29 @@ class Memory:
         )
         s.restarts = len(switches.restart_time)
 
+    def _set_contacts(self, kernels: UnilateralKernels) -> None:
+        """Unilateral contacts, with their present modes."""
+        s, contacts = self.stepper, kernels.contacts
+        known = s.modes if s.unilateral else None
+        s.modes, s.unilateral = contact_record(kernels), 1
+        entries = MODE_ENTRIES * len(contacts)
+        last = len(self._parameters)
+        s.modes.mode = s.parameters[last - entries : last]
+        s.modes.first_margin, s.margins = s.branch_margins, s.branch_margins + 2 * len(contacts)
+        s.modes.work = s.states - 1
+        if known is not None:  # records are kept
+            s.modes.mode[:] = known.mode
+            s.modes.change_room, s.modes.change_count = known.change_room, known.change_count
+            for name in CHANGES:
+                setattr(s.modes, name, getattr(known, name))
+
     def _set_structure(self, form: CompiledForm) -> None:
         """Structure of implicit equations."""
         s = self.stepper
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
-        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit)
+        s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit or bool(s.unilateral))
         if form.plan is not None:
             s.sparse = 1
             s.plan[:] = form.plan.index
@@ -258,8 +289,9 @@ class Memory:
 
     @property
     def with_branches(self) -> Reals:
-        """The parameters with the present branches of switching functions, which the dynamics of such equations take."""
-        return self._parameters if self._switches is None else np.concatenate([self._parameters, self.stepper.branch])
+        """The parameters with the present modes of contacts and branches of switching functions, which the dynamics take."""
+        present = self.stepper.parameters[: len(self._parameters)].copy()
+        return present if self._switches is None else np.concatenate([present, self.stepper.branch])
 
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
@@ -341,6 +373,8 @@ class Memory:
         if s.switching and s.switch_count + 2 * layout.MOST_SWITCHES > s.switch_room:
             self._resize(("switch_time", "switch_margin", "switch_kind"), s.switch_count, 2 * s.switch_room)
             s.switch_room *= 2
+        if s.unilateral and s.modes.change_count + 2 > s.modes.change_room:
+            grow_changes(s.modes)
 
     def _resize(self, names: Sequence[str], filled: int, room: int) -> None:
         for name in names:
@@ -358,12 +392,14 @@ class Memory:
         rtol, atol = getattr(method, "rtol", 0.0), np.asarray(getattr(method, "atol", 0.0), dtype=float)
         s.rtol = rtol
         if method.implicit and method.adaptive:
-            s.rtol = getattr(method, "inner_rtol", rtol)
+            s.rtol = getattr(method, "inner_rtol", rtol) * (CONTACT_SHARE if s.unilateral else 1.0)
             atol = atol * (s.rtol / rtol)
             highest = int(s.dae_index.max(initial=1))
             # errors of the iteration accumulate in multipliers, and in the long steps of high orders
             share = min(0.03, s.rtol**0.5) * (0.1 if highest > 1 or method.order > 5 else 1.0)
             s.newton_tolerance = max(10.0 * np.finfo(float).eps / s.rtol, share)
+        if s.unilateral:
+            s.modes.tolerance = float(np.max(rtol))
         s.step = getattr(method, "step", None) or 0.0
         s.max_step = getattr(method, "max_step", None) or np.inf
         s.h = getattr(method, "first_step", None) or 0.0
@@ -496,6 +532,13 @@ _MODULES = (
     "saltation",
     "events_and_samples",
     "contact_monitor",
+    "contact_layout",
+    "contact_laws",
+    "contact_directions",
+    "contact_complementarity",
+    "contact_slip",
+    "contact_impact",
+    "contact_modes",
     "event_isolation",
     "layout",
     "loop",
@@ -505,20 +548,21 @@ SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "drais
 # Constants for explicit methods, and for equations without switching functions; code that they never reach is not compiled.
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
 SMOOTH = {(Stepper, "switching"): 0}
+GLUED = {(Stepper, "unilateral"): 0}
 
 
-def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True) -> Code:
+def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True, unilateral: bool = False) -> Code:
     """The loop as machine code: a function of a `Stepper` that returns a reason of `layout`.
 
     It is compiled once per machine and variant, then loaded from disk: for explicit methods alone, which compiles quickly and
-    is all that most runs need, and with the implicit methods; without switching functions, and with them. `at_once`: see
-    `Entry.load`.
+    is all that most runs need, and with the implicit methods; without switching functions, and with them; with unilateral
+    contacts. `at_once`: see `Entry.load`.
     """
-    return stepping_entry(implicit, switching).load(at_once)
+    return stepping_entry(implicit, switching or unilateral, unilateral).load(at_once)
 
 
 @cache
-def stepping_entry(implicit: bool, switching: bool) -> Entry:
+def stepping_entry(implicit: bool, switching: bool, unilateral: bool = False) -> Entry:
     """The entry of a variant of the loop."""
-    fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH)
+    fixed = ({} if implicit else EXPLICIT) | ({} if switching else SMOOTH) | ({} if unilateral else GLUED)
     return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, fixed)

@@ -158,6 +158,19 @@ def propose(s: Stepper, m: Tableau, h: float, size: float) -> None:
     s.h = max(abs(h) * factor, abs(s.h)) if abs(h) < abs(s.h) else abs(h) * factor
 
 
+def shorten(s: Stepper, m: Tableau, h: float, factor: float) -> int:
+    """A step has missed something that error control does not see: shorten it, unless it is too small."""
+    s.rejected += 1
+    s.last_rejected = 1
+    s.h = factor * h
+    if m.implicit != 0 and s.jacobian_fresh == 0:
+        s.jacobian_old = 1
+    if abs(s.h) >= 16.0 * EPSILON * abs(s.t):
+        return CONTINUE
+    s.failed_index, s.failed_kind, s.bad_time = largest_error(s), 1, s.t
+    return STEP_TOO_SMALL
+
+
 # ---------------------------------------------------------------------------------------------------- implicit methods
 
 

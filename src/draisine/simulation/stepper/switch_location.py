@@ -94,7 +94,7 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
     if s.armed[j] == 0 and not s.margin[0, j] > 0.0:
         inside = -1.0
     slope = 0.0
-    if s.margin_corners[j] != 0:
+    if j < s.branch_margins and s.margin_corners[j] != 0:
         slope = STEEPER * steepest(s, j)
     for i in range(1, MARGIN_GRID + 1):
         value, theta = s.margin[i, j], i / MARGIN_GRID

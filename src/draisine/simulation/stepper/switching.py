@@ -55,6 +55,13 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
     if s.margins == 0:
         return
     s.time[0] = time
+    if s.unilateral != 0:
+        contacts = s.modes
+        call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
+        for j in range(2 * contacts.contacts):
+            target[contacts.first_margin + j] = contacts.margins[j] + (contacts.touch[j // 2] if j % 2 == 0 else 0.0)
+        if s.branch_margins == 0:
+            return
     if s.dynamics == 0:
         call_kernel(s.margin_kernel, (s.time, s.point, s.k[0], s.u, s.parameters), (target,))
     else:
@@ -98,7 +105,7 @@ def take_branch(s: Stepper, row: int, value: float) -> None:
     """Set the branch of a margin; its margins have no sign until they are positive."""
     index = int(s.margin_branch[row])
     s.branch[index] = value
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         if s.margin_branch[j] == index:
             s.armed[j] = 0
 
@@ -241,7 +248,7 @@ def crosses_evenly(s: Stepper, row: int) -> bool:
 
 def margin_behind(s: Stepper, row: int) -> int:
     """The margin of the branch behind the end of a margin that is zero on the same surface."""
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         if s.margin_branch[j] == s.margin_branch[row] and s.margin_step[j] == -s.margin_step[row]:
             return j
     return row
@@ -324,7 +331,7 @@ def settle_branches(s: Stepper) -> int:
             leave_moved_surfaces(s)
         start_margins(s)
         row = -1
-        for j in range(s.margins):
+        for j in range(s.branch_margins):
             if row < 0 and s.margin[0, j] < 0.0 and (s.armed[j] != 0 or is_sliding_on(s, j) >= 0):
                 row = j
         if row < 0:
@@ -340,14 +347,14 @@ def begin_branches(s: Stepper) -> int:
     if s.switch_count == 0 or s.switch_time[s.switch_count - 1] != s.t:  # the driver restarts some equations after a switch
         s.switches_here = 0
     use_branches(s)
-    if s.variations > 0 and s.margins > 0 and s.phase == FRESH:
+    if s.variations > 0 and s.branch_margins > 0 and s.phase == FRESH:
         check_start(s)
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         if is_sliding_on(s, j) < 0:
             s.armed[j] = 1
     reason = settle_branches(s)
     changes = s.switches_here
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         undecided = s.margin[0, j] == 0.0 and is_sliding_on(s, j) < 0 and s.switch_rate_kernel != 0
         if reason == CONTINUE and undecided and not remains(s, j):
             reason = switch_branch(s, j, True)
@@ -373,7 +380,7 @@ def check_start(s: Stepper) -> None:
     they return to it."""
     approach_surfaces(s)
     call_kernel(s.margin_kernel, (s.time, s.point, s.u, s.parameters), (s.margin_value,))
-    for j in range(s.margins):
+    for j in range(s.branch_margins):
         index = int(s.margin_branch[j])
         if abs(s.margin_value[j]) <= ON_SURFACE and moves_off(s, index):
             present = s.branch[index]

@@ -63,7 +63,7 @@ class Document:
     @cached_property
     def matrices(self) -> SymbolicEquations | None:
         """M, C, g, Q, D, b and the reduced equations, simplified, if they are short enough to be read."""
-        if self.system is None:
+        if self.system is None or self.system.unilateral:  # contacts that open have a listing only, with their modes
             return None
         try:
             found = symbolic_equations(self.system)
@@ -80,6 +80,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     data = describe_as_data(equations, system)
     tables = (
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
+        Table("Modes of contacts", ("name", "meaning"), tuple((m.name, m.description) for m in equations.mode_parameters)),
         Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
         Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
         Table(LOOP_CLOSURES, ("name", "kind", "meaning"), _residual_constraints(data.get("residual_constraints", {}))),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.arguments import refuse_unilateral
 from draisine.symbolic.rendering.formulas import dotted, latex_name
 from draisine.symbolic.rendering.matrix_programs import Matrices, written_out
 from draisine.symbolic.rendering.reactions import Signs, reactions
@@ -67,6 +68,7 @@ def symbolic_equations(model: Model | System, limit: int | None = LIMIT) -> Symb
     >>> pendulum.M, pendulum.g
     (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
     """
+    refuse_unilateral("symbolic_equations", model)
     if not isinstance(model, Model | System):
         raise ArgumentError(
             f"symbolic takes a Model, got {type(model).__name__}; equations given as formulas are symbolic already"

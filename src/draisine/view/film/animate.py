@@ -203,7 +203,7 @@ def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
             "it was made of another description, or with coordinates of its own"
         )
     q = _normalized(system, {name: values[name] for name in inputs["q"].labels})
-    defaults = {p.name: p.default for p in system.parameters}
+    defaults = {p.name: p.default for p in system.arguments}
     p = np.array([run.parameters.get(name, defaults[name]) for name in inputs["p"].labels])
     found = kernel.map(times[:, None], np.column_stack(list(q.values())), p)
     return {slot.name: matrix for slot, matrix in zip(kernel.outputs, found, strict=True)}
@@ -226,8 +226,8 @@ _CELLS = 96  # of a curved ground, along its longer side
 
 
 def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> Ground | None:
-    """The ground under wheels and blades at the initial time; curved ground around the tracks only."""
-    if not (system.wheels or system.edges):
+    """The ground under wheels, blades and points in contact at the initial time; curved ground around the tracks only."""
+    if not system.has_ground:
         return None
     values = system.parameter_values(run.parameters)
     tan_x, tan_y = (np.tan(evaluate_number(angle, values)) for angle in (system.ground.slope, system.ground.bank))

@@ -6,7 +6,7 @@ import re
 
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
-from draisine.model.items import Body, System, Vector
+from draisine.model.items import Body, PointContact, System, Vector, Wheel
 from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.html import matrices_of, section_of
@@ -31,6 +31,7 @@ def model(subject: Subject) -> Content:
         parts = [count_noun(len(system.bodies), "body", "bodies"), count_noun(len(system.joints), "joint")]
         parts += [count_noun(len(system.wheels), "wheel")] if system.wheels else []
         parts += [count_noun(len(system.edges), "knife edge")] if system.edges else []
+        parts += [count_noun(len(system.point_contacts), "contact")] if system.point_contacts else []
         parts += [count_noun(len(system.constraints), "constraint")] if system.constraints else []
         facts["Made of"] = ", ".join(parts)
         lines += _bodies(subject, system) + _joints(system) + _contacts(subject, system)
@@ -171,7 +172,23 @@ def _contacts(subject: Subject, system: System) -> list[str]:
     edges = [(k.name, k.body, k.along, _vector(subject, k.at), "on the ground" if k.on_ground else "") for k in system.edges]
     lines += _captioned(("knife edge", "body", "along", "at [m]", "height"), edges, "Knife edges: no velocity across the blade")
     pairs = [(c.name, f"{c.first} – {c.second}", _law(c.contact)) for c in system.surface_contacts]
-    return lines + _captioned(("contact", "between", "law along the surfaces"), pairs, "Bodies that touch")
+    lines += _captioned(("contact", "between", "law along the surfaces"), pairs, "Bodies that touch")
+    return lines + _unilateral(subject, system)
+
+
+def _unilateral(subject: Subject, system: System) -> list[str]:
+    """Contacts that stick, slip and open, with friction and impact."""
+    rows = []
+    contacts: list[Wheel | PointContact] = [*system.wheels, *system.point_contacts]
+    for contact in contacts:
+        law = contact.friction
+        if law is None:
+            continue
+        static, kinetic = ("∞" if amount is None else _amount(subject, amount) for amount in (law.static, law.kinetic))
+        where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
+        rows.append((contact.name, where, static, kinetic, _amount(subject, law.restitution), law.impact))
+    head = ("contact", "between", "static friction", "kinetic friction", "restitution", "impact")
+    return _captioned(head, rows, "Contacts that stick, slip and open")
 
 
 def _forces(system: System) -> list[str]:

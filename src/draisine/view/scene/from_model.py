@@ -81,9 +81,8 @@ class _SceneBuilder:
             self._body(body, body.name in wheels)
         named = {p.name for p in self.system.points if not self._is_known(p)}
         self.shapes += [Mark(p.name, p.body, self._vector(p.at)) for p in self.system.points if p.name in named]
-        touches = bool(self.system.wheels or self.system.edges)
         bodies = tuple(body.name for body in self.system.bodies)
-        normal = self._normal() if touches else None
+        normal = self._normal() if self.system.has_ground else None
         return Scene(self.system.name, bodies, tuple(self.shapes), normal, given_solids(self.system, self.values))
 
     # ---------------------------------------------------------------- numbers

@@ -105,7 +105,8 @@ def ground_patch(scene: Scene, points: Array) -> Array:
         return np.zeros((0, 3))
     first, second = ground_axes(scene.normal)
     flat = points @ np.column_stack([first, second])
-    margin = _AROUND * float(np.ptp(flat, axis=0).max())
+    size = float(np.ptp(flat, axis=0).max()) or float(np.abs(points).max())  # of what stands on one point, its height
+    margin = _AROUND * (size or 1.0)
     low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
     return np.array([a * first + b * second for a, b in ((low[0], low[1]), (high[0], low[1]), high, (low[0], high[1]))])
 

@@ -1,0 +1,86 @@
+"""Stops and dry friction of joints as unilateral contacts: a normal row without tangential ones, and a tangential row without a
+normal one, whose friction is a given force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from draisine.dynamics.kinematics.measures import Measures
+from draisine.model.contact import DryFriction
+from draisine.model.items import JointFriction, ResidualConstraint, Stop
+
+
+@dataclass(frozen=True, eq=False)
+class JointStop:
+    """A stop of a measure: gap, and no slip."""
+
+    item: Stop
+    measures: Measures
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def friction(self) -> DryFriction:
+        return self.item.friction
+
+    @cached_property
+    def gap(self) -> tuple[ca.SX]:
+        return (self.measures.scope.value(self.item.gap),)
+
+    @property
+    def slip(self) -> tuple[ca.SX, ...]:
+        return ()
+
+    def residual_constraints(self) -> list[ResidualConstraint]:
+        return [self.item.residual()]
+
+
+@dataclass(frozen=True, eq=False)
+class JointSlip:
+    """Dry friction against the rate of a measure: slip, and no gap that could open."""
+
+    item: JointFriction
+    measures: Measures
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def friction(self) -> DryFriction:
+        return self.item.friction
+
+    @property
+    def gap(self) -> tuple[ca.SX]:
+        return (ca.SX(1),)
+
+    @cached_property
+    def slip(self) -> tuple[ca.SX, ...]:
+        return (self.measures.scope.value(self.item.slip),)
+
+    def residual_constraints(self) -> list[ResidualConstraint]:
+        return [self.item.residual()]
+
+
+JointContact = JointStop | JointSlip
+
+
+def joint_contacts(measures: Measures) -> list[JointContact]:
+    """The stops of a description, then its dry friction, as `System.unilateral` has them."""
+    system = measures.scope.system
+    return [
+        *(JointStop(stop, measures) for stop in system.stops),
+        *(JointSlip(friction, measures) for friction in system.joint_frictions),
+    ]
+
+
+def exclusive_rows(contacts: list[JointContact]) -> set[str]:
+    """Rows of stops that are never closed together with another one: the upper bounds of measures that also have a lower one."""
+    lower = {contact.item.measure for contact in contacts if isinstance(contact.item, Stop) and not contact.item.upper}
+    upper = [contact for contact in contacts if isinstance(contact.item, Stop) and contact.item.upper]
+    return {f"{contact.name}_normal" for contact in upper if contact.item.measure in lower}

@@ -1,0 +1,163 @@
+"""Contacts of a point or a sphere with the ground, a plane of a frame, or another sphere: gap and slip in the world's axes.
+
+The contact point is explicit: below the point on curved ground, at the foot of the perpendicular on a plane, on the line of
+centers for two spheres. So no surface parameters are needed, and the gap has a value wherever the bodies are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from draisine.dynamics.contact.surface import GroundSurface
+from draisine.dynamics.kinematics.measures import Measures
+from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
+from draisine.errors import ModelError
+from draisine.expr.expression import Call, Name
+from draisine.model.contact import ROLLING, DryFriction, TangentialLaw
+from draisine.model.items import GROUND, Coordinate, PointContact, ResidualConstraint
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnSurface:
+    """A point or sphere of a body on the ground, on a plane or on a sphere. The normal points to the body."""
+
+    item: PointContact
+    measures: Measures
+    surface: GroundSurface
+
+    supported_by_joints = False
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def law(self) -> TangentialLaw:
+        """While it sticks, the slip is zero."""
+        return ROLLING
+
+    @property
+    def friction(self) -> DryFriction | None:
+        return self.item.friction
+
+    @property
+    def lags(self) -> tuple[Coordinate, ...]:
+        return ()
+
+    @cached_property
+    def radius(self) -> ca.SX:
+        return self.measures.scope.value(self.item.radius)
+
+    @cached_property
+    def center(self) -> Vec:
+        return self.measures.position(self.item.point)
+
+    @cached_property
+    def _on_ground(self) -> bool:
+        if self.item.on != GROUND or self.item.on_radius is not None:
+            return False
+        if self.measures.scope.system.ground.curved and not is_zero(self.radius):
+            raise ModelError(
+                f"contact {self.name!r}: a sphere on curved ground touches beside its lowest point; give a point (radius 0), a "
+                "wheel, or surfaces (touch)"
+            )
+        return True
+
+    @cached_property
+    def _apart(self) -> Vec:
+        """From the other frame's origin to the center."""
+        return sub(self.center, self.measures.position(self.item.on))
+
+    @cached_property
+    def _distance(self) -> ca.SX:
+        return ca.sqrt(dot(self._apart, self._apart))
+
+    @cached_property
+    def normal(self) -> Vec:
+        if self._on_ground:
+            return self.surface.normal(self.center[0], self.center[1])
+        if self.item.on_radius is None:
+            return self.measures.to_world(self.item.on, UNIT[2])
+        away = scale(1 / self._distance, self._apart)
+        return neg(away) if self._inside else away
+
+    @cached_property
+    def _inside(self) -> bool:
+        """Whether the other sphere is touched from inside, by the sign of its radius at the default parameters."""
+        assert self.item.on_radius is not None
+        scope = self.measures.scope
+        radius = scope.value(self.item.on_radius)
+        defaults = [p.default for p in scope.system.arguments]
+        return bool(float(ca.Function("radius", [scope.p], [radius])(defaults)) < 0.0)
+
+    @cached_property
+    def gap(self) -> tuple[ca.SX]:
+        """The distance between both, along the normal."""
+        if self._on_ground:
+            x, y, _ = self.center
+            return (dot(self.normal, sub(self.center, self.surface.point(x, y))) - self.radius,)
+        if self.item.on_radius is None:
+            return (dot(self.normal, self._apart) - self.radius,)
+        other = self.measures.scope.value(self.item.on_radius)
+        return (-other - self._distance - self.radius,) if self._inside else (self._distance - other - self.radius,)
+
+    @cached_property
+    def contact_point(self) -> Vec:
+        return sub(self.center, scale(self.radius, self.normal))
+
+    @cached_property
+    def forward(self) -> Vec:
+        """A direction in the tangent plane: x of the ground or of the frame, or, between spheres, normal to the y axis."""
+        if not self._on_ground and self.item.on_radius is None:
+            return self.measures.to_world(self.item.on, UNIT[0])
+        inside = cross(UNIT[1], self.normal)
+        return scale(1 / ca.sqrt(dot(inside, inside)), inside)
+
+    @cached_property
+    def left(self) -> Vec:
+        return cross(self.normal, self.forward)
+
+    def _matter(self, frame: str, at: Vec) -> Vec:
+        """Velocity of a body's material point at a point of the world."""
+        body, _ = self.measures.locate(frame)
+        pose, twist = self.measures.poses[body], self.measures.twists[body]
+        origin, angular = times(pose.rotation, twist.origin), times(pose.rotation, twist.angular)
+        return add(origin, cross(angular, sub(at, pose.position)))
+
+    @cached_property
+    def _passing(self) -> Vec:
+        """Velocity of the other material point."""
+        if self._on_ground:
+            return self.surface.velocity(self.contact_point[0], self.contact_point[1])
+        return self._matter(self.item.on, self.contact_point)
+
+    @cached_property
+    def angular(self) -> Vec:
+        """Angular velocity relative to the other body."""
+        found = []
+        for frame in (self.item.point, self.item.on):
+            body, _ = self.measures.locate(frame)
+            found.append(times(self.measures.poses[body].rotation, self.measures.twists[body].angular))
+        return sub(found[0], found[1])
+
+    @cached_property
+    def slip(self) -> tuple[ca.SX, ca.SX]:
+        against = sub(self._matter(self.item.point, self.contact_point), self._passing)
+        return dot(self.forward, against), dot(self.left, against)
+
+    @property
+    def rolling_speed(self) -> ca.SX:
+        return ZERO
+
+    def residual_constraints(self) -> list[ResidualConstraint]:
+        """Contact along the normal, and no slip in the directions in which the body can move."""
+        call, v = (Name(self.name),), self.measures.scope.v
+        found = [ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", Call("gap", call)),))]
+        ways = [way for way, slip in zip(("along", "across"), self.slip, strict=True) if ca.jacobian(slip, v).nnz()]
+        if ways:
+            slips = tuple((f"{self.name}_{way}", Call(f"slip_{way}", call)) for way in ways)
+            found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
+        return found

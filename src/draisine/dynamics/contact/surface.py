@@ -1,0 +1,50 @@
+"""The ground as a surface z = s(x, y, t)."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
+from draisine.dynamics.linear_algebra import UNIT, Vec, fold_constant, is_zero
+from draisine.dynamics.lowering import Scope
+
+
+class GroundSurface:
+    """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y).
+
+    `without_slip`: whether a wheel rolls or a blade glides on it, whose velocity would jump with that of the ground."""
+
+    def __init__(self, scope: Scope, without_slip: bool) -> None:
+        ground = scope.system.ground
+        self._place = ca.SX.sym("x"), ca.SX.sym("y")
+        x, y = self._place
+        at = {"x": x, "y": y}
+        slope, bank = scope.value(ground.slope), scope.value(ground.bank)
+        height = scope.value(ground.height, at)
+        if may_switch(scope, ground.height):
+            check_smooth(scope, "the height of the ground", height, variables=ca.vertcat(x, y))
+        self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
+        self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
+        along, across = (scope.value(v, at) for v in ground.velocity)
+        if without_slip and may_switch(scope, *ground.velocity):
+            check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))
+        # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy
+        lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
+        self._velocity = (along, across, lifted)
+
+    def point(self, x: ca.SX, y: ca.SX) -> Vec:
+        return x, y, self._at(self._height, x, y)
+
+    def normal(self, x: ca.SX, y: ca.SX) -> Vec:
+        """The unit normal, upwards."""
+        if all(is_zero(s) for s in self._jacobian):
+            return UNIT[2]
+        size = ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2)
+        return tuple(self._at(c / size, x, y) for c in (-self._jacobian[0], -self._jacobian[1], ca.SX(1)))  # type: ignore[return-value]
+
+    def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
+        """Velocity of the ground's material point."""
+        return tuple(self._at(c, x, y) for c in self._velocity)  # type: ignore[return-value]
+
+    def _at(self, quantity: ca.SX, x: ca.SX, y: ca.SX) -> ca.SX:
+        return fold_constant(ca.substitute(ca.SX(quantity), ca.vertcat(*self._place), ca.vertcat(x, y)))

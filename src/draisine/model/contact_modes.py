@@ -1,0 +1,73 @@
+"""A description whose contacts keep given modes: permanent ones that stick, or none where they are open.
+
+Analyses of one set of equations, such as a linear model or an exported program, take such a description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from draisine.errors import ArgumentError
+from draisine.expr.expression import Number, did_you_mean
+from draisine.model.contact import ROLLING
+from draisine.model.items import JointFriction, PointContact, Stop, System, Wheel
+
+MODES = ("stick", "open")
+Contact = TypeVar("Contact", Wheel, PointContact)
+
+
+def in_modes(system: System, modes: Mapping[str, str]) -> System:
+    """The system with permanent contacts in place of those that stick, and without those that are open.
+
+    >>> from draisine.model.model import Model
+    >>> m = Model("ball")
+    >>> body = m.body("ball", mass=1.0, inertia=(1, 1, 1))
+    >>> _, _ = m.free(body), m.contact("floor", body, radius=1.0, friction=0.4)
+    >>> [len(in_modes(m.freeze(), {"floor": mode}).point_contacts) for mode in ("stick", "open")]
+    [1, 0]
+    """
+    where = f"modes of model {system.name!r}"
+    if not isinstance(modes, Mapping):
+        raise ArgumentError(f"{where}: give modes by contact, such as {{'front': 'stick'}}, got {modes!r}")
+    known = {contact.name: contact for contact in system.unilateral}
+    for name, mode in modes.items():
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ArgumentError(f"{where}: no contact {name!r} opens and slips (there are {listed}){did_you_mean(name, known)}")
+        if mode == "slip":
+            raise ArgumentError(
+                f"{where}: contact {name!r} cannot be fixed while it slips, since its force depends on the direction of the "
+                "slip; give a contact law in place of friction, m.wheel(…, contact=Coulomb(…)), or simulate"
+            )
+        if mode not in MODES:
+            raise ArgumentError(f"{where}: the mode of contact {name!r} is 'stick' or 'open', got {mode!r}")
+        if mode == "open" and isinstance(known[name], JointFriction):
+            raise ArgumentError(f"{where}: dry friction {name!r} does not open; it is 'stick', or leave it out of the model")
+        if mode == "stick" and _frictionless(known[name]):
+            raise ArgumentError(
+                f"{where}: contact {name!r} has no friction and cannot stick; give it friction, or describe a permanent contact "
+                f"without friction by a constraint, m.constrain(…)"
+            )
+    joints: tuple[Stop | JointFriction, ...] = (*system.stops, *system.joint_frictions)
+    stuck = [c for c in joints if modes.get(c.name) == "stick"]
+    return replace(
+        system,
+        stops=tuple(stop for stop in system.stops if stop.name not in modes),
+        joint_frictions=tuple(friction for friction in system.joint_frictions if friction.name not in modes),
+        constraints=(*system.constraints, *(c.residual() for c in stuck)),
+        wheels=tuple(_permanent(wheel, modes) for wheel in system.wheels if modes.get(wheel.name) != "open"),
+        point_contacts=tuple(_permanent(point, modes) for point in system.point_contacts if modes.get(point.name) != "open"),
+    )
+
+
+def _frictionless(contact: Wheel | PointContact | Stop | JointFriction) -> bool:
+    if isinstance(contact, Stop | JointFriction):
+        return False
+    law = contact.friction
+    return law is not None and law.static == Number(0.0) and not (isinstance(contact, Wheel) and contact.contact != ROLLING)
+
+
+def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
+    return replace(contact, friction=None) if modes.get(contact.name) == "stick" else contact

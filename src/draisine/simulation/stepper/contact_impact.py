@@ -1,0 +1,304 @@
+"""Impacts of unilateral contacts. Restricted Python.
+
+One contact: the normal impulse p takes the place of time (Routh, Darboux, Keller). Slip and normal velocity change along
+dv/dp = G (1, f), with f = −μ d while it slips and f = −G_tt⁻¹ G_tn while it sticks, so slip may stop, stay zero or reverse during
+the impact. Compression ends at v_n = 0. Restitution ends where the work of the normal impulse, from then on, is e² times that of
+compression (energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity
+(Newton).
+
+Several contacts at once: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the
+law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of joints is a finite force and takes no
+impulse.
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.contact_complementarity import solve_complementarity
+from draisine.simulation.stepper.contact_laws import has_normal, kinetic, static
+from draisine.simulation.stepper.contact_layout import (
+    FOUND,
+    INCONSISTENT,
+    INDETERMINATE,
+    NEWTON,
+    POISSON,
+    ContactModes,
+)
+from draisine.simulation.stepper.explicit_rk import copy
+
+STEPS = 64  # of the path of slip, where its direction changes
+STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
+STOPPED = 1e-13  # relative, of a slip that has ended
+FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
+MOST_PARTS = 20000
+
+
+def impact_on_one(c: ContactModes, i: int, restitution: float) -> int:
+    """Impulses of an impact of contact i alone, in `impulse`."""
+    y = c.path
+    for k in range(7):
+        y[k] = 0.0
+    y[0] = c.speed[int(c.normal[i])]
+    for w in range(c.ways[i]):
+        y[1 + w] = c.speed[int(c.tangential[i]) + w]
+    first = abs(y[0])
+    for w in range(c.ways[i]):
+        first = max(first, abs(y[1 + w]))
+    before = y[0]
+    if follow_path(c, i, 0, 0.0, first) != FOUND:  # compression
+        return INCONSISTENT
+    compressed, done = y[4], y[3]
+    if restitution > 0.0:
+        kind, goal = 0, -restitution * before  # Newton
+        if c.law[i] == POISSON:
+            kind, goal = 1, (1.0 + restitution) * compressed
+        elif c.law[i] != NEWTON:
+            kind, goal = 2, (1.0 - restitution * restitution) * done
+        if follow_path(c, i, kind, goal, first) != FOUND:
+            return INCONSISTENT
+    for k in range(c.rows):
+        c.impulse[k] = 0.0
+    c.impulse[int(c.normal[i])] = y[4]
+    for w in range(c.ways[i]):
+        c.impulse[int(c.tangential[i]) + w] = y[5 + w]
+    return FOUND
+
+
+def left(y: Vector, kind: int, goal: float) -> float:
+    """What is left of a phase: of normal velocity, impulse or work; negative beyond its end."""
+    if kind == 0:
+        return goal - y[0]
+    if kind == 1:
+        return goal - y[4]
+    return goal - y[3]
+
+
+def slip_size(c: ContactModes, i: int, y: Vector) -> float:
+    total = 0.0
+    for w in range(c.ways[i]):
+        total += y[1 + w] * y[1 + w]
+    return math.sqrt(total)
+
+
+def follow_path(c: ContactModes, i: int, kind: int, goal: float, first: float) -> int:
+    """Follow the impulse until nothing is left of a phase."""
+    y = c.path
+    for _ in range(MOST_PARTS):
+        if not left(y, kind, goal) > 1e-15 * max(abs(goal), 1e-300 if kind != 0 else first):
+            return FOUND
+        size = slip_size(c, i, y)
+        slips = size > STOPPED * first and c.ways[i] > 0 and kinetic(c, i) >= 0.0
+        if not slips:
+            for w in range(c.ways[i]):
+                y[1 + w] = 0.0
+        step = straight_part(c, i, slips, kind, goal) if not slips or is_straight(c, i, size) else 0.0
+        if step == 0.0:
+            step = curved_part(c, i, kind, goal)
+        if step < 0.0:
+            return INCONSISTENT
+    return INCONSISTENT
+
+
+def force_of_slip(c: ContactModes, i: int, y: Vector) -> None:
+    """Tangential force per normal force of a contact that slips."""
+    size = slip_size(c, i, y)
+    for w in range(c.ways[i]):
+        c.path_force[w] = -kinetic(c, i) * y[1 + w] / size if size > 0.0 else 0.0
+
+
+def force_at_rest(c: ContactModes, i: int) -> None:
+    """Tangential force per normal force of a contact that has stopped: it sticks if it can, else slips as the force leads it."""
+    n, t, ways = int(c.normal[i]), int(c.tangential[i]), int(c.ways[i])
+    g = c.delassus
+    if ways == 0:
+        return
+    if ways == 1:
+        c.path_force[0] = -g[t, n] / g[t, t] if g[t, t] > FIXED * g[n, n] else 0.0
+    else:
+        force_to_stick(c, i)
+    size = 0.0
+    for w in range(ways):
+        size += c.path_force[w] * c.path_force[w]
+    size = math.sqrt(size)
+    limit = static(c, i)
+    if limit < 0.0 or size <= limit or kinetic(c, i) < 0.0:
+        return
+    for _ in range(200):  # slip against the force: f = −μ d, with d along G_tn + G_tt f
+        total = 0.0
+        for w in range(ways):
+            c.path_point[w] = g[t + w, n]
+            for k in range(ways):
+                c.path_point[w] += g[t + w, t + k] * (-kinetic(c, i) * (-c.path_force[k] / size))
+            total += c.path_point[w] * c.path_point[w]
+        total = math.sqrt(total)
+        change, new = 0.0, 0.0
+        for w in range(ways):
+            mixed = -c.path_force[w] / size + (c.path_point[w] / total if total > 0.0 else 0.0)
+            c.path_point[w] = mixed
+            new += mixed * mixed
+        new = math.sqrt(new)
+        for w in range(ways):
+            turned = -kinetic(c, i) * c.path_point[w] / new
+            change = max(change, abs(turned - c.path_force[w]))
+            c.path_force[w] = turned
+        size = kinetic(c, i)
+        if change <= 1e-15 or size == 0.0:
+            return
+
+
+def force_to_stick(c: ContactModes, i: int) -> None:
+    """−G_tt⁻¹ G_tn for two directions; without a part along one in which the point cannot move."""
+    n, t, g = int(c.normal[i]), int(c.tangential[i]), c.delassus
+    mean, half = 0.5 * (g[t, t] + g[t + 1, t + 1]), 0.5 * (g[t, t] - g[t + 1, t + 1])
+    spread = math.sqrt(half * half + g[t, t + 1] * g[t + 1, t])
+    c.path_force[0], c.path_force[1] = 0.0, 0.0
+    if mean - spread > FIXED * (mean + g[n, n]):
+        determinant = g[t, t] * g[t + 1, t + 1] - g[t, t + 1] * g[t + 1, t]
+        c.path_force[0] = -(g[t + 1, t + 1] * g[t, n] - g[t, t + 1] * g[t + 1, n]) / determinant
+        c.path_force[1] = -(g[t, t] * g[t + 1, n] - g[t + 1, t] * g[t, n]) / determinant
+    elif mean + spread > FIXED * g[n, n]:
+        first, second = g[t, t + 1], mean + spread - g[t, t]  # the direction of the larger eigenvalue
+        if half > 0.0:
+            first, second = mean + spread - g[t + 1, t + 1], g[t + 1, t]
+        share = -(first * g[t, n] + second * g[t + 1, n]) / ((mean + spread) * (first * first + second * second))
+        c.path_force[0], c.path_force[1] = share * first, share * second
+
+
+def rate_along(c: ContactModes, i: int, row: int) -> float:
+    """dv/dp along a row."""
+    total = c.delassus[row, int(c.normal[i])]
+    for w in range(c.ways[i]):
+        total += c.delassus[row, int(c.tangential[i]) + w] * c.path_force[w]
+    return total
+
+
+def is_straight(c: ContactModes, i: int, size: float) -> bool:
+    """Whether the slip keeps its direction."""
+    if c.ways[i] < 2:
+        return True
+    y, t = c.path, int(c.tangential[i])
+    force_of_slip(c, i, y)
+    first, second = rate_along(c, i, t), rate_along(c, i, t + 1)
+    return abs(y[1] * second - y[2] * first) <= STRAIGHT * size * (abs(first) + abs(second))
+
+
+def straight_part(c: ContactModes, i: int, slips: bool, kind: int, goal: float) -> float:
+    """Follow the impulse with constant forces up to the end of the phase or of the slip; return its length, −1 without end."""
+    y, t = c.path, int(c.tangential[i])
+    if slips:
+        force_of_slip(c, i, y)
+    else:
+        force_at_rest(c, i)
+    up = rate_along(c, i, int(c.normal[i]))
+    stop = 1e300
+    if slips:
+        closing = 0.0
+        for w in range(c.ways[i]):
+            closing += y[1 + w] * rate_along(c, i, t + w)
+        size = slip_size(c, i, y)
+        if closing < 0.0:
+            stop = -size * size / closing
+    end = 1e300
+    if kind == 0 and up > 0.0:
+        end = (goal - y[0]) / up
+    elif kind == 1:
+        end = goal - y[4]
+    elif kind == 2 and up > 0.0:  # work v₀ p + up p²/2
+        end = (-y[0] + math.sqrt(max(0.0, y[0] * y[0] + 2.0 * up * (goal - y[3])))) / up
+    part = min(stop, end)
+    if part >= 1e299:
+        return -1.0
+    y[3] += part * (y[0] + 0.5 * up * part)
+    y[0] += up * part
+    y[4] += part
+    for w in range(c.ways[i]):
+        y[1 + w] += part * rate_along(c, i, t + w)
+        y[5 + w] += part * c.path_force[w]
+    if stop <= end:
+        for w in range(c.ways[i]):
+            y[1 + w] = 0.0
+    elif kind == 0:
+        y[0] = goal
+    elif kind == 1:
+        y[4] = goal
+    else:
+        y[3] = goal
+    return part
+
+
+def path_rates(c: ContactModes, i: int, y: Vector, rate: Vector) -> None:
+    force_of_slip(c, i, y)
+    rate[0] = rate_along(c, i, int(c.normal[i]))
+    for w in range(2):
+        rate[1 + w] = rate_along(c, i, int(c.tangential[i]) + w)
+        rate[5 + w] = c.path_force[w]
+    rate[3], rate[4] = y[0], 1.0
+
+
+def runge_kutta(c: ContactModes, i: int, part: float) -> None:
+    """One step of the classical method from `path` to `path_new`."""
+    y, k = c.path, c.path_rate
+    path_rates(c, i, y, k[0])
+    for stage in range(1, 4):
+        share = 1.0 if stage == 3 else 0.5
+        for j in range(7):
+            c.path_point[j] = y[j] + share * part * k[stage - 1, j]
+        path_rates(c, i, c.path_point, k[stage])
+    for j in range(7):
+        c.path_new[j] = y[j] + part / 6.0 * (k[0, j] + 2.0 * k[1, j] + 2.0 * k[2, j] + k[3, j])
+
+
+def curved_part(c: ContactModes, i: int, kind: int, goal: float) -> float:
+    """Follow the impulse for a short part while the slip changes its direction; return its length."""
+    y = c.path
+    path_rates(c, i, y, c.path_rate[0])
+    size, turning = slip_size(c, i, y), 0.0
+    for w in range(2):
+        turning += c.path_rate[0, 1 + w] * c.path_rate[0, 1 + w]
+    part = size / math.sqrt(turning)
+    speed = abs(c.path_rate[0, 0])
+    if kind == 0 and speed > 0.0:
+        part = min(part, max(goal - y[0], 0.25 * abs(goal - y[0]) + 1e-3 * abs(y[0])) / speed)
+    elif kind == 1:
+        part = min(part, goal - y[4])
+    elif abs(y[0]) > 0.0:
+        part = min(part, (goal - y[3]) / abs(y[0]))
+    part /= STEPS
+    runge_kutta(c, i, part)
+    if left(c.path_new, kind, goal) < 0.0:
+        low, high = 0.0, part
+        for _ in range(100):  # the end of the phase
+            part = 0.5 * (low + high)
+            runge_kutta(c, i, part)
+            if left(c.path_new, kind, goal) > 0.0:
+                low = part
+            else:
+                high = part
+        part = high
+        runge_kutta(c, i, part)
+    copy(c.path_new, y, 7)
+    return part
+
+
+# ------------------------------------------------------------------------------------------------ several contacts
+
+
+def impact_on_several(c: ContactModes, bounces: bool) -> int:
+    """Impulses of an impact of all active contacts, in `impulse`."""
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.settled[i], c.excluded[i] = 0, 0
+        if not has_normal(c, i):
+            c.active[i] = 0
+        if bounces and c.active[i] != 0:
+            c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
+    outcome = solve_complementarity(c)
+    for i in range(c.contacts):
+        if not has_normal(c, i):
+            c.active[i] = 1
+    for k in range(c.rows):
+        c.impulse[k] = c.best_reaction[k]
+    return FOUND if outcome == INDETERMINATE else outcome

@@ -1,0 +1,211 @@
+"""Forces and impulses of unilateral contacts in given modes, and the laws that they must satisfy. Restricted Python.
+
+Along the rows of the contacts, a = c + G λ: accelerations from forces, or velocities from impulses, with Delassus' matrix
+G = A M⁻¹ Aᵀ. Every contact is open (λ = 0, a_n ≥ 0), slips (a_n = 0, λ_n ≥ 0, λ_t = −μ λ_n d) or sticks (a = 0, λ_n ≥ 0,
+|λ_t| ≤ μ λ_n).
+`contact_directions` has the directions in which contacts begin to slip, `contact_complementarity` the modes.
+
+Dry friction of joints has no normal row, and forces in the place of coefficients: it slips (λ_t = −F d) or sticks (|λ_t| ≤ F).
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.contact_layout import (
+    OPEN,
+    SLIP,
+    STICK,
+    ContactModes,
+)
+from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
+
+SLACK = 1e-9  # relative error of inequalities
+COMPLIANCE = 1e-6  # relative, of rows that may be dependent; removed by iteration
+REFINEMENTS = 3
+BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction, or where a force has just vanished
+
+
+def respond(c: ContactModes) -> bool:
+    """G and c from the terms; False if the mass matrix is singular."""
+    n, fixed = c.velocities, len(c.permanent)
+    for i in range(n + fixed):
+        for j in range(n + fixed):
+            c.system[i, j] = 0.0
+    for i in range(n):
+        for j in range(n):
+            c.system[i, j] = c.mass[i * n + j]
+    for k in range(fixed):
+        row = int(c.permanent[k])
+        for j in range(n):
+            c.system[n + k, j] = c.row[row * n + j]
+            c.system[j, n + k] = -c.row[row * n + j]
+    if lu_decompose(c.system, c.system_pivot, n + fixed) >= 0:
+        return False
+    for j in range(n):
+        c.side[j] = c.force[j]
+    for k in range(fixed):
+        c.side[n + k] = -c.bias[int(c.permanent[k])]
+    lu_solve(c.system, c.system_pivot, n + fixed, c.side)
+    for j in range(n):
+        c.free[j] = c.side[j]
+    for i in range(c.rows):
+        for j in range(n):
+            c.side[j] = c.row[i * n + j]
+        for k in range(fixed):
+            c.side[n + k] = 0.0
+        lu_solve(c.system, c.system_pivot, n + fixed, c.side)
+        for j in range(n):
+            c.response[i, j] = c.side[j]
+    for i in range(c.rows):
+        c.offset[i] = c.bias[i] + along(c, i, c.free)
+        for k in range(c.rows):
+            c.delassus[i, k] = along(c, i, c.response[k])
+    return True
+
+
+def along(c: ContactModes, row: int, motion: Vector) -> float:
+    """A row times a motion."""
+    total = 0.0
+    for j in range(c.velocities):
+        total += c.row[row * c.velocities + j] * motion[j]
+    return total
+
+
+def kinetic(c: ContactModes, i: int) -> float:
+    return c.coefficient[3 * i + 1]
+
+
+def static(c: ContactModes, i: int) -> float:
+    return c.coefficient[3 * i]
+
+
+def has_normal(c: ContactModes, i: int) -> bool:
+    """Whether a contact has a normal row; dry friction of joints has none."""
+    return c.normal[i] >= 0
+
+
+def sliding_force(c: ContactModes, i: int) -> float:
+    """The force of friction of a contact that slips, with the present reactions."""
+    return kinetic(c, i) * c.reaction[int(c.normal[i])] if has_normal(c, i) else kinetic(c, i)
+
+
+def solve_choice(c: ContactModes) -> bool:
+    """Reactions and results of the combination `choice`, with slip along `direction`; False if they are not determined."""
+    size = 0
+    for i in range(c.contacts):
+        if c.active[i] != 0 and c.choice[i] != OPEN:
+            if has_normal(c, i):
+                c.small_row[size] = c.normal[i]
+                size += 1
+            if c.choice[i] == STICK:
+                for w in range(c.ways[i]):
+                    c.small_row[size] = c.tangential[i] + w
+                    size += 1
+    for a in range(size):
+        row = int(c.small_row[a])
+        c.small_side[a] = -c.target[row]
+        for b in range(size):
+            c.small[a, b] = c.delassus[row, int(c.small_row[b])]
+    for i in range(c.contacts):
+        if c.active[i] != 0 and c.choice[i] == SLIP and not has_normal(c, i):
+            for a in range(size):
+                part = c.delassus[int(c.small_row[a]), int(c.tangential[i])]
+                c.small_side[a] += kinetic(c, i) * c.direction[i, 0] * part
+        elif c.active[i] != 0 and c.choice[i] == SLIP:
+            for b in range(size):
+                if c.small_row[b] == c.normal[i]:
+                    for a in range(size):
+                        for w in range(c.ways[i]):
+                            part = c.delassus[int(c.small_row[a]), int(c.tangential[i]) + w]
+                            c.small[a, b] -= kinetic(c, i) * c.direction[i, w] * part
+    for a in range(size):
+        for b in range(size):
+            c.small_copy[a, b] = c.small[a, b]
+        row = int(c.small_row[a])
+        c.small[a, a] += COMPLIANCE * c.share[row] * c.delassus[row, row]
+        c.unknown[a] = 0.0
+    if lu_decompose(c.small, c.small_pivot, size) >= 0:
+        return False
+    for _ in range(REFINEMENTS):
+        for a in range(size):
+            left = c.small_side[a]
+            for b in range(size):
+                left -= c.small_copy[a, b] * c.unknown[b]
+            c.side[a] = left
+        lu_solve(c.small, c.small_pivot, size, c.side)
+        for a in range(size):
+            c.unknown[a] += c.side[a]
+    for i in range(c.rows):
+        c.reaction[i] = 0.0
+    for a in range(size):
+        c.reaction[int(c.small_row[a])] = c.unknown[a]
+    for i in range(c.contacts):
+        if c.active[i] != 0 and c.choice[i] == SLIP:
+            for w in range(c.ways[i]):
+                c.reaction[int(c.tangential[i]) + w] = -c.direction[i, w] * sliding_force(c, i)
+    finite = True
+    for i in range(c.rows):
+        total = c.target[i]
+        for k in range(c.rows):
+            total += c.delassus[i, k] * c.reaction[k]
+        c.result[i] = total
+        if not math.isfinite(total):
+            finite = False
+    return finite
+
+
+def largest(c: ContactModes) -> float:
+    """The size of accelerations, or velocities."""
+    size = 0.0
+    for i in range(c.contacts):
+        if c.active[i] != 0:
+            if has_normal(c, i):
+                size = max(size, abs(c.target[int(c.normal[i])]))
+            for w in range(c.ways[i]):
+                size = max(size, abs(c.target[int(c.tangential[i]) + w]))
+    return size
+
+
+def largest_reaction(c: ContactModes) -> float:
+    size = 0.0
+    for i in range(c.rows):
+        size = max(size, abs(c.reaction[i]))
+    return size
+
+
+def tangential_size(c: ContactModes, i: int, values: Vector) -> float:
+    """The length of the tangential part of a contact."""
+    total = 0.0
+    for w in range(c.ways[i]):
+        total += values[int(c.tangential[i]) + w] * values[int(c.tangential[i]) + w]
+    return math.sqrt(total)
+
+
+def satisfies(c: ContactModes) -> bool:
+    """Whether the solved combination satisfies its inequalities."""
+    room, slack = SLACK * largest(c), SLACK * largest_reaction(c)
+    for i in range(c.contacts):
+        if c.active[i] == 0:
+            continue
+        normal = int(c.normal[i])
+        if c.choice[i] == OPEN:
+            # where its force has just vanished its acceleration has, too, up to the error of that time
+            if c.result[normal] < (-10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else -room):
+                return False
+            continue
+        if has_normal(c, i) and c.reaction[normal] < -slack:
+            return False
+        if c.choice[i] == STICK:
+            limit = static(c, i)
+            most = limit * c.reaction[normal] if has_normal(c, i) else limit
+            if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
+                return False
+        elif c.settled[i] == 0:
+            forward = 0.0
+            for w in range(c.ways[i]):
+                forward += c.result[int(c.tangential[i]) + w] * c.direction[i, w]
+            if forward < -10.0 * BOUNDARY * largest(c):
+                return False
+    return True

@@ -1,0 +1,112 @@
+"""The record of unilateral contacts for the stepping loop: c contacts with m rows in all, of a mechanism with n velocities."""
+
+from __future__ import annotations
+
+from draisine.codegen.restricted.types import IntegerMatrix, Integers, Matrix, Record, Vector
+
+# Modes of a contact, as they are recorded.
+OPEN = 0
+SLIP = 1
+STICK = 2
+# Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows,
+# grown, still.
+MODE_ENTRIES = 8
+# Laws of impact.
+ENERGETIC = 0
+POISSON = 1
+NEWTON = 2
+# How a change of modes ended.
+FOUND = 0
+INCONSISTENT = 1  # no mode satisfies the laws
+INDETERMINATE = 2  # several do, with different accelerations
+SINGULAR_MASS = 3
+ENDLESS = 4  # modes change without an advance of time
+UNDECIDED = 5  # none was found, but directions of slips that begin were not found either
+
+
+class ContactModes(Record):
+    """Contacts, their modes, and the memory of their changes."""
+
+    contacts: int
+    velocities: int
+    rows: int
+    first_velocity: int  # its index in the state
+    work: int  # index of the work in the state
+    first_margin: int  # of two margins for each contact
+    terms: int  # kernels of (t, x, u, p): terms of the equations …
+    margin_kernel: int  # … and margins
+    length: float  # typical one
+    tolerance: float  # relative, of the integration
+    mode: Vector  # (8 c) part of the parameters
+    normal: Integers  # (c) row of the normal; −1 where friction is a given force
+    tangential: Integers  # (c) first tangential row
+    ways: Integers  # (c) their number: 0, 1, 2
+    law: Integers  # (c) of impact
+    permanent: Integers  # rows of other constraints
+    share: Vector  # (m) compliance of a row, relative to that of contacts
+    margins: Vector  # (2 c)
+    touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
+    # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
+    mass: Vector  # (n n)
+    force: Vector  # (n)
+    row: Vector  # (m n)
+    bias: Vector  # (m)
+    speed: Vector  # (m)
+    gap: Vector  # (c)
+    coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
+    # response to forces along the rows, under the other constraints
+    system: Matrix
+    system_pivot: Integers
+    side: Vector
+    free: Vector  # (n) accelerations without contact forces
+    response: Matrix  # (m, n) velocity changes by a unit impulse along a row
+    delassus: Matrix  # (m, m)
+    offset: Vector  # (m) accelerations along the rows without contact forces
+    # complementarity
+    target: Vector  # (m) what is to be made zero by forces: accelerations or velocities
+    reaction: Vector  # (m) forces or impulses
+    result: Vector  # (m) accelerations or velocities along the rows
+    direction: Matrix  # (c, 2) of slip
+    trial: Matrix  # (c, 2)
+    choice: Integers  # (c) the combination that is tried
+    best: Integers  # (c) the first that is right
+    best_reaction: Vector  # (m)
+    best_result: Vector  # (m)
+    best_direction: Matrix  # (c, 2)
+    active: Integers  # (c) contacts that are closed or close
+    excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
+    settled: Integers  # (c) 1 if the direction of its slip is known
+    # directions of slips that begin, all together
+    angle: Vector  # (c)
+    angle_contact: Integers  # (c)
+    angle_matrix: Matrix  # (c, c)
+    angle_pivot: Integers
+    angle_side: Vector
+    small: Matrix  # (m, m)
+    small_copy: Matrix
+    small_side: Vector  # (m)
+    small_row: Integers  # (m) row of an unknown
+    small_pivot: Integers
+    unknown: Vector  # (m)
+    # an impact of one contact: normal velocity, slip, work of the normal impulse, normal and tangential impulse
+    path: Vector  # (7)
+    path_new: Vector
+    path_point: Vector
+    path_rate: Matrix  # (4, 7)
+    path_force: Vector  # (2) tangential force per normal force
+    # outcome
+    outcome: int
+    impulse: Vector  # (m) of an impact
+    total: Vector  # (m) of all impacts of a change
+    lost: float  # energy in it
+    late: float  # time of the bounces that are left out
+    # records of changes, the first of them at the start
+    change_room: int
+    change_count: int
+    change_time: Vector
+    change_mode: IntegerMatrix  # (room, c)
+    change_direction: Matrix  # (room, 6 c), offsets, grown, still
+    change_impulse: Matrix  # (room, m)
+    change_lost: Vector
+    change_sample: Integers  # samples before the change …
+    change_step: Integers  # … and steps

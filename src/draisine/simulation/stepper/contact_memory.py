@@ -1,0 +1,124 @@
+"""The driver's side of unilateral contacts: their kernels, their record for the loop, and its growth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program.equations import YIELDING, Equations, Unilateral
+from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
+from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
+from draisine.simulation.stepper.contact_slip import SLIPPING
+
+Reals = NDArray[np.float64]
+
+LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
+CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
+FIRST_ROOM = 64  # changes of modes
+
+
+@dataclass(frozen=True)
+class UnilateralKernels:
+    """Unilateral contacts of equations, addresses of the kernels of their margins and terms, and sizes."""
+
+    contacts: tuple[Unilateral, ...]
+    margins: int
+    terms: int
+    velocities: int
+    rows: int
+    first_velocity: int
+    length: float
+
+
+def contact_record(kernels: UnilateralKernels) -> ContactModes:
+    """The contacts of a run, without modes."""
+    contacts, n, m = kernels.contacts, kernels.velocities, kernels.rows
+    made, count = ContactModes(), len(kernels.contacts)
+    own = {row for c in contacts for row in c.rows}
+    permanent = [row for row in range(m) if row not in own]
+    made.contacts, made.velocities, made.rows, made.first_velocity = count, n, m, kernels.first_velocity
+    made.terms, made.margin_kernel, made.length = kernels.terms, kernels.margins, kernels.length
+    made.change_room = FIRST_ROOM
+    size = n + m
+    made.allocate(
+        {
+            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
+            **{
+                name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
+            },
+            "angle_matrix": (count, count),
+            "permanent": (len(permanent),),
+            "margins": (2 * count,),
+            "mass": (n * n,),
+            **{name: (n,) for name in ("force", "free")},
+            "row": (m * n,),
+            **{
+                name: (m,)
+                for name in ("bias", "speed", "offset", "target", "reaction", "result", "impulse", "total", "unknown", "share")
+            },
+            **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
+            "coefficient": (3 * count,),
+            "system": (size, size),
+            **{name: (size,) for name in ("system_pivot", "side")},
+            "response": (m, n),
+            **{name: (m, m) for name in ("delassus", "small", "small_copy")},
+            **{name: (count, 2) for name in ("direction", "trial", "best_direction")},
+            **{name: (7,) for name in ("path", "path_new", "path_point")},
+            "path_rate": (4, 7),
+            "path_force": (2,),
+            **{name: (FIRST_ROOM,) for name in ("change_time", "change_lost", "change_sample", "change_step")},
+            "change_mode": (FIRST_ROOM, count),
+            "change_direction": (FIRST_ROOM, 6 * count),
+            "change_impulse": (FIRST_ROOM, m),
+        }
+    )
+    made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
+    made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
+    made.permanent[:] = permanent
+    made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]
+    return made
+
+
+def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Reals:
+    """The parameters with the modes after a change."""
+    found = parameters.copy()
+    entries = found[len(found) - MODE_ENTRIES * modes.contacts :].reshape(-1, MODE_ENTRIES)
+    mode = modes.change_mode[change]
+    entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
+    entries[:, 2:] = modes.change_direction[change].reshape(-1, 6)
+    # its direction is that of the slip alone wherever it is not zero; that of the record is the first one
+    planar = (mode == SLIP) & (modes.ways > 1)
+    entries[planar, 6], entries[planar, 7] = 0.0, np.maximum(entries[planar, 7], SLIPPING)
+    return found
+
+
+def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
+    """The changes of modes of a run."""
+    contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
+    found = []
+    for k in range(modes.change_count):
+        named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
+        impulse = {}
+        for c in contacts if modes.change_impulse[k].any() else ():
+            ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
+            parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
+            parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
+            if any(parts.values()):
+                impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
+        found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
+    return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
+
+
+def grow_changes(modes: ContactModes) -> None:
+    """Double the room for changes of modes."""
+    for name in CHANGES:
+        old = getattr(modes, name)
+        new = np.zeros((2 * modes.change_room, *old.shape[1:]), dtype=old.dtype)
+        new[: modes.change_count] = old[: modes.change_count]
+        setattr(modes, name, new)
+    modes.change_room *= 2
+
+
+__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_history", "contact_record", "grow_changes", "mode_parameters"]

@@ -1,0 +1,395 @@
+"""Changes of the modes of unilateral contacts within the stepping loop. Restricted Python.
+
+A margin of a contact ends within a step: its gap closes, its normal force vanishes, its friction is exceeded, or its slip
+vanishes. The step is cut there (`switch_location`). Contacts that approach take an impact; then the modes of all closed contacts
+follow from complementarity of forces and accelerations, without the mode that has just ended.
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.codegen.restricted.types import call_kernel
+from draisine.simulation.stepper.contact_complementarity import keep_modes, solve_complementarity
+from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
+from draisine.simulation.stepper.contact_laws import (
+    BOUNDARY,
+    along,
+    has_normal,
+    kinetic,
+    largest,
+    respond,
+    solve_choice,
+    tangential_size,
+)
+from draisine.simulation.stepper.contact_layout import (
+    FOUND,
+    MODE_ENTRIES,
+    OPEN,
+    SINGULAR_MASS,
+    SLIP,
+    STICK,
+    UNDECIDED,
+    ContactModes,
+)
+from draisine.simulation.stepper.contact_slip import (
+    TURNING,
+    fall_of,
+    has_direction,
+    load_terms,
+    mode_of,
+    present_direction,
+    set_mode,
+    slips_in_plane,
+    turns,
+    update_hoisted_values,
+    velocity_scale,
+    zero_slip,
+)
+from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
+from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
+
+CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
+GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
+RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
+PROJECTIONS = 2
+MOST_IMPACTS = 50  # at one time
+
+
+def begin_modes(s: Stepper) -> int:
+    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+    c = s.modes
+    for i in range(c.contacts):
+        c.excluded[i] = 0
+    return change_modes(s, -1)
+
+
+def change_modes(s: Stepper, row: int) -> int:
+    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    c = s.modes
+    ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
+    c.lost, c.late = 0.0, 0.0
+    for k in range(c.rows):
+        c.total[k] = 0.0
+    return_to_constraints(s)
+    load_terms(s)
+    if not respond(c):
+        c.outcome = SINGULAR_MASS
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+    if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
+        update_parameters(s)
+        return CONTINUE
+    if not collide(s):
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        c.excluded[i] = 0
+    if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
+        c.excluded[ended] = 1 + leaves(c, ended, which)
+    return settle(s, ended if row >= 0 else -1, which)
+
+
+def closes_too(c: ContactModes, i: int) -> bool:
+    """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
+    duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
+    reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
+    return c.gap[i] <= max(reached, GAP_ERROR * c.length)
+
+
+def return_to_constraints(s: Stepper) -> None:
+    """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
+    if s.project == 0:
+        return
+    for _ in range(PROJECTIONS):
+        copy(s.x, s.point, s.width)
+        s.time[0] = s.t
+        call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+        if first_nonfinite(s.new, s.states) >= 0:
+            return
+        copy(s.new, s.x, s.states)
+
+
+def leaves(c: ContactModes, i: int, which: int) -> int:
+    """The mode that a contact cannot keep after the end of a margin; −1 for none."""
+    if which == 0:
+        return mode_of(c, i)
+    return STICK if mode_of(c, i) == STICK else -1
+
+
+def collide(s: Stepper) -> bool:
+    """Impacts of contacts that approach, until none does; False if their impulses are not found."""
+    c = s.modes
+    for _ in range(MOST_IMPACTS):
+        count, approaching, last, bounces, fastest = 0, 0, -1, False, 0.0
+        slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
+        room = 1e-12 * velocity_scale(s)
+        for i in range(c.contacts):
+            if c.active[i] != 0 and has_normal(c, i):
+                speed = c.speed[int(c.normal[i])]
+                if speed > room and mode_of(c, i) == OPEN:
+                    c.active[i] = 0  # it separates
+                    continue
+                count += 1
+                if speed < -room:
+                    approaching += 1
+                    last = i
+                    fastest = max(fastest, -speed)
+                    if c.coefficient[3 * i + 2] * -speed > slow:
+                        bounces = True
+        if approaching == 0:
+            return True
+        if count == 1:
+            c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
+        elif not bounces and fastest < slow:
+            c.outcome = stop_rocking(c, slow)
+        else:
+            c.outcome = impact_on_several(c, bounces)
+        if c.outcome != FOUND:
+            return False
+        if not bounces:
+            c.late = max(c.late, bounces_left(c, last))
+        apply_impulse(s)
+        for i in range(c.contacts):
+            if c.active[i] != 0 and has_normal(c, i):
+                speed = c.speed[int(c.normal[i])]
+                if speed > 1e-9 * velocity_scale(s) and speed > slow:
+                    c.active[i] = 0
+                    set_mode(c, i, OPEN)
+    return True
+
+
+def collided(c: ContactModes) -> bool:
+    """Whether the change has impacts; elastic ones lose no energy."""
+    found = False
+    for k in range(c.rows):
+        found = found or c.total[k] != 0.0
+    return found
+
+
+def stop_rocking(c: ContactModes, slow: float) -> int:
+    """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
+    a body that rocks from one to another are left out."""
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.choice[i] = OPEN
+        if c.active[i] != 0 and has_normal(c, i):
+            rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
+            c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
+        for w in range(2):
+            c.direction[i, w] = 0.0
+    if not solve_choice(c):
+        return UNDECIDED
+    for k in range(c.rows):
+        c.impulse[k] = c.reaction[k]
+    return FOUND
+
+
+def bounces_left(c: ContactModes, i: int) -> float:
+    """How long infinitely many bounces of a contact that approaches take: u (1/a + 1/√(a b)), times 1 + r + r² + …, where it
+    leaves with u, slows down with a and returns with b, and r = e √(b/a)."""
+    n, e = int(c.normal[i]), c.coefficient[3 * i + 2]
+    fall, drag = -c.offset[n], 0.0
+    for j in range(c.contacts):
+        if not has_normal(c, j) and c.delassus[n, n] > 0.0:
+            t = int(c.tangential[j])
+            force = kinetic(c, j) * c.delassus[n, t]
+            moved = -c.speed[n] * c.delassus[t, n] / c.delassus[n, n]
+            if abs(c.speed[t] + moved) <= 0.5 * abs(moved):  # it reverses with the gap
+                drag += abs(force)
+            elif c.speed[t] != 0.0:
+                fall += force if c.speed[t] > 0.0 else -force
+    up, down = fall + drag, fall - drag
+    if not down > 0.0:
+        return 0.0
+    ratio = e * math.sqrt(down / up)
+    return -e * c.speed[n] * (1.0 / up + 1.0 / math.sqrt(up * down)) / (1.0 - ratio) if ratio < 1.0 else 0.0
+
+
+def apply_impulse(s: Stepper) -> None:
+    """Velocities, the energy that is lost, and the work that moving surfaces and stops do."""
+    c = s.modes
+    power, driven = 0.0, 0.0
+    for k in range(c.rows):
+        power += c.impulse[k] * c.speed[k]
+        driven += c.impulse[k] * moving(s, k)
+    for k in range(c.rows):
+        c.total[k] += c.impulse[k]
+        if c.impulse[k] != 0.0:
+            for j in range(c.velocities):
+                s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
+            for l in range(c.rows):
+                c.speed[l] += c.impulse[k] * c.delassus[l, k]
+    for k in range(c.rows):
+        power += c.impulse[k] * c.speed[k]
+    c.lost -= 0.5 * power
+    s.x[c.work] += 0.5 * power - driven
+
+
+def moving(s: Stepper, row: int) -> float:
+    """The velocity along a row that is not that of the mechanism: of moving ground, a belt or a driven stop."""
+    c = s.modes
+    return c.speed[row] - along(c, row, s.x[c.first_velocity : c.first_velocity + c.velocities])
+
+
+def settle(s: Stepper, ended: int, which: int) -> int:
+    """The modes of the active contacts by their accelerations, after the end of a margin of one of them (−1 for none)."""
+    c = s.modes
+    if collided(c):  # velocity products have changed
+        load_terms(s)
+        if not respond(c):
+            c.outcome = SINGULAR_MASS
+            return CONTACT_UNSOLVED
+    for k in range(c.rows):
+        c.target[k] = c.offset[k]
+    stopped = ended if which == 1 else -1
+    stops = stopped >= 0 and mode_of(c, stopped) == SLIP  # others may stop with it, as edges of one block do
+    for i in range(c.contacts):
+        size = tangential_size(c, i, c.speed)
+        slips = size > zero_slip(s) and (mode_of(c, i) != STICK or collided(c)) and not (i == stopped and c.ways[i] == 1)
+        c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
+        for w in range(c.ways[i]):
+            c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
+        goes_on = i != stopped and not (stops and size <= zero_slip(s))
+        if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and not collided(c):
+            c.settled[i] = 2  # it goes on slipping, however slowly
+            present_direction(c, i)
+    if s.switches_here == 0 and not collided(c):
+        release_resting(c, zero_slip(s))
+    c.outcome = FOUND
+    if not (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which)):
+        c.outcome = solve_complementarity(c)
+        if c.outcome != FOUND and stop_small_slips(s):
+            c.outcome = solve_complementarity(c)
+    if c.outcome != FOUND:
+        return CONTACT_UNSOLVED
+    for i in range(c.contacts):
+        if c.settled[i] != 2 or c.best[i] != SLIP:
+            set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
+    remove_drift(s)
+    update_hoisted_values(s)
+    return_to_constraints(s)
+    load_terms(s)
+    for i in range(c.contacts):
+        if c.settled[i] == 0 and mode_of(c, i) == SLIP:
+            for w in range(c.ways[i]):
+                c.mode[MODE_ENTRIES * i + 4 + w] = c.speed[int(c.tangential[i]) + w]
+    update_parameters(s)
+    return CONTINUE
+
+
+def release_resting(c: ContactModes, least: float) -> None:
+    """Dry friction at its limit that other constraints hold at rest, so that it does not slip: it may stick, or slip back."""
+    resting = False
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
+        if c.settled[i] == 2 and not has_normal(c, i) and abs(c.speed[int(c.tangential[i])]) <= least:
+            resting = True
+    if not resting or not solve_choice(c):
+        return
+    for i in range(c.contacts):
+        if c.settled[i] == 2 and not has_normal(c, i):
+            t = int(c.tangential[i])
+            if abs(c.speed[t]) <= least and abs(c.result[t]) <= BOUNDARY * (largest(c) + abs(c.delassus[t, t]) * kinetic(c, i)):
+                c.settled[i] = 0
+
+
+def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
+    """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the
+    best one. If there were others the motion would go on with this one."""
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i)
+        if i != ended and c.choice[i] == SLIP and c.settled[i] == 0:
+            return False  # it has stopped with the other one
+    if ended >= 0:
+        if mode_of(c, ended) == OPEN:
+            return False
+        if which == 0:
+            c.choice[ended] = OPEN
+        else:
+            c.choice[ended] = SLIP if mode_of(c, ended) == STICK else STICK
+    return keep_modes(c)
+
+
+def stop_small_slips(s: Stepper) -> bool:
+    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there
+    are any."""
+    c, found = s.modes, False
+    for i in range(c.contacts):
+        if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
+            c.settled[i], found = 0, True
+        c.excluded[i] = 0
+        for w in range(2):
+            c.direction[i, w] = c.best_direction[i, w] if c.settled[i] != 0 else 0.0
+    return found
+
+
+def remove_drift(s: Stepper) -> None:
+    """Remove velocities that the new modes exclude, of the size of the tolerance, by impulses: they change no more energy than
+    these have."""
+    c = s.modes
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        c.choice[i] = STICK if mode_of(c, i) == SLIP and c.settled[i] == 0 else mode_of(c, i)  # a slip begins at zero
+        for w in range(2):
+            c.direction[i, w] = 0.0
+    if not solve_choice(c):
+        return
+    power = 0.0
+    for k in range(c.rows):
+        power += 0.5 * c.reaction[k] * (c.speed[k] + c.result[k]) - c.reaction[k] * moving(s, k)
+    for k in range(c.rows):
+        for j in range(c.velocities):
+            s.x[c.first_velocity + j] += c.reaction[k] * c.response[k, j]
+    s.x[c.work] += power
+
+
+def update_parameters(s: Stepper) -> None:
+    """After a change of modes: what depends on them, and the record."""
+    c = s.modes
+    update_hoisted_values(s)
+    for i in range(c.contacts):
+        c.touch[i] = 0.0
+        if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
+            slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce …
+            slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
+            c.touch[i] = max(0.0, -c.gap[i]) + (GAP_ERROR * c.length if slow else 0.0)
+    s.restarted = 1
+    for j in range(2 * c.contacts):
+        s.armed[c.first_margin + j] = 0
+    record_modes(s)
+
+
+def record_modes(s: Stepper) -> None:
+    c = s.modes
+    k = c.change_count
+    s.switches_here += 1
+    if k > 0 and not collided(c) and same_modes(c, k - 1):
+        return
+    c.change_time[k], c.change_lost[k] = s.t + c.late, c.lost
+    if k > 0:  # what follows within the time of the bounces that are left out, follows them
+        c.change_time[k] = max(c.change_time[k], c.change_time[k - 1])
+    c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
+    for i in range(c.contacts):
+        c.change_mode[k, i] = mode_of(c, i)
+        for w in range(6):
+            c.change_direction[k, 6 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
+    for j in range(c.rows):
+        c.change_impulse[k, j] = c.total[j]
+    c.change_count = k + 1
+
+
+def same_modes(c: ContactModes, k: int) -> bool:
+    """Whether the modes are those of a record."""
+    for i in range(c.contacts):
+        if c.change_mode[k, i] != mode_of(c, i):
+            return False
+        if slips_in_plane(c, i):  # it goes on, in the direction that it has
+            continue
+        for w in range(4):
+            if c.change_direction[k, 6 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
+                return False
+    return True

@@ -1,0 +1,201 @@
+"""Modes of contacts as parameters, and slips that begin, grow, turn and stop. Restricted Python.
+
+Where a planar slip s begins, its direction s/|s| follows the force quickly: the equations are stiff, and at s = 0 they have no
+value. So it begins with the direction of (s + ε d), d that of the force at its begin and ε a small slip of the size of the
+tolerance, until it is large against ε. It has stopped where it passes zero along its direction, or is as small as the
+tolerance: a slip that slows down may turn at the end, at any rate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.codegen.restricted.types import call_kernel
+from draisine.simulation.stepper.contact_laws import has_normal, tangential_size
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP, STICK, ContactModes
+from draisine.simulation.stepper.explicit_rk import copy, interpolate
+from draisine.simulation.stepper.layout import Stepper, Tableau
+
+STILL = 300.0  # m/s times the relative tolerance: ε, well above the errors of integration
+JOINT_STILL = 30.0  # the same for dry friction of joints, whose direction is one of two
+LEAST_STILL = 1e-12  # m/s
+GROWN = 100.0  # times ε: a slip that is not small any more
+NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
+SLIPPING = 1e-11  # the same, of rounding errors
+TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
+MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
+MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
+
+
+def mode_of(c: ContactModes, i: int) -> int:
+    if c.mode[MODE_ENTRIES * i] == 0.0:
+        return OPEN
+    return STICK if c.mode[MODE_ENTRIES * i + 1] != 0.0 else SLIP
+
+
+def set_mode(c: ContactModes, i: int, mode: int) -> None:
+    """The mode as parameters; the direction of slip is that of the solution."""
+    k = MODE_ENTRIES * i
+    c.mode[k] = 0.0 if mode == OPEN else 1.0
+    c.mode[k + 1] = 1.0 if mode == STICK else 0.0
+    c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
+    still = STILL if has_normal(c, i) else JOINT_STILL
+    c.mode[k + 7] = max(LEAST_STILL, still * c.tolerance) if mode == SLIP and c.settled[i] == 0 else 0.0
+    for w in range(2):
+        c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
+        c.mode[k + 4 + w] = 0.0
+
+
+def load_terms(s: Stepper) -> None:
+    """The terms of the equations at (t, x)."""
+    copy(s.x, s.point, s.width)
+    load_terms_at(s, s.t)
+
+
+def load_terms_at(s: Stepper, time: float) -> None:
+    """The same at (time, point)."""
+    c = s.modes
+    s.time[0] = time
+    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient)
+    call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
+
+
+def update_hoisted_values(s: Stepper) -> None:
+    if s.prologue != 0:
+        call_kernel(s.prologue, (s.time, s.point, s.u, s.parameters), (s.hoisted,))
+
+
+def velocity_scale(s: Stepper) -> float:
+    """The largest velocity along a row; that of a small fall if all are small."""
+    c = s.modes
+    size = 0.0
+    for k in range(c.rows):
+        size = max(size, abs(c.speed[k]))
+    for j in range(c.velocities):
+        size = max(size, abs(s.x[c.first_velocity + j]) * min(1.0, c.length))
+    return max(size, 1e-3 * math.sqrt(c.length * (fall_of(c) + 1e-300)))
+
+
+def fall_of(c: ContactModes) -> float:
+    """The largest acceleration along a normal without contact forces."""
+    size = 0.0
+    for i in range(c.contacts):
+        if has_normal(c, i):
+            size = max(size, abs(c.offset[int(c.normal[i])]))
+    return size
+
+
+def zero_slip(s: Stepper) -> float:
+    """The slip that is zero within errors."""
+    return max(SLIPPING, NEAR * s.modes.tolerance) * (1.0 + velocity_scale(s))
+
+
+def slips_in_plane(c: ContactModes, i: int) -> bool:
+    """Whether a contact slips in two dimensions, and its slip is not small any more."""
+    return c.ways[i] > 1 and mode_of(c, i) == SLIP and c.mode[MODE_ENTRIES * i + 6] != 0.0
+
+
+def turned(c: ContactModes, i: int) -> bool:
+    """Whether the line of a slip has turned away from its former direction."""
+    k, t = MODE_ENTRIES * i, int(c.tangential[i])
+    return abs(c.mode[k + 2] * c.speed[t + 1] - c.mode[k + 3] * c.speed[t]) > MOST_TURNED * tangential_size(c, i, c.speed)
+
+
+def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
+    """The factor by which a step is to be shortened, 1 for none: up to the end of a margin at the fraction `cut` a slip turns
+    far, or grows by far from the small value at which equations are stiff. Error control, whose estimate is filtered by the
+    Jacobian at the start, does not see that."""
+    c, factor = s.modes, 1.0
+    examined = False
+    for i in range(c.contacts):
+        examined = examined or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
+    if not examined or s.adaptive == 0:
+        return factor
+    if cut < 1.0:
+        interpolate(s, m.terms, cut, s.point, s.states)
+    else:
+        copy(s.new, s.point, s.width)
+    load_terms_at(s, s.t + min(cut, 1.0) * h)
+    least = TURNING * zero_slip(s)
+    for i in range(c.contacts):
+        if c.ways[i] < 2 or mode_of(c, i) != SLIP:
+            continue
+        row, size = c.first_margin + 2 * i + 1, tangential_size(c, i, c.speed)
+        if slips_in_plane(c, i) and size > least and (turned(c, i) or (cut <= 1.0 and s.switch_row == row)):
+            factor = min(factor, 0.4)
+        allowed = MOST_GROWTH * (max(0.0, s.margin[0, row]) + c.mode[MODE_ENTRIES * i + 7]) + least
+        if m.implicit != 0 and size > allowed:
+            factor = min(factor, max(0.05, 0.8 * math.sqrt(allowed / size)))
+    return factor
+
+
+def begins_to_slip(c: ContactModes) -> bool:
+    """Whether a slip in two dimensions begins, which is stiff."""
+    found = False
+    for i in range(c.contacts):
+        found = found or (c.ways[i] > 1 and mode_of(c, i) == SLIP and c.mode[MODE_ENTRIES * i + 7] > 0.0)
+    return found
+
+
+def follow_slips(s: Stepper) -> int:
+    """After an accepted step: the directions of slips, and the margin of one that has stopped; −1 for none."""
+    c, loaded = s.modes, False
+    for i in range(c.contacts):
+        k, row = MODE_ENTRIES * i, c.first_margin + 2 * i + 1
+        grown = slips_in_plane(c, i)
+        grows = c.ways[i] > 1 and mode_of(c, i) == SLIP and not grown and s.margin[0, row] > GROWN * c.mode[k + 7]
+        if not grown and not grows:
+            continue
+        if not loaded:
+            load_terms(s)
+            loaded = True
+        size = tangential_size(c, i, c.speed)
+        if grown and (size < zero_slip(s) or (size < TURNING * zero_slip(s) and turned(c, i))):
+            return row
+        take_own_direction(s, i)
+    if loaded:
+        update_hoisted_values(s)
+    return -1
+
+
+def take_own_direction(s: Stepper, i: int) -> None:
+    """From now on the direction of a slip is that of the slip alone."""
+    c, k = s.modes, MODE_ENTRIES * i
+    size = tangential_size(c, i, c.speed)
+    for w in range(c.ways[i]):
+        c.mode[k + 2 + w] = c.speed[int(c.tangential[i]) + w] / size
+        c.mode[k + 4 + w] = 0.0
+    c.mode[k + 6], c.mode[k + 7] = 1.0, 0.0
+    s.margin[0, c.first_margin + 2 * i + 1] = size
+
+
+def turns(s: Stepper, i: int) -> bool:
+    """Whether a slip that has begun has only turned by a right angle; its direction is then the present one."""
+    c, k = s.modes, MODE_ENTRIES * i
+    size = tangential_size(c, i, c.speed)
+    if c.ways[i] < 2 or not size > max(TURNING * zero_slip(s), 10.0 * c.mode[k + 7]):
+        return False
+    take_own_direction(s, i)
+    return True
+
+
+def has_direction(c: ContactModes, i: int) -> bool:
+    """Whether the direction of the slip is known; not at a start."""
+    size = 0.0
+    for w in range(c.ways[i]):
+        size += abs(c.mode[MODE_ENTRIES * i + 2 + w])
+    return size > 0.0
+
+
+def present_direction(c: ContactModes, i: int) -> None:
+    """The direction of slip as the equations have it."""
+    k, forward, size = MODE_ENTRIES * i, 0.0, 0.0
+    for w in range(c.ways[i]):
+        c.direction[i, w] = c.speed[int(c.tangential[i]) + w] - c.mode[k + 4 + w]
+        forward += c.direction[i, w] * c.mode[k + 2 + w]
+    sign = -1.0 if c.mode[k + 6] != 0.0 and forward < 0.0 else 1.0
+    for w in range(c.ways[i]):
+        c.direction[i, w] = sign * c.direction[i, w] + (1e-14 + c.mode[k + 7]) * c.mode[k + 2 + w]
+        size += c.direction[i, w] * c.direction[i, w]
+    for w in range(c.ways[i]):
+        c.direction[i, w] /= math.sqrt(size)

@@ -1,0 +1,70 @@
+"""Falls of a bicycle with friction at its wheels, on points of its frame and handlebar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from random_scenes import check_run
+
+import draisine as dr
+from draisine.model.contact import dry_friction
+
+FEW = 4
+
+
+@cache
+def falling_bicycle(friction: float) -> dr.Model:
+    """The benchmark bicycle with grips, pedals and a saddle that land."""
+    m = dr.gallery.bicycle()
+    for name, wheel in m._items["wheels"].items():
+        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+    m._items["events"].clear()  # a fall is no end
+    lands = max(0.3, round(1.2 - friction, 1))
+    for name, side in (("left", 1), ("right", -1)):
+        m.contact(f"{name}_grip", m.point(f"{name}_end", "fork", (0.1, 0.3 * side, 0.7)), friction=lands)
+        m.contact(f"{name}_pedal", m.point(f"{name}_foot", "frame", (0.4, 0.15 * side, 0.0)), friction=lands)
+    m.contact("saddle", m.point("top", "frame", (0.3, 0.0, 0.6)), friction=lands)
+    return m
+
+
+def random_fall(seed: int) -> tuple[dr.Model, dict[str, float]]:
+    rng = np.random.default_rng(seed)
+    model = falling_bicycle(float(rng.choice([0.3, 0.6, 0.9])))
+    ranges = {"speed": (0.5, 8.0), "roll_rate": (-2.0, 2.0), "steer": (-0.3, 0.3), "steer_rate": (-2.0, 2.0)}
+    return model, {name: float(rng.uniform(*between)) for name, between in ranges.items()}
+
+
+@pytest.mark.parametrize("seed", [*range(FEW), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(FEW, 40))])
+def test_fall(seed: int) -> None:
+    model, start = random_fall(seed)
+    run = dr.simulate(model, 3.0, start=start, method=dr.methods.Auto(max_steps=20000), samples=60)
+    assert run.status.kind == "FINISHED", run.status
+    check_run(run)
+
+
+def test_modes_do_not_depend_on_the_tolerance() -> None:
+    """Until it lands, a bicycle that skids has the same modes at the same times, and the same motion."""
+    model, start = falling_bicycle(0.3), {"speed": 1.0, "roll_rate": 0.8}
+    runs = [
+        dr.simulate(model, 0.75, start=start, method=dr.methods.Auto(rtol=rtol, atol=1e-2 * rtol), samples=20)
+        for rtol in (1e-8, 1e-10)
+    ]
+    first, second = ({name: run.modes.intervals(name) for name in run.modes.contacts} for run in runs)
+    assert [mode for _, _, mode in first["front_wheel"]] == ["stick", "slip"]
+    for name, intervals in first.items():
+        assert [mode for _, _, mode in intervals] == [mode for _, _, mode in second[name]]
+        np.testing.assert_allclose([begin for begin, _, _ in intervals], [begin for begin, _, _ in second[name]], atol=1e-9)
+    np.testing.assert_allclose(runs[0]["lean"], runs[1]["lean"], atol=1e-8)
+
+
+def test_ideal_wheels_are_the_limit_of_much_friction() -> None:
+    """Where friction suffices and no wheel lifts, the motion is that of ideal rolling, from other equations."""
+    start = {"speed": 4.6, "roll_rate": 0.5}
+    tight = dr.methods.DOP853(rtol=1e-11, atol=1e-13)
+    run = dr.simulate(falling_bicycle(0.9), 3.0, start=start, method=tight)
+    ideal = dr.simulate(dr.gallery.bicycle(), 3.0, start=start, method=tight)
+    assert len(run.modes) == 1
+    np.testing.assert_allclose(run["lean"], ideal["lean"], atol=1e-9)
