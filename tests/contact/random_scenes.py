@@ -134,7 +134,7 @@ def random_scene(seed: int) -> tuple[dr.Model, Start]:
 
 
 def check_run(run: Any) -> None:
-    """Nothing penetrates, nothing pulls, no energy is gained; at the last sample of a run that ends early forces may be infinite."""
+    """Nothing penetrates or pulls, no energy is gained; at the last sample of a run that ends early forces may be infinite."""
     rows = slice(None) if run.status.kind == "FINISHED" else slice(None, -1)
     size = float(np.abs(run["kinetic_energy"]).max() + np.ptp(run["potential_energy"]))
     energy = run["kinetic_energy"] + run["potential_energy"]
