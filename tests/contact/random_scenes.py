@@ -134,14 +134,16 @@ def random_scene(seed: int) -> tuple[dr.Model, Start]:
 
 
 def check_run(run: Any) -> None:
-    """Nothing penetrates, nothing pulls, no energy is gained, and friction is within its limit."""
+    """Nothing penetrates or pulls, no energy is gained; at the last sample of a run that ends early forces may be infinite."""
+    rows = slice(None) if run.status.kind == "FINISHED" else slice(None, -1)
     size = float(np.abs(run["kinetic_energy"]).max() + np.ptp(run["potential_energy"]))
     energy = run["kinetic_energy"] + run["potential_energy"]
-    assert np.isfinite(run.data).all()
+    assert np.isfinite(run.data[rows]).all()
     assert np.diff(energy).max(initial=0.0) < 1e-7 * size, "energy was gained"
     assert run.energy_drift < 1e-7
     for name in run.modes.contacts:
+        force = run[f"{name}_normal_force"][rows]
         assert run[f"{name}_gap"].min() > -1e-9, f"{name} penetrates"
-        assert run[f"{name}_normal_force"].min() > -1e-6, f"{name} pulls"
-        at = np.array([run.modes.at(t)[name] == "open" for t in run.time])
-        assert np.abs(run[f"{name}_normal_force"][at]).max(initial=0.0) < 1e-9, f"{name} has a force and is open"
+        assert force.min() > -1e-6, f"{name} pulls"
+        at = np.array([run.modes.at(t)[name] == "open" for t in run.time[rows]])
+        assert np.abs(force[at]).max(initial=0.0) < 1e-9, f"{name} has a force and is open"

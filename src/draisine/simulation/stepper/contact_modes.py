@@ -41,6 +41,7 @@ from draisine.simulation.stepper.contact_slip import (
     present_direction,
     set_mode,
     slips_in_plane,
+    take_own_direction,
     turns,
     update_hoisted_values,
     velocity_scale,
@@ -276,6 +277,8 @@ def settle(s: Stepper, ended: int, which: int) -> int:
         if c.settled[i] == 0 and mode_of(c, i) == SLIP:
             for w in range(c.ways[i]):
                 c.mode[MODE_ENTRIES * i + 4 + w] = c.speed[int(c.tangential[i]) + w]
+        elif slips_in_plane(c, i) and tangential_size(c, i, c.speed) > 0.0:
+            take_own_direction(s, i)  # it has changed with the drift of others
     update_parameters(s)
     return CONTINUE
 
