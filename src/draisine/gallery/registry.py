@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
+    from draisine.results.contact_modes import ContactHistory
     from draisine.results.trajectory import Trajectory
 
 Level = Literal["First steps", "Intermediate", "Advanced"]
@@ -47,6 +48,12 @@ class Study:
             written.append(folder / f"{name}.html")
             film.save(written[-1])
         return written
+
+
+def modes_of(run: Trajectory) -> ContactHistory:
+    """The modes of contacts over a run of a model that has contacts that open."""
+    assert run.modes is not None
+    return run.modes
 
 
 class Entry(NamedTuple):

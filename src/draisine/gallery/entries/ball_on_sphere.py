@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -82,13 +82,13 @@ def ball_leaves_sphere(until: float = 1.4) -> Study:
         run = dr.simulate(ball_on_sphere(mu), until, start=at_angle(FIRST), method=method)
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
-        left = next(change.time for change in run.modes if change.modes["sphere"] == "open")
+        left = next(change.time for change in modes_of(run) if change.modes["sphere"] == "open")
         slip, leave = leaves_at(mu, FIRST)
         angle = run.at(left)["angle"]
         assert abs(angle - leave) < 1e-9, (name, angle, leave)
         assert run["sphere_gap"].min() > -1e-10
         if name == "friction":
-            begins = next(change.time for change in run.modes if change.modes["sphere"] == "slip")
+            begins = next(change.time for change in modes_of(run) if change.modes["sphere"] == "slip")
             assert abs(run.at(begins)["angle"] - slip) < 1e-9
             findings.append(f"friction 0.3: slips from {slip:.9f} rad at {begins:.6f} s")
         findings.append(f"{name}: leaves at {angle:.9f} rad, {left:.6f} s; closed form {leave:.9f} rad")
@@ -102,7 +102,7 @@ def _forces(runs: dict[str, dr.Trajectory]) -> Any:
         axes,
     ):
         for name, run in runs.items():
-            left = next(change.time for change in run.modes if change.modes["sphere"] == "open")
+            left = next(change.time for change in modes_of(run) if change.modes["sphere"] == "open")
             at = run.at(np.linspace(0.0, left - 1e-9, 200))
             axes.plot(at["angle"], at["sphere_normal_force"] / 9.81, label=name)
         axes.legend()

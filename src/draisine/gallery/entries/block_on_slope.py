@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.trajectories import channel_figure
 
@@ -65,12 +65,12 @@ def block_slides_and_sticks(until: float = 2.0) -> Study:
         assert run.energy_drift is not None and run.energy_drift < 1e-10
         assert np.max(np.abs(run["turn"] - SLOPE)) < 1e-10
     wanted = 2.0 / (g * (0.5 * c - s))
-    stop = stops.modes[-1].time
-    assert abs(stop - wanted) < 1e-10 and stops.modes[-1].modes == {"front": "stick", "rear": "stick"}
+    stop = modes_of(stops)[-1].time
+    assert abs(stop - wanted) < 1e-10 and modes_of(stops)[-1].modes == {"front": "stick", "rear": "stick"}
     assert abs(stops["way"][-1] - wanted) < 1e-9
     loads = [stops[f"{edge}_normal_force"][0] / (2.0 * g * c) for edge in ("front", "rear")]
     assert np.allclose(loads, [0.5 + 0.5 * 0.2 / 0.8, 0.5 - 0.5 * 0.2 / 0.8], atol=1e-12)
-    turn = turns.modes[1].time
+    turn = modes_of(turns)[1].time
     assert abs(turn - 2.0 / (g * (0.2 * c + s))) < 1e-10
     returns = turn + math.sqrt(2 * (2.0 * turn / 2) / (g * (s - 0.2 * c)))
     back = turns.at(returns)

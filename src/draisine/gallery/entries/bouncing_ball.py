@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -69,12 +69,12 @@ def ball_comes_to_rest(until: float = 5.0) -> Study:
     for run in (dropped, thrown):
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-10
-        found = [change.time for change in run.modes.impacts]
+        found = [change.time for change in modes_of(run).impacts]
         assert np.max(np.abs(np.array(found[:12]) - times)) < 1e-10
-        assert abs(run.modes[-1].time - rest) < 1e-10 and run.modes[-1].modes == {"floor": "stick"}
+        assert abs(modes_of(run)[-1].time - rest) < 1e-10 and modes_of(run)[-1].modes == {"floor": "stick"}
         assert run["height"].min() > -1e-10
-        errors.append(abs(run.modes[-1].time - rest))
-    used = [abs(change.impulse["floor"][1]) / change.impulse["floor"][0] for change in thrown.modes.impacts[:3]]
+        errors.append(abs(modes_of(run)[-1].time - rest))
+    used = [abs(change.impulse["floor"][1]) / change.impulse["floor"][0] for change in modes_of(thrown).impacts[:3]]
     assert abs(used[0] - 0.1) < 1e-12 and 0.0 < used[1] < 0.1 and used[2] < 1e-9  # slips, grips, rolls already
     assert abs(thrown["x_rate"][-1] - 15 / 7) < 1e-9
 
@@ -83,7 +83,7 @@ def ball_comes_to_rest(until: float = 5.0) -> Study:
         "thrown": channel_figure(thrown, "height", "x_rate", "floor_slip_along"),
     }
     findings = (
-        f"{len(dropped.modes.impacts)} impacts are computed one by one; rest at {dropped.modes[-1].time:.9f} s",
+        f"{len(modes_of(dropped).impacts)} impacts are computed one by one; rest at {modes_of(dropped)[-1].time:.9f} s",
         f"closed form t₁ (1 + e)/(1 − e) = {rest:.9f} s; difference at most {max(errors):.0e} s",
         f"thrown with 3 m/s: slips at the first bounce, grips at the second, rolls at {thrown['x_rate'][-1]:.6f} m/s (15/7)",
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.contact import dry_friction
 from draisine.model.items import Parameter
 from draisine.model.model import Model
@@ -72,11 +72,11 @@ def bicycle_brakes(until: float = 1.5) -> Study:
         assert np.max(np.abs(run["lean"])) < 1e-9
         assert min(run[f"{wheel}_gap"].min() for wheel in WHEELS) > -1e-10
     deceleration, torque = lift_off()
-    lifts = next(change.time for change in stoppie.modes if change.modes["rear_wheel"] == "open")
-    slips = next(change.time for change in stoppie.modes if change.modes["rear_wheel"] == "slip")
+    lifts = next(change.time for change in modes_of(stoppie) if change.modes["rear_wheel"] == "open")
+    slips = next(change.time for change in modes_of(stoppie) if change.modes["rear_wheel"] == "slip")
     assert abs(250 * lifts - torque) < 1e-7 and slips < lifts
     assert abs(stoppie.at(lifts)["front_wheel_longitudinal_force"] / -94.0 - deceleration) < 1e-8
-    skids = next(change.time for change in skid.modes if change.modes["front_wheel"] == "slip")
+    skids = next(change.time for change in modes_of(skid) if change.modes["front_wheel"] == "slip")
     sliding = skid["front_wheel_mode"] == 1
     used = -skid["front_wheel_longitudinal_force"][sliding] / skid["front_wheel_normal_force"][sliding]
     assert np.max(np.abs(used - 0.5)) < 1e-9
@@ -85,7 +85,7 @@ def bicycle_brakes(until: float = 1.5) -> Study:
     figures = {
         "stoppie": channel_figure(stoppie, *names[:4]),
         "skid": channel_figure(skid, *names),
-        "modes": mode_figure(stoppie.modes),
+        "modes": mode_figure(modes_of(stoppie)),
     }
     findings = (
         f"friction 1: the rear wheel slips from {250 * slips:.4f} N·m, lifts at {250 * lifts:.6f} N·m; closed form {torque:.6f}",

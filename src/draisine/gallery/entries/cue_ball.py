@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -76,10 +76,10 @@ def cue_ball_rolls(until: float = 1.0) -> Study:
         run = dr.simulate(model, until, start=shot(velocity, spin), method=method)
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
-        assert [change.modes["table"] for change in run.modes] == ["slip", "stick"]
+        assert [change.modes["table"] for change in modes_of(run)] == ["slip", "stick"]
         time, speed, lost = rolls_after(velocity, spin)
         found = np.array([run["speed_x"][-1], run["speed_y"][-1]])
-        assert abs(run.modes[-1].time - time) < 1e-10
+        assert abs(modes_of(run)[-1].time - time) < 1e-10
         assert np.max(np.abs(found - speed)) < 1e-9
         assert abs(run["kinetic_energy"][0] - run["kinetic_energy"][-1] - lost) < 1e-9
         runs[name] = run
@@ -94,7 +94,7 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
         for i, (name, run) in enumerate(runs.items()):
             lifted = 0.03 * (len(runs) - 2 - i) if name != "masse" else 0.0  # straight shots side by side
             (line,) = axes.plot(run["ball_x"], run["ball_y"] + lifted, label=name.replace("_", " "))
-            at = run.at(run.modes[-1].time)
+            at = run.at(modes_of(run)[-1].time)
             axes.plot([at["ball_x"]], [at["ball_y"] + lifted], "o", color=line.get_color(), markersize=4)
         axes.set_aspect("equal")
         axes.legend(title="○ rolls from here")

@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -74,7 +74,7 @@ def rod_falls() -> Study:
         run = dr.simulate(model, 1.5, start=start, parameters={"friction": mu}, method=method)
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
-        begin = next(change.time for change in run.modes if change.modes["foot"] == "slip")
+        begin = next(change.time for change in modes_of(run) if change.modes["foot"] == "slip")
         found, later = run.at(begin)["theta"], run.at(begin + 1e-3)["foot_slip_along"]
         assert abs(found - theta) < 1e-9 and (later > 0) == forward, (mu, found, theta)
         assert (mu > CRITICAL) == forward

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.trajectories import channel_figure
 
@@ -63,7 +63,7 @@ def cradle_swings(until: float = 1.2) -> Study:
     apart = dr.simulate(model, until, start=lifted(0.5), method=method)
     assert apart.status.kind == "FINISHED", apart.status
     assert apart.energy_drift is not None and apart.energy_drift < 1e-9
-    chain = apart.modes.impacts[: BALLS - 1]
+    chain = modes_of(apart).impacts[: BALLS - 1]
     arrives, leaves = abs(apart.at(chain[0].time)["rate_0"]), abs(apart.at(np.nextafter(chain[-1].time, np.inf))[last])
     assert all(list(change.impulse) == [f"pair_{i}"] for i, change in enumerate(chain))
     assert abs(leaves / arrives - 1) < 1e-4  # it lost no energy, but hangs a little beside where the first one arrived
@@ -80,6 +80,6 @@ def cradle_swings(until: float = 1.2) -> Study:
     findings = (
         f"one after the other: {arrives:.6f} rad/s in, {leaves:.6f} rad/s out at the other end",
         f"all at once: velocities {', '.join(f'{rate:+.4f}' for rate in rates)} of the first ball's",
-        f"{len(apart.modes.impacts)} impacts within {until:g} s, {apart.modes.lost:.0e} J lost in them",
+        f"{len(modes_of(apart).impacts)} impacts within {until:g} s, {modes_of(apart).lost:.0e} J lost in them",
     )
     return Study("Newton's cradle", {"one_after_the_other": apart, "all_at_once": together}, figures, findings)

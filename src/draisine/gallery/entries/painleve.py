@@ -26,7 +26,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.falling_rod import falling_rod
-from draisine.gallery.registry import Study, entry
+from draisine.gallery.registry import Study, entry, modes_of
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import COLORS, PAGE
 
@@ -67,7 +67,7 @@ def painleve_paradox(count: int = 120) -> Study:
         name = verdict(phi, omega)
         assert run.status.kind == VERDICTS[name], (phi, omega, name, run.status)
         if name in ("slides", "lifts"):
-            assert run.modes[0].modes["foot"] == ("slip" if name == "slides" else "open")
+            assert modes_of(run)[0].modes["foot"] == ("slip" if name == "slides" else "open")
         points[name].append((phi, omega))
     assert all(points.values())
     low, high = (math.atan((3 * FRICTION + sign * math.sqrt(9 * FRICTION**2 - 16)) / 2) for sign in (-1, 1))
@@ -76,7 +76,7 @@ def painleve_paradox(count: int = 120) -> Study:
     for rate in (1.0, 2.0, 3.0):
         run = dr.simulate(model, 0.3, start=sliding(low - 0.1, rate, 10.0), parameters={"friction": FRICTION}, method=method)
         assert run.status.kind == "FINISHED", run.status
-        left = next(change.time for change in run.modes if change.modes["foot"] == "open")
+        left = next(change.time for change in modes_of(run) if change.modes["foot"] == "open")
         at = run.at(left)
         p, b = coefficients(math.pi / 2 - at["theta"], at["theta_rate"])
         assert 0.0 < p < 1e-3 and abs(b) < 1e-4, (p, b)

@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -80,7 +80,7 @@ def rimless_wheel_rolls(until: float = 8.0) -> Study:
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
         assert min(run[f"spoke_{k}_gap"].min() for k in range(SPOKES)) > -1e-10
-        times = np.array([change.time for change in run.modes.impacts])
+        times = np.array([change.time for change in modes_of(run).impacts])
         rates = run.at(np.nextafter(times, np.inf))["turn_rate"]
         steps[name] = rates
         # the squares of ω⁺ follow a linear map: (ω⁺² − ω*²) shrinks by η²
@@ -93,7 +93,7 @@ def rimless_wheel_rolls(until: float = 8.0) -> Study:
     findings = (
         f"limit cycle: {omega:.9f} rad/s after an impact; after {len(steps['fast'])} steps from 2 rad/s {steps['fast'][-1]:.6f}",
         f"an impact keeps {kept:.6f} of the angular velocity; the multiplier of a step is {kept**2:.6f}",
-        f"from 0.8 rad/s it does not pass the spoke, and rests on two after {stops.modes[-1].time:.3f} s",
+        f"from 0.8 rad/s it does not pass the spoke, and rests on two after {modes_of(stops)[-1].time:.3f} s",
     )
     return Study("A rimless wheel", {**runs, "stops": stops}, figures, findings)
 

@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.vertical_plane import in_vertical_plane
-from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.registry import Study, entry, live, modes_of
 from draisine.model.model import Model
 from draisine.view.plots.contact_modes import mode_figure
 from draisine.view.plots.trajectories import channel_figure
@@ -84,14 +84,14 @@ def block_rocks(until: float = 3.0) -> Study:
     run = dr.simulate(rocking_block(), until, start=tilted(0.1), method=dr.methods.DOP853(rtol=1e-12, atol=1e-13))
     assert run.status.kind == "FINISHED", run.status
     assert run.energy_drift is not None and run.energy_drift < 1e-9
-    found = np.array([change.time for change in run.modes.impacts])
+    found = np.array([change.time for change in modes_of(run).impacts])
     times, _ = impacts_of(0.1, len(found))
     error = float(np.max(np.abs(found - times)))
     assert len(found) >= 5 and error < 1e-9
     before, after = (abs(run.at(t)["tilt_rate"]) for t in (found, np.nextafter(found, np.inf)))
     share = 1 - 1.5 * math.sin(math.atan2(WIDTH, HEIGHT)) ** 2
     assert np.max(np.abs(after / before - share)) < 1e-9
-    used = [abs(p[1]) / p[0] for change in run.modes.impacts for p in change.impulse.values()]
+    used = [abs(p[1]) / p[0] for change in modes_of(run).impacts for p in change.impulse.values()]
     linear = math.acosh(1 / (1 - 0.1 / math.atan2(WIDTH, HEIGHT))) / math.sqrt(0.75 * 9.81 / (math.hypot(WIDTH, HEIGHT) / 2))
     findings = (
         f"{len(found)} impacts within {until:g} s, times within {error:.0e} s of the quadrature",
@@ -100,6 +100,6 @@ def block_rocks(until: float = 3.0) -> Study:
     )
     figures = {
         "rocks": channel_figure(run, "tilt", "right_normal_force", "left_normal_force"),
-        "modes": mode_figure(run.modes),
+        "modes": mode_figure(modes_of(run)),
     }
     return Study("A rocking block", {"rocks": run}, figures, findings)
