@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import draisine as dr
 
@@ -86,3 +87,22 @@ def test_table_of_a_position(seed: int) -> None:
         assert run.status.kind == "FINISHED", run.status.message
         ends.append((run["position"][-1], run["speed"][-1]))
     assert_allclose(ends[0], ends[1], atol=1e-9)
+
+
+def test_an_arm_whose_joints_all_stick():
+    """Nine hinges with dry friction at rest: eight stick against gravity, the last one gives way as a pendulum."""
+    model = dr.Model("arm")
+    model.gravity(9.81)
+    last, count = "ground", 9
+    for i in range(count):
+        body = model.body(f"link{i}", mass=1.0, center_of_mass=(0.25, 0, 0), inertia=(0.01, 0.02, 0.02))
+        model.revolute(f"q{i}", last, body, axis="y", at=(0.5 if i else 0.0, 0, 0))
+        model.generalized_force(f"q{i}", f"-{1.0 if i == count - 1 else 400.0}*sign(q{i}_rate)")
+        last = body
+    run = dr.simulate(model, 0.1)
+    assert run.status.kind.name == "FINISHED", run.status
+    assert max(np.abs(run[f"q{i}"]).max() for i in range(count - 1)) < 1e-9
+    alone = solve_ivp(
+        lambda t, y: [y[1], (9.81 * 0.25 * np.cos(y[0]) - 1.0) / (0.02 + 0.25**2)], (0, 0.1), [0.0, 0.0], rtol=1e-11, atol=1e-12
+    )
+    np.testing.assert_allclose(run["q8"][-1], alone.y[0, -1], rtol=1e-7)

@@ -496,6 +496,9 @@ def _ambiguous(s: FinalState) -> Status:
     if len(rows) > 1:
         what = f"the run slides on {' and '.join(names)} at {s.at_time}, and the equations do not determine how"
         cure = "their switches act on each other; smooth one of them, or give the motion on both"
+        if len(rows) == layout.MOST_SLIDING:
+            what = f"the run slides on {len(rows)} surfaces at {s.at_time}, and would on more, which is not computed"
+            cure = f"smooth some of the switches, e.g. {SMOOTHER}"
     else:
         what = f"{' and '.join(names)} switches back and forth without end at {s.at_time}"
         cure = f"smooth the switch, e.g. {SMOOTHER}, or give it a hysteresis"

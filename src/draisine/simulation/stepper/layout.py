@@ -74,7 +74,7 @@ TANGENTIAL = 2  # the motion touches a surface
 AT_START = 3  # the run starts on a surface
 LEAPING = 4  # the switching function itself jumps
 # Surfaces on which a run can slide at the same time.
-MOST_SLIDING = 4
+MOST_SLIDING = 16
 MOST_SPLIT = 16  # laws between which forces are split
 # Switches in a short time that are taken for those before a limit (`accumulation`).
 RECENT = 24
