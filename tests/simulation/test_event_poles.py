@@ -35,3 +35,17 @@ def test_the_wrap_of_a_heading_is_no_zero() -> None:
         run = dr.simulate(model, 10.0, start={"top_wz": 2.0}, events=[dr.Event("north", f"heading(top) - ({offset})")])
         first = (offset % (2 * np.pi) or 2 * np.pi) / 2
         assert [event.time for event in run.events] == pytest.approx(np.arange(first, 10.0, np.pi), abs=1e-6)
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e6])
+def test_zeros_in_steps_near_the_rounding_error_of_time_are_events(stiffness: float) -> None:
+    """Van der Pol's relaxation oscillation passes zero in steps of 1e-12 s; its half period is (3 − 2 ln 2)/2."""
+    x, y = sp.symbols("x y")
+    relaxed = dr.first_order("relaxed", {x: y, y: ((1 - x**2) * y - x) * stiffness**2})
+    half = (3.0 - 2.0 * np.log(2.0)) / 2 + 1.5 * 2.338107 * stiffness ** (-4 / 3)
+    method = dr.methods.Radau(rtol=1e-8, atol=1e-10)
+    for expression in ("x", "sin(x)", "tanh(3*x)"):
+        run = dr.simulate(relaxed, 4.0, start={"x": 2.0, "y": 0.0}, events=[dr.Event("zero", expression)], method=method)
+        times = [event.time for event in run.events]
+        assert len(times) == 4
+        assert np.diff(times) == pytest.approx([half] * 3, abs=1e-4), expression

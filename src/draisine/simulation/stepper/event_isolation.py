@@ -35,6 +35,7 @@ NOISE = 1e-13  # … unless it varies less than this, which is rounding error
 RESOLVED = 1e-5  # last Chebyshev coefficients at which a part is fine enough, relative to the variation on it
 GOLDEN = 0.6180339887498949
 CONTINUOUS = 0.1  # change of a function at a zero, within rounding error of time, relative to its values in the step
+ROUNDED = 1e-7  # rounding error of time, relative to a step, beyond which jumps are not told from zeros
 SEARCH_STEPS = 70  # golden sections from a whole step to rounding error
 # Kinds of intervals: the function has no zero there, at most one, is within rounding error of zero, or has to be divided.
 CLEAR, SINGLE, FLAT, OPEN = 0, 1, 2, 3
@@ -341,12 +342,15 @@ def search_between_nodes(s: Stepper, m: Tableau, h: float, event: int, begin: fl
 
 
 def is_zero(s: Stepper, m: Tableau, h: float, event: int, root: float) -> bool:
-    """Whether an event function passes zero at a change of its sign, and has no pole or cut there."""
+    """Whether an event function passes zero at a change of its sign, and has no pole or cut there. In steps in which rounding
+    errors of time are not small, it is taken to pass."""
+    width = max(4e-15, 1e-15 * abs(s.t / h))
+    if s.polynomial[event] != 0 or width > ROUNDED:
+        return True
     size = 0.0
     for i in range(GRID + 1):
         if math.isfinite(s.grid[i, event]):
             size = max(size, abs(s.grid[i, event]))
-    width = max(4e-15, 1e-15 * abs(s.t / h))
     before = event_value(s, m, h, event, max(0.0, root - width))
     after = event_value(s, m, h, event, min(1.0, root + width))
     return abs(after - before) <= CONTINUOUS * size or sign_of(before) * sign_of(after) >= 0
