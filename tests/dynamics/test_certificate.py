@@ -47,6 +47,8 @@ def test_models_with_contacts_are_certified_in_modes(name):
     sticks = [contact for contact, may_stick in contacts.items() if may_stick]
     for closed in {*sticks[:1], *sticks[-1:], None}:
         modes = {contact: "stick" if contact == closed else "open" for contact in contacts}
+        if closed is None and any(isinstance(item, items.JointFriction) for item in dr.gallery.model(name).freeze().unilateral):
+            continue  # dry friction does not open
         certificate = certify(dr.gallery.model(name).in_modes(modes), count=2)
         assert certificate.passed, (closed, str(certificate))
         assert certificate.verdict == "all derivations agree" and "energies" in certificate.derivations

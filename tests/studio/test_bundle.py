@@ -43,6 +43,7 @@ REFUSED = {
             "rimless_wheel",
             "newtons_cradle",
             "braking_bicycle",
+            "belt_oscillator",
         ),
         "which may stick, slip and open",
     ),

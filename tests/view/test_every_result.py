@@ -96,6 +96,7 @@ def gridded() -> Ensemble:
 # one of every kind that is drawn, and of those that are tables alone
 RESULTS: dict[str, Callable[[], Result]] = {
     "Trajectory": ride,
+    "ContactHistory": lambda: dr.simulate(dr.gallery.model("bouncing_ball"), 1.0).modes,
     "Modes": sweep,
     "StabilityMap": lambda: dr.stability.stability_map(
         bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}

@@ -91,6 +91,7 @@ FileAmount = str | int | float
 
 _EXAMPLES = {
     "an amount": "give a number such as 1.5, or a text such as '5 cm' or 'wheelbase - trail'",
+    "an amount, or a list of amounts": "give a number such as 1.5, or a list such as [0.8, 'mu']",
     "a list of three amounts": "give a list such as [0.3, 0, 'height']",
     "a text": "give it in quotes",
     "true or false": "write true or false, without quotes",

@@ -2,7 +2,7 @@
 
     >>> from draisine.model.model import Model
     >>> m = Model("door")
-    >>> leaf = m.body("leaf", mass=20.0, center_of_mass=(0.4, 0, 0), inertia=(0, 0, 1.1))
+    >>> leaf = m.body("leaf", mass=20.0, center_of_mass=(0.4, 0, 0), inertia=(0.55, 0.55, 1.1))
     >>> _ = m.revolute("hinge", "ground", leaf, limits=(0, "110 deg"), restitution=0.3, friction=(0.8, 0.5))
     >>> [item.name for item in m.freeze().unilateral]
     ['hinge_low', 'hinge_high', 'hinge_friction']

@@ -244,9 +244,12 @@ class Solution(Result):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # conditions and costs are CasADi expressions, which are rebuilt from the statement
-        numbers = [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in self.phases]
-        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("maneuver", "phases")}
-        return _stated_again, (self.maneuver, numbers, rest)
+        numbers, runs = (
+            [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in parts]
+            for parts in (self.phases, self.simulated)
+        )
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("maneuver", "phases", "simulated")}
+        return _stated_again, (self.maneuver, numbers, runs, rest)
 
     # ---------------------------------------------------------------- the simulated motion
 
@@ -396,8 +399,14 @@ class Solution(Result):
         return f"<Solution of {self}>"
 
 
-def _stated_again(maneuver: OptimalControlProblem, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
+def _stated_again(
+    maneuver: OptimalControlProblem,
+    numbers: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Any]],
+    rest: Mapping[str, Any],
+) -> Solution:
     """A solution from its pickled data."""
     _, stated = build_phases(maneuver, [each["scheme"] for each in numbers])
     phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
-    return Solution(maneuver=maneuver, phases=phases, **rest)
+    simulated = tuple(Simulated(phase=phase, **each) for phase, each in zip(stated, runs, strict=True))
+    return Solution(maneuver=maneuver, phases=phases, simulated=simulated, **rest)

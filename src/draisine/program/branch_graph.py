@@ -71,8 +71,9 @@ class BranchGraph:
             self._new[node] = self._fixed(node)
         self.every = [*self._found.values(), *self._smooth.values()]  # inner ones first
         highest = {found.branch: len(found.breaks) if found.kind == SwitchKind.TABLE else 1 for found in self._found.values()}
-        self.chosen, inner = self._chosen_for([self._new[node] for node in roots], highest)
+        self.chosen, inner, alone = self._chosen_for([self._new[node] for node in roots], highest)
         self.parameters = parameters
+        self._alone = alone
         self._find_timely()
         free = [k for k in self.chosen if k not in inner and free_kinks]
         self.kinks = [k for k in free if self._timely[k] and not self.every[k].jump]
@@ -271,11 +272,12 @@ class BranchGraph:
 
     # ---------------------------------------------------------------- the switches that count
 
-    def _chosen_for(self, roots: Sequence[int], highest: dict[int, int]) -> tuple[list[int], set[int]]:
+    def _chosen_for(self, roots: Sequence[int], highest: dict[int, int]) -> tuple[list[int], set[int], set[int]]:
         """The switches on which the roots depend, or the arguments of such switches: with fixed branches these are smooth. The
-        latter ones are `inner`: where the argument has a kink, the motion along its surface jumps."""
+        latter ones are inner: where the argument has a kink, the motion along its surface jumps. Third, those that are inner
+        alone: the roots do not depend on them."""
         chosen, inner = set[int](), set[int]()
-        targets, within = list(roots), False
+        targets, within, outer = list(roots), False, set[int]()
         while targets:
             reached = self.graph.reached(targets, lambda node: node in self._guards)
             effects = Effects(self.graph, targets, highest)
@@ -283,8 +285,9 @@ class BranchGraph:
             targets = [self.every[k].argument for k in found if k not in (inner if within else chosen)]
             chosen |= set(found)
             inner |= set(found) if within else set()
+            outer = outer if within else set(found)
             within = True
-        return sorted(chosen), inner
+        return sorted(chosen), inner, inner - outer
 
     def _has_effect(self, found: _Found, effects: Effects) -> bool:
         """Whether value or first derivative of a root jump; notes which."""
@@ -302,6 +305,11 @@ class BranchGraph:
             reached = self.graph.reached([found.argument])
             inner = [b for b in range(k) if self.every[b].branch in reached]
             self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
+
+    @property
+    def inner_alone(self) -> frozenset[int]:
+        """The numbers of the `switches` on which only arguments of others depend."""
+        return frozenset(number for number, k in enumerate(self.chosen) if k in self._alone)
 
     def functions_of_time(self) -> dict[int, bool]:
         """The nodes by which kinks that are not fixed and tables of time enter the results: functions of time, parameters and

@@ -151,7 +151,7 @@ def switching_functions(equations: Equations, free_kinks: bool = True) -> Functi
 
 def switches_of(program: Program) -> tuple[Switch, ...]:
     """The switching functions of a program of (t, x, p): where one of its results jumps, or its first derivative. Jumps are
-    confirmed by the limits on both sides, wherever a surface can be crossed."""
+    confirmed by the limits on both sides, wherever a surface can be crossed. Those within arguments of others are left out."""
     if not program.can_switch:
         return ()
     graph = Graph()
@@ -161,7 +161,11 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
     surfaces = [[*(node for _, node in rows), *fixed.conditions_of(k)] for k, rows in enumerate(fixed.zeros_by_switch())]
     assumed = [k for k, switch in enumerate(fixed.switches) if switch.jump]
     jumps = dict(zip(assumed, jumps_of_results(graph, roots, [surfaces[k] for k in assumed]), strict=True))
-    return tuple(replace(switch, jump=jumps.get(k) is not False and switch.jump) for k, switch in enumerate(fixed.switches))
+    return tuple(
+        replace(switch, jump=jumps.get(k) is not False and switch.jump)
+        for k, switch in enumerate(fixed.switches)
+        if k not in fixed.inner_alone
+    )
 
 
 def graph_of_time(equations: Equations) -> BranchGraph | None:

@@ -30,7 +30,10 @@ def switches_at_limit(equations: Equations, x: Array, u: Array, p: Array) -> tup
         bool(np.isfinite(z)) and abs(z - nearest_limit(switch, float(z))) <= room
         for switch, z in zip(found.switches, np.ravel(values), strict=True)
     ]
-    return tuple(switch for switch, is_near in zip(found.switches, near, strict=True) if is_near)
+    inner = found.graph.inner_alone  # what matters there is the other one, in whose argument they are
+    return tuple(
+        switch for k, (switch, is_near) in enumerate(zip(found.switches, near, strict=True)) if is_near and k not in inner
+    )
 
 
 def limit_note(equations: Equations, x: Array, u: Array, p: Array) -> str:
