@@ -171,7 +171,8 @@ class AugmentedFormulation(BaseFormulation):
             law = contact.friction
             assert law is not None  # it is unilateral
             static, kinetic = (
-                None if amount is None else self._with_laws([scope.value(amount)])[0] for amount in (law.static, law.kinetic)
+                None if amount is None else self._not_negative(self._with_laws([scope.value(amount)])[0])
+                for amount in (law.static, law.kinetic)
             )
             found.append(
                 ContactRows(
@@ -195,6 +196,11 @@ class AugmentedFormulation(BaseFormulation):
                 )
             )
         return found
+
+    def _not_negative(self, amount: ca.SX) -> ca.SX:
+        """An amount of friction, which does not drive: where it depends on the motion or on time, no less than zero."""
+        scope = self.mechanism.scope
+        return ca.fmax(amount, 0) if ca.depends_on(amount, ca.vertcat(scope.t, scope.q, scope.v)) else amount
 
     def _dependent_rows(self) -> list[float]:
         """The compliance of every row if rows of some contacts may be dependent, or none.

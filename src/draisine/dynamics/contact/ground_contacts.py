@@ -276,7 +276,7 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     system = measures.scope.system
     wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
-    without_slip = bool(edges) or any(isinstance(wheel.contact, Rolling) and wheel.friction is None for wheel in wheels)
+    without_slip = bool(edges or system.point_contacts) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
     needed = wheels or edges or system.point_contacts
     surface = GroundSurface(measures.scope, without_slip) if needed else None
     found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.model.contact import DryFriction
 from draisine.model.items import JointFriction, ResidualConstraint, Stop
@@ -71,12 +72,18 @@ JointContact = JointStop | JointSlip
 
 
 def joint_contacts(measures: Measures) -> list[JointContact]:
-    """The stops of a description, then its dry friction, as `System.unilateral` has them."""
-    system = measures.scope.system
-    return [
-        *(JointStop(stop, measures) for stop in system.stops),
-        *(JointSlip(friction, measures) for friction in system.joint_frictions),
-    ]
+    """The stops of a description, then its dry friction, as `System.unilateral` has them. Bounds that jump, and measures whose
+    rate jumps, are refused."""
+    scope = measures.scope
+    stops = [JointStop(stop, measures) for stop in scope.system.stops]
+    slips = [JointSlip(friction, measures) for friction in scope.system.joint_frictions]
+    for stop in stops:
+        if may_switch(scope, stop.item.gap):
+            check_smooth(scope, f"stop {stop.name!r}", stop.gap[0])
+    for slip in slips:
+        if may_switch(scope, slip.item.measure):
+            check_smooth(scope, f"the slip of friction {slip.name!r}", slip.slip[0], "velocity")
+    return [*stops, *slips]
 
 
 def exclusive_rows(contacts: list[JointContact]) -> set[str]:

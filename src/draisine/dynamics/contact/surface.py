@@ -12,7 +12,7 @@ from draisine.dynamics.lowering import Scope
 class GroundSurface:
     """The ground z = s(x, y, t) of a description: point, normal and velocity of its material at (x, y).
 
-    `without_slip`: whether a wheel rolls or a blade glides on it, whose velocity would jump with that of the ground."""
+    `without_slip`: whether a wheel rolls, a blade glides or a point sticks on it, whose slip would jump with its velocity."""
 
     def __init__(self, scope: Scope, without_slip: bool) -> None:
         ground = scope.system.ground
