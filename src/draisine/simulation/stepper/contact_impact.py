@@ -6,9 +6,9 @@ the impact. Compression ends at v_n = 0. Restitution ends where the work of the 
 compression (energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity
 (Newton).
 
-Several contacts at once that are coupled by Delassus' matrix: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the
-law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of joints is a finite force and takes no
-impulse.
+Several contacts at once, coupled by Delassus' matrix: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip
+at the end (Moreau), whatever the law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of
+joints is a finite force and takes no impulse.
 """
 
 from __future__ import annotations

@@ -127,8 +127,7 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
 
 
 def collide(s: Stepper) -> bool:
-    """Impacts of contacts that approach, each with those that are coupled with it, until none does; False if their impulses are not
-    found."""
+    """Impacts of contacts that approach, each with those coupled to it, until none does; False if impulses are not found."""
     c = s.modes
     for _ in range(MOST_IMPACTS * c.contacts):
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
