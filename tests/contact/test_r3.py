@@ -98,3 +98,23 @@ def test_chain_of_wagons() -> None:
     assert run.status.kind == "FINISHED"
     assert run["d"][-1] == pytest.approx(6 + (20 - 1 - 2 - 3) / 4, rel=1e-10)
     assert run["a"][-1] == pytest.approx(run["d"][-1] - 3, rel=1e-10)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8, 1e-11])
+@pytest.mark.parametrize("mu", [0.0, 0.3, 2.0])
+def test_ball_stays_at_a_wall(mu: float, tolerance: float) -> None:
+    """Without gravity, after an inelastic impact, it slips or rolls along the wall without a force: 0.3 N·s across, and along the
+    slip of √1.04 m/s at most μ times that; 2/7 of it ends the slip. Slips that begin have velocities of 300 tolerances."""
+    m = dr.Model("ball")
+    m.gravity(0)
+    body = m.body("b", mass=1.0, inertia=(0.1,) * 3)
+    m.free(body)
+    m.contact("wall", body, radius=0.5, friction=mu)
+    start = {"b_z": 1.0, "b_vx": 1.0, "b_vy": 0.2, "b_vz": -0.3, "b_wx": 0.0, "b_wy": 0.0, "b_wz": 0.0}
+    run = dr.simulate(m, 30.0, start=start, method=dr.methods.DOP853(rtol=tolerance, atol=tolerance))
+    hit, slip = 0.5 / 0.3, np.sqrt(1.04)
+    left = 1.0 - min(0.3 * mu, slip / 3.5) / slip
+    assert run.status.kind == "FINISHED"
+    assert run["b_x"][-1] == pytest.approx(hit + left * (30.0 - hit), rel=100 * tolerance)
+    assert run["b_y"][-1] == pytest.approx(0.2 * run["b_x"][-1], rel=100 * tolerance)
+    assert run["b_z"][-1] == pytest.approx(0.5, abs=100 * tolerance)

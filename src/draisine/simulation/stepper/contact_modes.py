@@ -374,7 +374,9 @@ def update_parameters(s: Stepper) -> None:
             least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
             slow = c.speed[int(c.normal[i])] < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
-            c.touch[i] = max(0.0, -c.gap[i]) + (GAP_ERROR * c.length if slow else 0.0)
+            free = c.offset[int(c.normal[i])] == 0.0  # nothing presses it on: only errors of integration make it approach
+            error = max(GAP_ERROR, c.tolerance) if free else GAP_ERROR
+            c.touch[i] = max(0.0, -c.gap[i]) + (error * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
