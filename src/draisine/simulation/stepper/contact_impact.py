@@ -6,9 +6,9 @@ the impact. Compression ends at v_n = 0. Restitution ends where the work of the 
 compression (energetic, Stronge), at (1 + e) times the impulse of compression (Poisson), or at −e times the first velocity
 (Newton).
 
-Several contacts at once: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip at the end (Moreau), whatever the
-law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of joints is a finite force and takes no
-impulse.
+Several contacts at once, coupled by Delassus' matrix: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip
+at the end (Moreau), whatever the law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of
+joints is a finite force and takes no impulse.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ STEPS = 64  # of the path of slip, where its direction changes
 STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
 STOPPED = 1e-13  # relative, of a slip that has ended
 FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
+COUPLED = 1e-12  # of Delassus' matrix, relative: an impulse of one contact changes the velocity of another
 MOST_PARTS = 20000
 
 
@@ -283,6 +284,55 @@ def curved_part(c: ContactModes, i: int, kind: int, goal: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ several contacts
+
+
+def find_group(c: ContactModes, first: int) -> None:
+    """The active contacts that take part in an impact of one of them, in `group`: the block of Delassus' matrix."""
+    for i in range(c.contacts):
+        c.group[i] = 1 if i == first else 0
+    grows = True
+    while grows:
+        grows = False
+        for i in range(c.contacts):
+            if c.group[i] == 0 and c.active[i] != 0 and has_normal(c, i):
+                for j in range(c.contacts):
+                    if c.group[i] == 0 and c.group[j] == 1 and are_coupled(c, i, j):
+                        c.group[i], grows = 1, True
+
+
+def are_coupled(c: ContactModes, i: int, j: int) -> bool:
+    """Whether impulses of a contact change velocities of another one."""
+    size, first, second = 0.0, 0.0, 0.0
+    for k in range(rows_of_impulse(c, i)):
+        a = row_of_impulse(c, i, k)
+        first = max(first, abs(c.delassus[a, a]))
+        for l in range(rows_of_impulse(c, j)):
+            b = row_of_impulse(c, j, l)
+            second = max(second, abs(c.delassus[b, b]))
+            size = max(size, abs(c.delassus[a, b]), abs(c.delassus[b, a]))
+    return size > COUPLED * math.sqrt(first * second)
+
+
+def rows_of_impulse(c: ContactModes, i: int) -> int:
+    """The number of rows along which a contact takes impulses."""
+    return 1 + int(c.ways[i]) if static(c, i) != 0.0 or kinetic(c, i) != 0.0 else 1
+
+
+def row_of_impulse(c: ContactModes, i: int, k: int) -> int:
+    return int(c.normal[i]) if k == 0 else int(c.tangential[i]) + k - 1
+
+
+def restrict_to_group(c: ContactModes) -> None:
+    """Leave only the group active."""
+    for i in range(c.contacts):
+        if c.active[i] != 0 and c.group[i] == 0:
+            c.active[i], c.group[i] = 0, -1
+
+
+def restore_others(c: ContactModes) -> None:
+    for i in range(c.contacts):
+        if c.group[i] == -1:
+            c.active[i], c.group[i] = 1, 0
 
 
 def impact_on_several(c: ContactModes, bounces: bool) -> int:

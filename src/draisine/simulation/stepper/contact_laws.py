@@ -23,6 +23,7 @@ from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 
 SLACK = 1e-9  # relative error of inequalities
 COMPLIANCE = 1e-6  # relative, of rows that may be dependent; removed by iteration
+CANCELLED = 1e-14  # relative, of an acceleration whose terms cancel each other
 REFINEMENTS = 3
 BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction, or where a force has just vanished
 
@@ -62,6 +63,11 @@ def respond(c: ContactModes) -> bool:
         c.offset[i] = c.bias[i] + along(c, i, c.free)
         for k in range(c.rows):
             c.delassus[i, k] = along(c, i, c.response[k])
+    for i in range(c.contacts):
+        if has_normal(c, i):
+            row = int(c.normal[i])
+            if abs(c.offset[row]) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free)):
+                c.offset[row] = 0.0  # rounding error is no approach
     return True
 
 
@@ -71,6 +77,14 @@ def along(c: ContactModes, row: int, motion: Vector) -> float:
     for j in range(c.velocities):
         total += c.row[row * c.velocities + j] * motion[j]
     return total
+
+
+def largest_part(c: ContactModes, row: int, motion: Vector) -> float:
+    """The largest term of a row times a motion."""
+    size = 0.0
+    for j in range(c.velocities):
+        size = max(size, abs(c.row[row * c.velocities + j] * motion[j]))
+    return size
 
 
 def kinetic(c: ContactModes, i: int) -> float:

@@ -44,7 +44,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     size = n + m
     made.allocate(
         {
-            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active")},
+            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group")},
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },

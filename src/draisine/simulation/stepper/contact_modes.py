@@ -11,7 +11,13 @@ import math
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_complementarity import keep_modes, solve_complementarity
-from draisine.simulation.stepper.contact_impact import impact_on_one, impact_on_several
+from draisine.simulation.stepper.contact_impact import (
+    find_group,
+    impact_on_one,
+    impact_on_several,
+    restore_others,
+    restrict_to_group,
+)
 from draisine.simulation.stepper.contact_laws import (
     BOUNDARY,
     along,
@@ -53,8 +59,9 @@ from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
+ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 PROJECTIONS = 2
-MOST_IMPACTS = 50  # at one time
+MOST_IMPACTS = 50  # at one time, for each contact
 
 
 def begin_modes(s: Stepper) -> int:
@@ -120,33 +127,40 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
 
 
 def collide(s: Stepper) -> bool:
-    """Impacts of contacts that approach, until none does; False if their impulses are not found."""
+    """Impacts of contacts that approach, each with those coupled to it, until none does; False if impulses are not found."""
     c = s.modes
-    for _ in range(MOST_IMPACTS):
-        count, approaching, last, bounces, fastest = 0, 0, -1, False, 0.0
+    for _ in range(MOST_IMPACTS * c.contacts):
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
-        room = 1e-12 * velocity_scale(s)
+        room = ROUNDING * velocity_scale(s)
+        first = -1
         for i in range(c.contacts):
             if c.active[i] != 0 and has_normal(c, i):
                 speed = c.speed[int(c.normal[i])]
                 if speed > room and mode_of(c, i) == OPEN:
                     c.active[i] = 0  # it separates
-                    continue
+                elif speed < -room and first < 0:
+                    first = i
+        if first < 0:
+            return True
+        find_group(c, first)
+        count, last, bounces, fastest = 0, first, False, 0.0
+        for i in range(c.contacts):
+            if c.group[i] == 1:
                 count += 1
+                speed = c.speed[int(c.normal[i])]
                 if speed < -room:
-                    approaching += 1
                     last = i
                     fastest = max(fastest, -speed)
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
-        if approaching == 0:
-            return True
+        restrict_to_group(c)
         if count == 1:
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
         elif not bounces and fastest < slow:
             c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces)
+        restore_others(c)
         if c.outcome != FOUND:
             return False
         if not bounces:
@@ -357,9 +371,12 @@ def update_parameters(s: Stepper) -> None:
     for i in range(c.contacts):
         c.touch[i] = 0.0
         if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
-            slow = c.speed[int(c.normal[i])] < RESTING * math.sqrt(c.length * fall_of(c))  # slower than any bounce …
+            least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
+            slow = c.speed[int(c.normal[i])] < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
-            c.touch[i] = max(0.0, -c.gap[i]) + (GAP_ERROR * c.length if slow else 0.0)
+            free = c.offset[int(c.normal[i])] == 0.0  # nothing presses it on: only errors of integration make it approach
+            error = max(GAP_ERROR, c.tolerance) if free else GAP_ERROR
+            c.touch[i] = max(0.0, -c.gap[i]) + (error * c.length if slow else 0.0)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
