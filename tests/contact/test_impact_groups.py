@@ -118,3 +118,25 @@ def test_ball_stays_at_a_wall(mu: float, tolerance: float) -> None:
     assert run["b_x"][-1] == pytest.approx(hit + left * (30.0 - hit), rel=100 * tolerance)
     assert run["b_y"][-1] == pytest.approx(0.2 * run["b_x"][-1], rel=100 * tolerance)
     assert run["b_z"][-1] == pytest.approx(0.5, abs=100 * tolerance)
+
+
+def test_impacts_that_gain_energy_are_named():
+    """A rod that strikes the ground with friction: Newton's law gains energy, the energetic one does not (Kane's paradox)."""
+
+    def struck(law):
+        m = dr.Model("rod")
+        m.gravity(9.81)
+        m.prismatic("x", "ground", m.body("first", mass=0), axis="x")
+        m.prismatic("z", "first", m.body("second", mass=0), axis="z")
+        rod = m.body("rod", mass=1, center_of_mass=(0, 0, 0.5), inertia=(1 / 12, 1 / 12, 1e-6))
+        m.revolute("lean", "second", rod, axis="y")
+        m.contact("end", rod, friction=0.82, restitution=0.94, impact=law)
+        start = {"z": 0, "lean": np.radians(30), "x_rate": 0.5, "z_rate": -1, "lean_rate": 0}
+        return dr.simulate(m, 1e-6, start=start)
+
+    for law in ("energetic", "newton", "poisson"):
+        run = struck(law)
+        gains = run.modes[0].lost < 0
+        assert gains == any("gain" in warning for warning in run.status.warnings), (law, run.status)
+        assert not (gains and law == "energetic")
+    assert struck("newton").modes[0].lost < -0.01

@@ -98,8 +98,25 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     )
     off = _energy_warning(trajectory, run.tolerance)
     status = trajectory.status if off is None else trajectory.status.with_warning(off)
+    gained = _gained_in_impacts(run, trajectory.energy_scale or 0.0)
+    status = status if gained is None else status.with_warning(gained)
     switches = tuple(Occurrence(str(switch), switch.time) for switch in run.switches)
     return replace(trajectory, modes=run.modes, switches=switches, status=status)
+
+
+_GAIN = 1e-9  # of the energy in play
+
+
+def _gained_in_impacts(run: Run, scale: float) -> str | None:
+    """A warning about impacts that gain energy, as Newton's law, and several contacts at once, can with friction."""
+    gains = [change for change in run.modes.changes if change.lost < -_GAIN * scale]
+    if not gains:
+        return None
+    total = -sum(change.lost for change in gains)
+    return (
+        f"{len(gains)} impacts gain {total:.3g} J of energy, the first at {time_text(gains[0].time)}: with friction, Newton's and "
+        "Poisson's laws can, and so can the law for several contacts at once; take impact='energetic', or restitution 0"
+    )
 
 
 _LARGE_DRIFT = 1e-3  # of the energy in play, with error control
