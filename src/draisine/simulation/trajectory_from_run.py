@@ -114,8 +114,8 @@ def _gained_in_impacts(run: Run, scale: float) -> str | None:
         return None
     total = -sum(change.lost for change in gains)
     return (
-        f"{len(gains)} impacts gain {total:.3g} J of energy, the first at {time_text(gains[0].time)}: with friction, Newton's and "
-        "Poisson's laws can, and so can the law for several contacts at once; take impact='energetic', or restitution 0"
+        f"{len(gains)} impacts gain {total:.3g} J of energy, the first at {time_text(gains[0].time)}: with friction, Newton's "
+        "and Poisson's laws can, and so can the law for several contacts at once; take impact='energetic', or restitution 0"
     )
 
 
