@@ -82,9 +82,7 @@ def _closed_positions(
     return first.q if best is None else best
 
 
-def _with_velocities(
-    e: Equations, solve: Solve, p: Reals, known: Sequence[int], touching: NDArray[np.bool_], q: Reals
-) -> Start:
+def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int], touching: NDArray[np.bool_], q: Reals) -> Start:
     """The start at coordinates at which contacts touch, besides those whose modes are known."""
 
     def solved(modes: Sequence[int]) -> Start | None:
@@ -134,7 +132,7 @@ def _speeds(e: Equations, start: Start) -> tuple[list[float], list[float]]:
     at_rest[len(start.q) : len(start.q) + len(start.v)] = 0.0
     moving, still = (e.contact_terms([t], x, u, p) for x in (start.x, at_rest))
     speed, bias = (np.atleast_1d(one[slots.index("speed")]) for one in (moving, still))
-    rows = np.reshape(moving[slots.index("rows")], (len(speed), -1))
+    rows = np.reshape(moving[slots.index("rows")], (-1, len(speed))).T
     least = RESTS * (np.abs(rows) @ np.abs(start.v) + np.abs(bias))
     speed = np.where(np.abs(speed) <= least, 0.0, speed)
     normal = [float(speed[c.normal]) if c.normal >= 0 else 0.0 for c in e.unilateral]
@@ -184,7 +182,7 @@ def _with_given_spin(e: Equations, p: Reals, given: Collection[str]) -> list[int
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
     values = e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)
-    rows = np.reshape(values[slots.index("rows")], (-1, len(e.velocities)))
+    rows = np.reshape(values[slots.index("rows")], (len(e.velocities), -1)).T
     small = RESTS * np.abs(rows).max(initial=0.0)
     found = list[int]()
     for i, c in enumerate(e.unilateral):
