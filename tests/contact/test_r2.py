@@ -15,13 +15,13 @@ def block(friction: float = 0.3) -> dr.Model:
     m = dr.Model("block")
     m.gravity(G)
     body = m.body("c", mass=1, inertia=(1, 0.02, 1))
-    _in_plane(m, body, "th")
+    _in_plane(m, "c", "th")
     for i, x in enumerate((-0.2, 0.2)):
         m.contact(f"c{i}", m.point(f"p{i}", body, at=(x, 0, -0.1)), friction=friction)
     return m
 
 
-def _in_plane(m: dr.Model, body: object, turn: str) -> None:
+def _in_plane(m: dr.Model, body: str, turn: str) -> None:
     a, b = m.body("a", mass=0), m.body("b", mass=0)
     m.prismatic("x", "ground", a, axis="x")
     m.prismatic("z", a, b, axis="z")
