@@ -54,23 +54,23 @@ def contact_start(e: Equations, solving: Solving, p: Reals, given: Collection[st
     assert first is not None  # or there is an error
     known = _modes(e, first.given[2])
     others = [mode == OPEN and c.normal >= 0 for mode, c in zip(known, e.unilateral, strict=True)]
-    touching = (_gaps(e, first.q, first.given) <= TOUCHES * e.limits.length) & others
-    if not touching.any():
+    meets = (_gaps(e, first.q, first.given) <= TOUCHES * e.limits.length) & others
+    if not meets.any():
         return _checked(e, first)
-    q = _closed_positions(e, solving.positions, p, known, touching, first)
-    touching = (_gaps(e, q, first.given) <= TOUCHES * e.limits.length) & others
-    return _checked(e, _with_velocities(e, solving.solve, p, known, touching, q))
+    q = _closed_positions(e, solving.positions, p, known, meets, first)
+    meets = (_gaps(e, q, first.given) <= TOUCHES * e.limits.length) & others
+    return _checked(e, _with_velocities(e, solving.solve, p, known, meets, q))
 
 
 def _closed_positions(
-    e: Equations, positions: Callable[[Reals], Reals], p: Reals, known: Sequence[int], touching: NDArray[np.bool_], first: Start
+    e: Equations, positions: Callable[[Reals], Reals], p: Reals, known: Sequence[int], meets: NDArray[np.bool_], first: Start
 ) -> Reals:
     """Coordinates at which contacts that touch or penetrate are closed: as many as possible, so that none penetrates."""
     limit = TOUCHES * e.limits.length
-    if np.abs(_gaps(e, first.q, first.given)[touching]).max() <= limit:
+    if np.abs(_gaps(e, first.q, first.given)[meets]).max() <= limit:
         return first.q
     best: Reals | None = None
-    choices = sorted(product(*[(SLIP, OPEN) if one else (OPEN,) for one in touching]), key=lambda modes: -sum(modes))
+    choices = sorted(product(*[(SLIP, OPEN) if one else (OPEN,) for one in meets]), key=lambda modes: -sum(modes))
     for modes in choices[:MOST_TRIED]:
         try:
             q = positions(_with_modes(e, p, [max(pair) for pair in zip(known, modes, strict=True)]))
@@ -82,7 +82,7 @@ def _closed_positions(
     return first.q if best is None else best
 
 
-def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int], touching: NDArray[np.bool_], q: Reals) -> Start:
+def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int], meets: NDArray[np.bool_], q: Reals) -> Start:
     """The start at coordinates at which contacts touch, besides those whose modes are known."""
 
     def solved(modes: Sequence[int]) -> Start | None:
@@ -92,7 +92,7 @@ def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int],
             return None
 
     endless = _endless(e, p, q)
-    pairs = list(zip(e.unilateral, touching.tolist(), endless, strict=True))
+    pairs = list(zip(e.unilateral, meets.tolist(), endless, strict=True))
     found, base = None, [OPEN] * len(known)
     for stick in (STICK, SLIP) if any(one and no_slip for _, one, no_slip in pairs) else (SLIP,):
         base = [(stick if no_slip else SLIP) if one and c.count else OPEN for c, one, no_slip in pairs]
@@ -105,7 +105,7 @@ def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int],
     free = found  # what is not given rests; bodies may approach each other
     for _ in known:
         normal, _ = _speeds(e, found)
-        approach = [one and mode == OPEN and v < 0.0 for one, mode, v in zip(touching.tolist(), base, normal, strict=True)]
+        approach = [one and mode == OPEN and v < 0.0 for one, mode, v in zip(meets.tolist(), base, normal, strict=True)]
         if not any(approach):
             break
         base = [SLIP if one else mode for one, mode in zip(approach, base, strict=True)]
@@ -117,7 +117,7 @@ def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int],
     normal, slip = _speeds(e, found)
     modes = [
         OPEN if not one or v != 0.0 else STICK if s == 0.0 else SLIP
-        for one, v, s in zip(touching.tolist(), normal, slip, strict=True)
+        for one, v, s in zip(meets.tolist(), normal, slip, strict=True)
     ]
     final = solved(modes)
     return found if final is None else final
