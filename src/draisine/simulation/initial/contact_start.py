@@ -11,7 +11,7 @@ not restrict a start: it counts as open here, and begins as a slip.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from itertools import product
+from itertools import chain, combinations, islice, product
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -70,8 +70,10 @@ def _closed_positions(
     if np.abs(_gaps(e, first.q, first.given)[meets]).max() <= limit:
         return first.q
     best: Reals | None = None
-    choices = sorted(product(*[(SLIP, OPEN) if one else (OPEN,) for one in meets]), key=lambda modes: -sum(modes))
-    for modes in choices[:MOST_TRIED]:
+    those = np.flatnonzero(meets).tolist()
+    opened = chain.from_iterable(combinations(those, count) for count in range(len(those) + 1))
+    for some in islice(opened, MOST_TRIED):
+        modes = [SLIP if one and i not in some else OPEN for i, one in enumerate(meets.tolist())]
         try:
             q = positions(_with_modes(e, p, [max(pair) for pair in zip(known, modes, strict=True)]))
         except StartError:
