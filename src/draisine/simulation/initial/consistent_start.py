@@ -23,7 +23,7 @@ from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
 from draisine.simulation.initial.conflict import explain, refuse_degenerate
-from draisine.simulation.initial.contact_start import contact_start, inactive_rows
+from draisine.simulation.initial.contact_start import Solving, contact_start, inactive_rows
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 from draisine.simulation.initial.given_digits import refusal, within_digits
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
@@ -87,12 +87,13 @@ def consistent_start(
         sorted_targets(e, problem.kinds, named_start(start)),
     )
 
-    def solver(p: np.ndarray) -> _Solver:
-        return _Solver(problem, targets, (float(time), u, p))
+    def solver(p: np.ndarray, at: Reals | None = None) -> _Solver:
+        return _Solver(problem, targets, (float(time), u, p), at)
 
     if not e.unilateral:
         return solver(p).solve()
-    return contact_start(e, lambda p, only_kept=False: solver(p).kept() if only_kept else solver(p).solve(), p)
+    solving = Solving(lambda p: solver(p).kept(), lambda p: solver(p).positions(), lambda p, at=None: solver(p, at).solve())
+    return contact_start(e, solving, p, {*targets.velocities})
 
 
 class _SolvedLevel(NamedTuple):
@@ -106,8 +107,8 @@ class _SolvedLevel(NamedTuple):
 class _Solver:
     """One start: the position level, then the velocity level."""
 
-    def __init__(self, problem: StartProblem, targets: Targets, given: Given) -> None:
-        self._problem, self._targets, self._given = problem, targets, given
+    def __init__(self, problem: StartProblem, targets: Targets, given: Given, at: Reals | None = None) -> None:
+        self._problem, self._targets, self._given, self._at = problem, targets, given, at  # `at`: coordinates, if known
         self._evaluation = problem.take_evaluation(given)
         self._q0, self._v0 = (
             reference_of(defaults, names, targets.near)
@@ -116,7 +117,15 @@ class _Solver:
         self._length = problem.scales.typical_length(given[2], self._q0)
 
     def solve(self) -> Start:
-        return self._start((self._kept() if self._targets.state else None) or self._found())
+        return self._start((self._kept() if self._targets.state and self._at is None else None) or self._found())
+
+    def positions(self) -> Reals:
+        """The coordinates alone."""
+        found = self._positions()
+        found.level.full_system.release()
+        found.point.system.release()
+        self._problem.give_back(self._evaluation)
+        return found.point.y.copy()
 
     def kept(self) -> Start | None:
         """The given state itself, if one is given and satisfies the constraints."""
@@ -167,6 +176,8 @@ class _Solver:
         e, scales = self._problem.equations, self._problem.scales
         scale = scales.coordinates(self._q0, self._length)
         level = position_level(self._problem, self._targets, self._evaluation, self._q0, self._v0, scale, scales.max_steps)
+        if self._at is not None:
+            return _SolvedLevel(level, Way.NEWTON, level.full_system.at_unknowns(self._at))
         if isinstance(e.dynamics, DaeResidual):
             settled = self._by_order(level, np.array(e.dynamics.orders)) if e.dynamics.orders else None
             if settled is not None:

@@ -1,60 +1,155 @@
 """Starts of mechanisms with unilateral contacts: which of them are closed, and stick, follows from what is given.
 
-By default a wheel stands on the ground and rolls, and other contacts are closed if there is no gap then. Where given values do
-not allow that, contacts slip or open, as few as possible. A computed state, such as the end of a run, is kept: the modes are
-those that it satisfies. Dry friction of joints does not restrict a start: it counts as open here, and begins as a slip.
+By default a wheel stands on the ground and rolls; where given values do not allow that, wheels slip or are open, as few as
+possible, those first whose spin is given. Other contacts are closed where they touch, or would penetrate, at the start without
+them. They stay closed where the targets allow that for all of them; otherwise, and at stops, bodies only do not approach each
+other. All else that is not given rests, and a contact sticks if it does not slip then: nothing moves only to close it or to let
+it stick. A computed state, such as the end of a run, is kept: the modes are those that it satisfies. Dry friction of joints does
+not restrict a start: it counts as open here, and begins as a slip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain, combinations, islice, product
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import StartError
 from draisine.program.equations import Equations
+from draisine.simulation.initial.problem import Given
 from draisine.simulation.initial.result import Start
 
 Reals = NDArray[np.float64]
 
 OPEN, SLIP, STICK = range(3)
 TOUCHES = 1e-9  # gap, relative to the typical length, of a contact that is closed
+RESTS = 1e-9  # speed of a contact, relative to its terms, that is zero
 MOST_TRIED = 256
 
 
 class Solve(Protocol):
-    """The start with given parameters and modes: any, or only the given state itself, None if that violates the constraints."""
+    """The start with given parameters and modes; `at` are its coordinates, if they are known."""
 
-    def __call__(self, p: Reals, only_kept: bool = False) -> Start | None: ...
+    def __call__(self, p: Reals, at: Reals | None = None) -> Start: ...
 
 
-def contact_start(e: Equations, solve: Solve, p: Reals) -> Start:
-    """A consistent start with the modes of unilateral contacts at the end of its parameters."""
-    kept = _first_start(e, solve, p, [STICK if c.normal >= 0 else OPEN for c in e.unilateral], only_kept=True)
+class Solving(NamedTuple):
+    """How starts with given parameters and modes are found."""
+
+    kept: Callable[[Reals], Start | None]  # the given state itself, None if there is none or it violates the constraints
+    positions: Callable[[Reals], Reals]
+    solve: Solve
+
+
+def contact_start(e: Equations, solving: Solving, p: Reals, given: Collection[str]) -> Start:
+    """A consistent start with the modes of unilateral contacts at the end of its parameters; `given` are velocities."""
+    every = [STICK if c.normal >= 0 else OPEN for c in e.unilateral]
+    kept = _first_start(e, solving.kept, p, every)
     if kept is not None:
         return _checked(e, kept)
-    first = _first_start(e, solve, p, [STICK if c.stands else OPEN for c in e.unilateral])
+    first = _first_start(e, solving.solve, p, [STICK if c.stands else OPEN for c in e.unilateral], given)
     assert first is not None  # or there is an error
-    limit = TOUCHES * e.limits.length
-    closed = _gaps(e, first.q, first.given[2]) <= limit
     known = _modes(e, first.given[2])
-    preferred = [STICK if touches and mode == OPEN else mode for touches, mode in zip(closed, known, strict=True)]
-    found = first if preferred == known else _first_start(e, solve, p, preferred)
-    assert found is not None
-    return _checked(e, found)
+    others = [mode == OPEN and c.normal >= 0 for mode, c in zip(known, e.unilateral, strict=True)]
+    meets = (_gaps(e, first.q, first.given) <= TOUCHES * e.limits.length) & others
+    if not meets.any():
+        return _checked(e, first)
+    q = _closed_positions(e, solving.positions, p, known, meets, first)
+    meets = (_gaps(e, q, first.given) <= TOUCHES * e.limits.length) & others
+    return _checked(e, _with_velocities(e, solving.solve, p, known, meets, q))
 
 
-def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int], only_kept: bool = False) -> Start | None:
-    """The start with the preferred modes, or with as few contacts that slip or are open instead as possible."""
+def _closed_positions(
+    e: Equations, positions: Callable[[Reals], Reals], p: Reals, known: Sequence[int], meets: NDArray[np.bool_], first: Start
+) -> Reals:
+    """Coordinates at which contacts that touch or penetrate are closed: as many as possible, so that none penetrates."""
+    limit = TOUCHES * e.limits.length
+    if np.abs(_gaps(e, first.q, first.given)[meets]).max() <= limit:
+        return first.q
+    best: Reals | None = None
+    those = np.flatnonzero(meets).tolist()
+    opened = chain.from_iterable(combinations(those, count) for count in range(len(those) + 1))
+    for some in islice(opened, MOST_TRIED):
+        modes = [SLIP if one and i not in some else OPEN for i, one in enumerate(meets.tolist())]
+        try:
+            q = positions(_with_modes(e, p, [max(pair) for pair in zip(known, modes, strict=True)]))
+        except StartError:
+            continue
+        if _gaps(e, q, first.given).min() >= -limit:
+            return q
+        best = q if best is None else best
+    return first.q if best is None else best
+
+
+def _with_velocities(e: Equations, solve: Solve, p: Reals, known: Sequence[int], meets: NDArray[np.bool_], q: Reals) -> Start:
+    """The start at coordinates at which contacts touch, besides those whose modes are known."""
+
+    def solved(modes: Sequence[int]) -> Start | None:
+        try:
+            return solve(_with_modes(e, p, [max(pair) for pair in zip(known, modes, strict=True)]), q)
+        except StartError:
+            return None
+
+    endless = _endless(e, p, q)
+    pairs = list(zip(e.unilateral, meets.tolist(), endless, strict=True))
+    found, base = None, [OPEN] * len(known)
+    for stick in (STICK, SLIP) if any(one and no_slip for _, one, no_slip in pairs) else (SLIP,):
+        base = [(stick if no_slip else SLIP) if one and c.count else OPEN for c, one, no_slip in pairs]
+        found = solved(base)
+        if found is not None:
+            break
+    if found is None:
+        base = [OPEN] * len(known)
+        found = solve(_with_modes(e, p, known), q)
+    tried = ~meets  # without those that can not but approach, as the given velocities want: there the run begins with an impact
+    for _ in known:
+        approach = np.where(tried | (np.array(base) != OPEN), 0.0, _speeds(e, found)[0])
+        if not approach.min() < 0.0:
+            break
+        fastest = approach <= (1.0 - RESTS) * approach.min()
+        tried |= fastest
+        modes = [SLIP if one else mode for one, mode in zip(fastest.tolist(), base, strict=True)]
+        without_approach = solved(modes)
+        if without_approach is not None:
+            found, base = without_approach, modes
+    normal, slip = _speeds(e, found)
+    modes = [
+        OPEN if not one or v != 0.0 else STICK if s == 0.0 else SLIP
+        for one, v, s in zip(meets.tolist(), normal, slip, strict=True)
+    ]
+    final = solved(modes)
+    return found if final is None else final
+
+
+def _speeds(e: Equations, start: Start) -> tuple[list[float], list[float]]:
+    """Normal speeds and slips of contacts, zero where they are rounding errors."""
+    assert e.contact_terms is not None
+    t, u, p = start.given
+    slots = [slot.name for slot in e.contact_terms.outputs]
+    at_rest = start.x.copy()
+    at_rest[len(start.q) : len(start.q) + len(start.v)] = 0.0
+    moving, still = (e.contact_terms([t], x, u, p) for x in (start.x, at_rest))
+    speed, bias = (np.atleast_1d(one[slots.index("speed")]) for one in (moving, still))
+    rows = np.reshape(moving[slots.index("rows")], (-1, len(speed))).T
+    least = RESTS * (np.abs(rows) @ np.abs(start.v) + np.abs(bias))
+    speed = np.where(np.abs(speed) <= least, 0.0, speed)
+    normal = [float(speed[c.normal]) if c.normal >= 0 else 0.0 for c in e.unilateral]
+    return normal, [float(np.linalg.norm(speed[c.tangential : c.tangential + c.count])) for c in e.unilateral]
+
+
+def _first_start(
+    e: Equations, solve: Callable[[Reals], Start | None], p: Reals, preferred: Sequence[int], given: Collection[str] = ()
+) -> Start | None:
+    """The start with the preferred modes, or with as few contacts that are open, then that slip, instead as possible."""
     problem: StartError | None = None
 
     def solved(modes: Sequence[int]) -> Start | None:
         nonlocal problem
         try:
-            return solve(_with_modes(e, p, modes), only_kept)
+            return solve(_with_modes(e, p, modes))
         except StartError as one:
             problem = problem or one
             return None
@@ -62,11 +157,16 @@ def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int],
     found = solved(preferred)
     if found is not None:
         return found
-    most = list(preferred)  # a mode that is not possible with all other contacts open, is not possible at all
+    most = list(preferred)
+    for i in _with_given_spin(e, p, given) if given else ():
+        most[i] = min(most[i], SLIP)
+    # a mode that is not possible with all other contacts open, is not possible at all
     for i in range(len(most)) if sum(mode != OPEN for mode in preferred) > 1 else ():
         while most[i] != OPEN and solved([most[i] if k == i else OPEN for k in range(len(most))]) is None:
             most[i] -= 1
-    every = sorted(product(*[range(mode, -1, -1) for mode in most]), key=lambda modes: -sum(modes))
+    every = sorted(
+        product(*[range(mode, -1, -1) for mode in most]), key=lambda modes: (sum(mode == OPEN for mode in modes), -sum(modes))
+    )
     for modes in every[:MOST_TRIED]:
         found = solved(modes)
         if found is not None:
@@ -76,9 +176,39 @@ def _first_start(e: Equations, solve: Solve, p: Reals, preferred: Sequence[int],
     return None
 
 
+def _with_given_spin(e: Equations, p: Reals, given: Collection[str]) -> list[int]:
+    """Wheels whose spin is given: the velocities that change the slip of no other contact, and no gap, all are."""
+    assert e.contact_terms is not None
+    q = np.array([c.default for c in e.coordinates])
+    x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
+    slots = [slot.name for slot in e.contact_terms.outputs]
+    values = e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)
+    rows = np.reshape(values[slots.index("rows")], (len(e.velocities), -1)).T
+    small = RESTS * np.abs(rows).max(initial=0.0)
+    found = list[int]()
+    for i, c in enumerate(e.unilateral):
+        tangential = np.abs(rows[c.tangential : c.tangential + c.count]).max(axis=0, initial=0.0)
+        others = [row for k in e.unilateral for row in k.rows if k is not c or row == c.normal]
+        own = (tangential > small) & (np.abs(rows[others]).max(axis=0, initial=0.0) <= small)
+        names = [v.name for v, is_own in zip(e.velocities, own.tolist(), strict=True) if is_own]
+        if c.stands and names and all(name in given for name in names):
+            found.append(i)
+    return found
+
+
+def _endless(e: Equations, p: Reals, q: Reals) -> list[bool]:
+    """Contacts with infinite friction, which never slip."""
+    assert e.contact_terms is not None
+    slots = [slot.name for slot in e.contact_terms.outputs]
+    x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
+    values = e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)[slots.index("coefficients")]
+    static = np.reshape(values, (len(e.unilateral), -1))[:, 0]
+    return [bool(mu < 0.0) and c.count > 0 for mu, c in zip(static, e.unilateral, strict=True)]
+
+
 def _checked(e: Equations, start: Start) -> Start:
     """Refuse a start in which bodies penetrate each other."""
-    gaps = _gaps(e, start.q, start.given[2])
+    gaps = _gaps(e, start.q, start.given)
     worst = int(np.argmin(gaps))
     if gaps[worst] < -TOUCHES * e.limits.length:
         contact = e.unilateral[worst]
@@ -103,11 +233,12 @@ def inactive_rows(e: Equations, p: Reals, level: str) -> int:
     return normal if level == "position" else normal + sum(c.count for _, c in pairs)
 
 
-def _gaps(e: Equations, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _gaps(e: Equations, q: np.ndarray, given: Given) -> np.ndarray:
     assert e.contact_terms is not None
+    t, u, p = given
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
-    return np.atleast_1d(e.contact_terms([0.0], x, np.zeros(len(e.inputs)), p)[slots.index("gap")])
+    return np.atleast_1d(e.contact_terms([t], x, u, p)[slots.index("gap")])
 
 
 def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:

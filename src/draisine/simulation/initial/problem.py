@@ -130,12 +130,18 @@ NO_ASSEMBLIES = Assemblies(0, np.zeros((0, 3), dtype=np.intp), np.zeros((0, 3), 
 
 
 def assemblies_of(e: Equations, by_q: Pattern) -> Assemblies:
-    """The trees of bodies on the ground, joined where a constraint connects them; without those tied to other coordinates."""
+    """The trees of bodies on the ground, joined where a constraint connects them; without those tied to other coordinates.
+
+    Contacts that may be open, other than those of wheels, connect nothing.
+    """
+    loose = {f"{c.name}_{row}" for c in e.unilateral if not c.stands for row in ("normal", "along", "across")}
     index = {q.name: i for i, q in enumerate(e.coordinates)}
     poses = [pose for pose in e.structure.poses if all(name in index for name in pose.coordinates)]
     owner = {index[name]: k for k, pose in enumerate(poses) for name in pose.coordinates}
     tree, fixed = list(range(len(poses))), set[int]()
-    for row in range(len(e.constraints)):
+    for row, constraint in enumerate(e.constraints):
+        if constraint.name in loose:
+            continue
         connected = {owner.get(int(column), -1) for column in by_q.columns[by_q.rows == row]}
         among = {tree[k] for k in connected if k >= 0}
         if among:
