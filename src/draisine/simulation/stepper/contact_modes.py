@@ -61,6 +61,7 @@ GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 PROJECTIONS = 2
+BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 
 
@@ -345,16 +346,22 @@ def stop_small_slips(s: Stepper) -> bool:
 
 def remove_drift(s: Stepper) -> None:
     """Remove velocities that the new modes exclude, of the size of the tolerance, by impulses: they change no more energy than
-    these have."""
+    these have. A slip begins at zero, unless that takes an impulse that friction does not have: where a slip ends because its
+    row vanishes, at the dead point of a crank, the motion goes on."""
     c = s.modes
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
-        c.choice[i] = STICK if mode_of(c, i) == SLIP and c.settled[i] == 0 else mode_of(c, i)  # a slip begins at zero
+        c.choice[i] = STICK if mode_of(c, i) == SLIP and c.settled[i] == 0 else mode_of(c, i)
         for w in range(2):
             c.direction[i, w] = 0.0
-    if not solve_choice(c):
-        return
+    solved = solve_choice(c)
+    if not solved or passes_dead_points(c):
+        for i in range(c.contacts):
+            if not solved and mode_of(c, i) == SLIP:
+                c.choice[i] = SLIP
+        if not solve_choice(c):
+            return
     power = 0.0
     for k in range(c.rows):
         power += 0.5 * c.reaction[k] * (c.speed[k] + c.result[k]) - c.reaction[k] * moving(s, k)
@@ -362,6 +369,16 @@ def remove_drift(s: Stepper) -> None:
         for j in range(c.velocities):
             s.x[c.first_velocity + j] += c.reaction[k] * c.response[k, j]
     s.x[c.work] += power
+
+
+def passes_dead_points(c: ContactModes) -> bool:
+    """Let slips begin as they are that only an impulse beyond that of friction would make zero; whether there are any."""
+    found = False
+    for i in range(c.contacts):
+        if c.choice[i] == STICK and mode_of(c, i) == SLIP:
+            if tangential_size(c, i, c.reaction) > BRIEFLY * tangential_size(c, i, c.best_reaction):
+                c.choice[i], found = SLIP, True
+    return found
 
 
 def update_parameters(s: Stepper) -> None:
