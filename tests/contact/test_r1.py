@@ -18,7 +18,7 @@ def test_mass_passes_the_dead_point_of_its_friction() -> None:
     m.friction("f", "x^2", 0.5, unit="m")
     run = dr.simulate(m, 1, start={"x": -1.0, "x_rate": 2.0})
     left = 1 - np.arctanh(0.5)
-    assert run.status.name == "FINISHED"
+    assert str(run.status).startswith("FINISHED")
     assert run["x"][-1] == pytest.approx(np.sqrt(3) * np.sin(left), rel=1e-8)
     assert run["x_rate"][-1] == pytest.approx(np.sqrt(3) * np.cos(left), rel=1e-8)
     start = dr.simulate(m, 1, start={"x": 0.0, "x_rate": 2.0})
@@ -50,6 +50,6 @@ def test_crank_passes_its_dead_points(on_ground: bool) -> None:
     angle, rate = run["th"][-1], run["th_rate"][-1]
     turns, rest = divmod(angle, np.pi)
     path = radius * (2 * turns + 1 - np.cos(rest)) - radius * (1 - np.cos(0.5))
-    assert run.status.name == "FINISHED"
+    assert str(run.status).startswith("FINISHED")
     assert turns >= 2
     assert energy(angle, rate) == pytest.approx(energy(0.5, 12.0) - friction * path, rel=1e-6)

@@ -361,9 +361,9 @@ def passes_dead_points(c: ContactModes) -> bool:
     """Let slips begin as they are that only an impulse beyond that of friction would make zero; whether there are any."""
     found = False
     for i in range(c.contacts):
-        if c.choice[i] == STICK and mode_of(c, i) == SLIP:
-            if tangential_size(c, i, c.reaction) > BRIEFLY * tangential_size(c, i, c.best_reaction):
-                c.choice[i], found = SLIP, True
+        most = BRIEFLY * tangential_size(c, i, c.best_reaction)
+        if c.choice[i] == STICK and mode_of(c, i) == SLIP and tangential_size(c, i, c.reaction) > most:
+            c.choice[i], found = SLIP, True
     return found
 
 
