@@ -86,7 +86,7 @@ def sample_count(kernel: str, slots: Sequence[Slot], batches: Sequence[Array], a
     """The number of samples, in which all batches must agree."""
     counts = {slot.name: len(b) for slot, b in zip(slots, batches, strict=True) if b.ndim == 2}
     if not counts and all(slot.shape == np.shape(a) == (1, 1) for slot, a in zip(slots, arguments, strict=True)):
-        return 1  # one sample of one number each: its axis and that of the numbers cannot be told apart
+        return 1  # one sample of one number each: its axis and that of the numbers cannot be distinguished
     if not counts:
         raise ArgumentError(f"kernel {kernel!r}: no argument has an axis of samples; for one sample call kernel(…)")
     if len(set(counts.values())) > 1:

@@ -238,7 +238,7 @@ def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> 
             "bias": ca.densify(rows.bias),
             "speed": rows.velocity,
             "gap": ca.vertcat(*[c.gap for c in contacts]),
-            # infinite friction is told by −1
+            # −1 stands for infinite friction
             "coefficients": ca.vertcat(*[-1 if e is None else e for c in contacts for e in (c.static, c.kinetic, c.restitution)]),
         },
     )

@@ -35,7 +35,7 @@ NOISE = 1e-13  # … unless it varies less than this, which is rounding error
 RESOLVED = 1e-5  # last Chebyshev coefficients at which a part is fine enough, relative to the variation on it
 GOLDEN = 0.6180339887498949
 CONTINUOUS = 0.1  # change of a function at a zero, within rounding error of time, relative to its values in the step
-ROUNDED = 1e-7  # rounding error of time, relative to a step, beyond which jumps are not told from zeros
+ROUNDED = 1e-7  # rounding error of time, relative to a step, beyond which jumps are not distinguished from zeros
 SEARCH_STEPS = 70  # golden sections from a whole step to rounding error
 # Kinds of intervals: the function has no zero there, at most one, is within rounding error of zero, or has to be divided.
 CLEAR, SINGLE, FLAT, OPEN = 0, 1, 2, 3
