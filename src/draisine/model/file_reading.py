@@ -40,10 +40,10 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
     if top.has("gravity"):
         model.gravity(top.vector("gravity") if isinstance(top.table["gravity"], list) else top.amount("gravity"))
     if top.has("ground"):
-        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes")
+        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes", "profile")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
         shapes = shapes_of(ground.items("shapes", []), "the ground", folder)
-        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes)
+        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes, ground.items("profile", []))
     model.independent(*top.texts("independent", []))
     model.impacts(top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS))
     model.freeze()

@@ -146,6 +146,7 @@ def text_of(system: System, target: Path | None = None) -> str:
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    ground |= _given(profile=[[plain(x), plain(z)] for x, z in system.ground.profile])
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()

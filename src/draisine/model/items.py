@@ -7,7 +7,7 @@ to; inertia is about the center of mass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
+from draisine.model.ground_profile import GroundFeature, Vertex, features_of
 from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
@@ -210,6 +211,7 @@ class Wheel:
     tube: Expr = NOTHING
     contact: TangentialLaw = ROLLING
     friction: DryFriction | None = None  # then it may slip and leave the ground
+    feature: GroundFeature | None = None  # of a profile, which it touches
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
@@ -250,6 +252,7 @@ class PointContact:
     on: str = GROUND
     on_radius: Expr | None = None
     lands_where: Expr | None = None  # it closes only where this is positive
+    feature: GroundFeature | None = None  # of a profile, which it touches
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
@@ -378,6 +381,7 @@ class Ground:
     height: Expr = NOTHING
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
     shapes: tuple[BodyShape, ...] = ()  # for drawing: rails, walls
+    profile: tuple[Vertex, ...] = ()  # planes with edges between them, in place of slope and height
 
     @property
     def curved(self) -> bool:
@@ -387,7 +391,7 @@ class Ground:
     @property
     def still(self) -> bool:
         """Whether the ground is a plane at rest."""
-        return self.height == NOTHING and self.velocity == (NOTHING, NOTHING)
+        return self.height == NOTHING and self.velocity == (NOTHING, NOTHING) and not self.profile
 
 
 @dataclass(frozen=True)
@@ -540,8 +544,32 @@ class System:
     @property
     def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
         """Contacts that may slip and open, stops, and joints with dry friction."""
-        every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
+        every: tuple[Wheel | PointContact, ...] = (*self.contact_wheels, *self.contact_points)
         return (*(contact for contact in every if contact.friction is not None), *self.stops, *self.joint_frictions)
+
+    @cached_property
+    def contact_wheels(self) -> tuple[Wheel, ...]:
+        """Wheels, on a profile once for each plane and edge that they may touch."""
+        if not self.ground.profile:
+            return self.wheels
+        return tuple(
+            replace(wheel, name=f"{wheel.name}_{feature.name}", feature=feature)
+            for wheel in self.wheels
+            for feature in features_of(self.ground.profile, self.parameter_values())
+        )
+
+    @cached_property
+    def contact_points(self) -> tuple[PointContact, ...]:
+        """The same of points and spheres; a point touches planes only."""
+        found: list[PointContact] = []
+        for point in self.point_contacts:
+            if not self.ground.profile or point.on != GROUND or point.on_radius is not None:
+                found.append(point)
+                continue
+            for feature in features_of(self.ground.profile, self.parameter_values()):
+                if not feature.is_edge or point.radius != NOTHING:
+                    found.append(replace(point, name=f"{point.name}_{feature.name}", feature=feature))
+        return tuple(found)
 
     @property
     def has_ground(self) -> bool:

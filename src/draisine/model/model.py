@@ -26,6 +26,7 @@ from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact import IMPACT_ORDERS, ROLLING, TangentialLaw, dry_friction
 from draisine.model.contact_modes import in_modes
+from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
     GROUND,
     Body,
@@ -136,19 +137,27 @@ class Model(JointBuilders, ConstraintBuilders):
         height: Amount = 0.0,
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
+        profile: Sequence[Sequence[Amount]] = (),
     ) -> None:
         """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
         as for bodies.
+
+        `profile` takes the place of slope and height: vertices (x, z) of planes with edges between them, for kerbs, steps and
+        ramps, [(0, 0), (1, 0), (1, -0.1), (2, -0.1)]. The first and the last plane go on without end. Wheels on it have
+        `friction`.
         """
         if isinstance(velocity, str | Mapping | set) or not hasattr(velocity, "__len__") or len(velocity) != 2:
             raise ModelError(f"velocity of the ground: needs two components, along x and y, such as (1, 0), got {velocity!r}")
         first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
         height = amount_in(height, "m", "height of the ground")
-        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"))
+        vertices = profile_of(profile)
+        if vertices and any(part != Number(0.0) for part in (*tilt, height, first, second)):
+            raise ModelError("profile of the ground: it takes the place of slope, bank, height and velocity; leave these out")
+        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices)
 
     def impacts(self, order: str) -> None:
         """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
@@ -247,7 +256,8 @@ class Model(JointBuilders, ConstraintBuilders):
 
         It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
-        `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel touches the ground.
+        `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel
+        touches the ground.
         """
         where = f"wheel {name!r}"
         dry = dry_friction(friction, restitution, impact, where, tangential_restitution)

@@ -101,6 +101,8 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     yield from _components("gravity", system.gravity) if size is None else [("gravity", size)]
     yield "slope of the ground", system.ground.slope
     yield "bank of the ground", system.ground.bank
+    for vertex in system.ground.profile:
+        yield from (("profile of the ground", part) for part in vertex)
     for body in system.bodies:
         where = f"body {body.name!r}"
         yield f"mass of {where}", body.mass

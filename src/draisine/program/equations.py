@@ -125,6 +125,7 @@ class Unilateral:
     stands: bool = False  # by default it is closed at a start
     unit: str = "m"  # of its gap
     sequential: bool = False  # impacts of several contacts come one after the other
+    bounded: bool = False  # it ends where it would not land
 
     @property
     def rows(self) -> tuple[int, ...]:

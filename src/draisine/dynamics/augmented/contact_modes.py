@@ -61,6 +61,7 @@ class ContactRows:
     unit: str = "m"  # of the gap
     tangential_restitution: ca.SX = field(default_factory=lambda: ca.SX(0))
     lands: ca.SX = field(default_factory=lambda: ca.SX(1))  # it closes only where this is positive
+    bounded: bool = False  # it ends where that is not positive any more
     sequential: bool = False  # impacts of several contacts come one after the other
 
     @property
@@ -134,7 +135,8 @@ class ModeRows:
         values, labels = [], []
         for c in self.contacts:
             normal = ca.SX(1) if c.normal is None else multipliers[c.normal]
-            values.append(c.closed * normal + (1 - c.closed) * c.gap)
+            stays = ca.fmin(normal, c.lands) if c.bounded else normal
+            values.append(c.closed * stays + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
             slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)

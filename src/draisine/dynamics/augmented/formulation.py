@@ -193,10 +193,11 @@ class AugmentedFormulation(BaseFormulation):
                     kinetic,
                     scope.value(law.restitution),
                     law.impact,
-                    isinstance(contact, WheelOnGround),
+                    isinstance(contact, WheelOnGround) and not contact.bounded,
                     contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
                     scope.value(law.tangential_restitution),
-                    contact.lands if isinstance(contact, PointOnSurface) else ca.SX(1),
+                    contact.lands if isinstance(contact, WheelOnGround | PointOnSurface) else ca.SX(1),
+                    isinstance(contact, WheelOnGround | PointOnSurface) and contact.bounded,
                     self.mechanism.system.impacts == IMPACT_ORDERS[1],
                 )
             )

@@ -212,6 +212,7 @@ def augmented(
                 c.stands,
                 c.unit,
                 c.sequential,
+                c.bounded,
             )
             for c in system.contacts
         ),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
+from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
@@ -26,9 +28,10 @@ class PointOnSurface:
 
     item: PointContact
     measures: Measures
-    surface: GroundSurface
+    surface: GroundSurface | FeatureSurface
 
     supported_by_joints = False
+    bounded: ClassVar[bool] = False  # whether it ends where `lands` does
 
     @property
     def name(self) -> str:
@@ -167,3 +170,24 @@ class PointOnSurface:
             slips = tuple((f"{self.name}_{way}", Call(f"slip_{way}", call)) for way in ways)
             found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnFeature(PointOnSurface):
+    """A point or a sphere on a plane of a profile, or a sphere on an edge."""
+
+    bounded = True
+
+    @cached_property
+    def normal(self) -> Vec:
+        assert isinstance(self.surface, FeatureSurface)
+        if not self.surface.feature.is_edge:
+            return self.surface.normal(ZERO, ZERO)
+        away = sub(self.center, self.surface.origin)
+        size = ca.sqrt(away[0] ** 2 + away[2] ** 2)
+        return away[0] / size, ZERO, away[2] / size
+
+    @cached_property
+    def lands(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.surface.region(self.contact_point, self.normal, self.radius)

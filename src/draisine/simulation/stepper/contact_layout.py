@@ -46,6 +46,7 @@ class ContactModes(Record):
     share: Vector  # (m) compliance of a row, relative to that of contacts
     margins: Vector  # (2 c)
     sequential: int  # 1 if impacts of several contacts come one after the other
+    bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
     touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed

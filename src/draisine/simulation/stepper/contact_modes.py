@@ -62,6 +62,7 @@ CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at whi
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
+EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 PROJECTIONS = 2
 BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -90,13 +91,20 @@ def change_modes(s: Stepper, row: int) -> int:
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
     if row >= 0 and which == 0 and mode_of(c, ended) == OPEN and passes(c, ended):
         c.below[ended] = 1 - c.below[ended]
         update_parameters(s)
         return CONTINUE
+    passed = row >= 0 and which == 0 and mode_of(c, ended) != OPEN and is_left(c, ended)
+    if passed:  # the next part of the profile takes over
+        set_mode(c, ended, OPEN)
+    for i in range(c.contacts):
+        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN and not passed
+        closes = closes or closes_too(c, i) or (passed and i != ended and takes_over(c, i))
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes else 0
+        c.below[i] = 0 if c.active[i] != 0 else c.below[i]
+    if passed:
+        c.active[ended], c.below[ended], row = 0, 1, -1
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -112,6 +120,17 @@ def change_modes(s: Stepper, row: int) -> int:
 def passes(c: ContactModes, i: int) -> bool:
     """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
     return has_normal(c, i) and (c.below[i] != 0 or not c.landing[2 * i + 1] > 0.0)
+
+
+def is_left(c: ContactModes, i: int) -> bool:
+    """Whether a contact with a part of a ground profile is at its end."""
+    return c.bounded[i] != 0 and c.landing[2 * i + 1] <= EDGE * c.length
+
+
+def takes_over(c: ContactModes, i: int) -> bool:
+    """Whether an open contact with a part of a profile begins where that with its neighbor ends."""
+    near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[2 * i + 1] >= -EDGE * c.length
+    return near and abs(c.gap[i]) <= EDGE * c.length
 
 
 def closes_too(c: ContactModes, i: int) -> bool:
