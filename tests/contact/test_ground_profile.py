@@ -166,7 +166,7 @@ def test_files_and_names() -> None:
         ([(0, 0)], "two vertices"),
         ([(0, 0), (1,)], "two coordinates"),
         ("flat", "vertices"),
-        ([(1, 0), (0, 0)], "in the order of x"),
+        ([(1, 0), (0, 0)], "in order of x"),
         ([(0, 0), (0, 1), (1, 1)], "cannot be vertical"),
         ([(0, 0), (1, 0), (2, 0)], "lies between its neighbors"),
     ],

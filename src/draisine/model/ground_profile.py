@@ -61,7 +61,7 @@ def features_of(profile: Sequence[Vertex], values: Mapping[str, float]) -> tuple
     for k, ((x0, z0), (x1, z1)) in enumerate(pairwise(points)):
         if x1 < x0 or (x0, z0) == (x1, z1):
             raise ModelError(
-                f"profile of the ground: vertex ({x1:g}, {z1:g}) follows ({x0:g}, {z0:g}); vertices are distinct, in the order of x"
+                f"profile of the ground: vertex ({x1:g}, {z1:g}) follows ({x0:g}, {z0:g}); vertices are distinct, in order of x"
             )
         if x1 == x0 and k in (0, count - 1):
             raise ModelError("profile of the ground: its first and last plane go on without end and cannot be vertical")

@@ -317,8 +317,8 @@ def _check_profile(system: System) -> None:
     for contact in system.point_contacts:
         if contact.on == GROUND and contact.on_radius is None and (contact.friction is None or contact.lands_where is not None):
             raise ModelError(
-                f"contact {contact.name!r}: on a ground profile with edges it opens where a plane ends; give friction, and leave out "
-                "lands_where"
+                f"contact {contact.name!r}: on a ground profile with edges it opens where a plane ends; give friction, and leave "
+                "out lands_where"
             )
     if system.edges:
         raise ModelError(

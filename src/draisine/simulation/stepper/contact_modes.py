@@ -273,23 +273,31 @@ def bounces_left(c: ContactModes, i: int) -> float:
 
 
 def apply_impulse(s: Stepper) -> None:
-    """Velocities, the energy that is lost, and the work that moving surfaces and stops do."""
+    """Velocities, the energy that is lost, and the work: the change of kinetic energy, with that of moving surfaces, stops and
+    prescribed motions."""
     c = s.modes
-    power, driven = 0.0, 0.0
+    n = c.velocities
+    power, work = 0.0, 0.0
+    for j in range(n):
+        c.side[j] = 0.0
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
-        driven += c.impulse[k] * moving(s, k)
+        for j in range(n):
+            c.side[j] += c.impulse[k] * c.response[k, j]
+    for i in range(n):  # Δv·M (v + Δv/2)
+        for j in range(n):
+            work += c.side[i] * c.mass[i * n + j] * (s.x[c.first_velocity + j] + 0.5 * c.side[j])
+    for j in range(n):
+        s.x[c.first_velocity + j] += c.side[j]
     for k in range(c.rows):
         c.total[k] += c.impulse[k]
         if c.impulse[k] != 0.0:
-            for j in range(c.velocities):
-                s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
             for l in range(c.rows):
                 c.speed[l] += c.impulse[k] * c.delassus[l, k]
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
     c.lost -= 0.5 * power
-    s.x[c.work] += 0.5 * power - driven
+    s.x[c.work] += work
 
 
 def moving(s: Stepper, row: int) -> float:
