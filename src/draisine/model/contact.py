@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Number
+from draisine.expr.expression import Expr, Number, names, substitute
 from draisine.model.quantities import Amount, amount_in
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
@@ -156,9 +156,17 @@ class DryFriction:
         """The coefficients, by name, without infinite ones."""
         every = {"static friction": self.static, "kinetic friction": self.kinetic, "restitution": self.restitution}
         every["tangential restitution"] = self.tangential_restitution
+        if self.depends_on_slip:
+            del every["kinetic friction"]
         return {name: amount for name, amount in every.items() if amount is not None}
 
+    @property
+    def depends_on_slip(self) -> bool:
+        """Whether the kinetic coefficient is a function of the slip, as Stribeck's curve."""
+        return self.kinetic is not None and SLIP in names(self.kinetic)
 
+
+SLIP = "slip"  # the speed of a slip, in coefficients of friction
 IMPACTS = ("energetic", "poisson", "newton")
 IMPACT_ORDERS = ("simultaneous", "sequential")
 
@@ -182,6 +190,8 @@ def dry_friction(
     if impact not in IMPACTS:
         raise ModelError(f"{where}: impact must be one of {', '.join(map(repr, IMPACTS))}, got {impact!r}")
     static, kinetic = (None if _is_infinite(c) else amount_in(c, "", f"friction of {where}") for c in pair)
+    if static is not None and SLIP in names(static):
+        static = substitute(static, {SLIP: Number(0.0)})
     for what, amount in (("static", static), ("kinetic", kinetic)):
         if isinstance(amount, Number) and amount.value < 0.0:
             raise ModelError(f"{where}: its {what} friction is {amount.value:g}; it must not be negative")

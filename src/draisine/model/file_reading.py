@@ -129,7 +129,9 @@ def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
 
 
 def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", "lands_where", *_DRY)
+    entry = Entry.of(where, value).only(
+        "point", "radius", "on", "on_radius", "permanent", "lands_where", "along", "friction_across", *_DRY
+    )
     permanent = entry.flag("permanent", False)
     if permanent and entry.has("friction"):
         raise ModelError(f"{where}: a permanent contact does not slip; leave out 'friction', or 'permanent'")
@@ -144,6 +146,8 @@ def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
         impact=entry.text("impact", IMPACTS[0]),
         tangential_restitution=entry.amount("tangential_restitution", 0),
         lands_where=entry.expression("lands_where") if entry.has("lands_where") else None,
+        along=entry.text("along") if entry.has("along") else None,
+        friction_across=entry.amount("friction_across") if entry.has("friction_across") else None,
     )
 
 

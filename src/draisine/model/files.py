@@ -276,6 +276,8 @@ def _point_contact(contact: PointContact) -> dict[str, Any]:
         **({"on_radius": plain(contact.on_radius)} if contact.on_radius is not None else {}),
         **({"permanent": True} if contact.friction is None else _friction(contact.friction)),
         **({"lands_where": plain(contact.lands_where)} if contact.lands_where is not None else {}),
+        **({"along": contact.along} if contact.along is not None else {}),
+        **({"friction_across": plain(contact.across)} if contact.across is not None else {}),
     }
 
 

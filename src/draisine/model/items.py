@@ -252,12 +252,28 @@ class PointContact:
     on: str = GROUND
     on_radius: Expr | None = None
     lands_where: Expr | None = None  # it closes only where this is positive
+    along: str | None = None  # axis of the point's frame, the direction of its track; None for x of what it touches
+    across: Expr | None = None  # friction across the track, if it is another one than along it
     feature: GroundFeature | None = None  # of a profile, which it touches
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
         lengths = {"radius": self.radius} | ({} if self.on_radius is None else {"on_radius": self.on_radius})
-        return lengths | (self.friction.amounts() if self.friction is not None else {})
+        across = {} if self.across is None else {"friction across": self.across}
+        return lengths | across | (self.friction.amounts() if self.friction is not None else {})
+
+    @property
+    def across_only(self) -> bool:
+        """Whether it glides along its track without friction."""
+        law = self.friction
+        return self.across is not None and law is not None and law.static == law.kinetic == NOTHING
+
+    @property
+    def anisotropy(self) -> Expr:
+        """Friction across the track relative to that along it."""
+        if self.across is None or self.across_only or self.friction is None or self.friction.static is None:
+            return Number(1.0)
+        return self.across / self.friction.static
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ here; `freeze()` validates the description and returns an immutable `System`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import IMPACT_ORDERS, ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, TangentialLaw, dry_friction
 from draisine.model.contact_modes import in_modes
 from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
@@ -295,6 +296,8 @@ class Model(JointBuilders, ConstraintBuilders):
         impact: str = "energetic",
         tangential_restitution: Amount = 0.0,
         lands_where: Amount | None = None,
+        along: str | None = None,
+        friction_across: Amount | None = None,
     ) -> PointContact:
         """A contact that opens and closes: of a point of a body, or of a sphere of the given radius around it.
 
@@ -309,15 +312,22 @@ class Model(JointBuilders, ConstraintBuilders):
 
         `lands_where` is an expression of the position: the contact closes only where it is positive. Where it is not, the point
         passes through, and may land once it has come back. So the foot of a walking machine may pass the ground as it swings.
+
+        `along` is an axis of the point's body or frame, "x", "y" or "z", whose projection is the direction of the track; by
+        default that is x of the ground or of the frame. With `friction_across` the friction across the track is another one, as
+        that of a blade: forces are bounded by an ellipse, and have the direction in which they take most energy.
         """
         where = f"contact {name!r}"
         dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
         if lands_where is not None and dry is None:
             raise ModelError(f"{where}: it is permanent and does not land; leave out lands_where, or give friction")
         place = None if lands_where is None else expression_of(lands_where, f"lands_where of {where}")
+        across = _across(friction_across, dry, where)
         size = amount_in(radius, "m", f"radius of {where}")
         other = None if on_radius is None else amount_in(on_radius, "m", f"on_radius of {where}")
-        return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other, place))
+        return self._add(
+            "point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other, place, along, across)
+        )
 
     def knife_edge(
         self,
@@ -326,9 +336,21 @@ class Model(JointBuilders, ConstraintBuilders):
         along: str = "x",
         name: str | None = None,
         on_ground: bool = False,
-    ) -> KnifeEdge:
-        """A knife edge of the body: its point has no velocity across the edge; `on_ground` keeps it on the ground."""
+        friction: Amount | None = None,
+        friction_along: Amount = 0.0,
+        restitution: Amount = 0.0,
+    ) -> KnifeEdge | PointContact:
+        """A knife edge of the body: its point has no velocity across the edge; `on_ground` keeps it on the ground.
+
+        With `friction`, the coefficient across the edge, it skids where that is exceeded, and lifts off and lands: a contact of
+        the point <name>_point (see `contact`), with the coefficient `friction_along` along the edge.
+        """
         label = name or f"{name_of(body)}_edge"
+        if friction is not None:
+            point = self.point(f"{label}_point", body, at)
+            return self.contact(
+                label, point, friction=friction_along, friction_across=friction, restitution=restitution, along=along
+            )
         return self._add("edges", KnifeEdge(label, name_of(body), vector_of(at, "m", f"knife edge {label!r}"), along, on_ground))
 
     def surface_parameter(
@@ -535,6 +557,23 @@ def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -
     if unknown:
         raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
     return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
+
+
+def _across(given: Amount | None, law: DryFriction | None, where: str) -> Expr | None:
+    """Friction across the track of a contact."""
+    if given is None:
+        return None
+    if law is None:
+        raise ModelError(f"{where}: it is permanent and does not slip; leave out friction_across, or give friction")
+    glides = law.static == law.kinetic == Number(0.0)
+    if isinstance(given, int | float) and given == math.inf and glides:
+        raise ModelError(f"{where}: friction_across is infinite; give a coefficient, or a knife edge without friction")
+    if law.static is None or (isinstance(given, int | float) and given == math.inf):
+        raise ModelError(f"{where}: friction along and across the track must be finite; give a large coefficient")
+    amount = amount_in(given, "", f"friction_across of {where}")
+    if isinstance(amount, Number) and not amount.value > 0.0:
+        raise ModelError(f"{where}: friction_across is {amount.value:g}; it must be positive. Turn the track, or leave it out")
+    return amount
 
 
 def _downward(size: Expr) -> Expr:

@@ -341,6 +341,8 @@ def _check_point_contacts(system: System) -> None:
                 f"{where}: {contact.point!r} and {contact.on!r} {which} and cannot move relative to each other; use a point of "
                 "another body"
             )
+        if contact.along is not None:
+            _check_axis(contact.along, f"{where}: its direction")
         if contact.on_radius == Number(0.0):
             raise ModelError(f"{where}: on_radius is 0; leave it out for a plane, or give the radius of a sphere")
 

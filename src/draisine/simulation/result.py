@@ -306,7 +306,9 @@ def _contact_unsolved(s: FinalState) -> Status:
 
 def _locked(s: FinalState, why: str, contacts: list[str]) -> Status:
     if _rubs(s, contacts):
-        return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why} (Painlevé's paradox); give less friction, or compliance")
+        return Status(
+            Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why} (Painlevé's paradox); give less friction, or compliance"
+        )
     return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; look for contacts that jam each other, or give compliance")
 
 

@@ -63,6 +63,7 @@ class ContactRows:
     lands: ca.SX = field(default_factory=lambda: ca.SX(1))  # it closes only where this is positive
     bounded: bool = False  # it ends where that is not positive any more
     sequential: bool = False  # impacts of several contacts come one after the other
+    across_scale: ca.SX = field(default_factory=lambda: ca.SX(1))  # of the slip across the track in its row
 
     @property
     def rows(self) -> tuple[int, ...]:

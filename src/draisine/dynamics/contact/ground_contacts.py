@@ -138,6 +138,7 @@ class WheelOnGround:
     curved: bool
 
     bounded: ClassVar[bool] = False  # whether it ends where `lands` does
+    row_scales: ClassVar[tuple[ca.SX, ca.SX]] = (ca.SX(1), ca.SX(1))  # of the slips in its rows
 
     @property
     def lands(self) -> ca.SX:

@@ -57,7 +57,7 @@ class ContactModes(Record):
     speed: Vector  # (m)
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
-    landing: Vector  # (2 c) tangential restitution; what must be positive where an open contact closes
+    landing: Vector  # (3 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers

@@ -60,7 +60,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
-            "landing": (2 * count,),
+            "landing": (3 * count,),
             **{name: (count,) for name in ("below", "bounded")},
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
@@ -105,9 +105,11 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
     for k in range(modes.change_count):
         named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
         impulse = {}
-        for c in contacts if modes.change_impulse[k].any() else ():
+        for j, c in enumerate(contacts if modes.change_impulse[k].any() else ()):
             ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
             parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
+            if "across" in parts:
+                parts["across"] *= float(modes.landing[3 * j + 2])
             parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
             if any(parts.values()):
                 impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
