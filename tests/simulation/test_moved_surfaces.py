@@ -148,7 +148,8 @@ def test_windows_written_with_magnitudes(law, width):
 
 
 @pytest.mark.parametrize(
-    "law", ["-2*sign(x_rate - where(t < t0, 1, -1))", "-2*sign(x_rate - sin(t)*t0) - 0.3*sign(x)", "-sign(x_rate - cos(t0*t)) - x"]
+    "law",
+    ["-2*sign(x_rate - where(t < t0, 1, -1))", "-2*sign(x_rate - sin(t)*t0) - 0.3*sign(x)", "-sign(x_rate - cos(t0*t)) - x"],
 )
 def test_ensembles_do_the_same_to_the_last_bit(law):
     m = block()
