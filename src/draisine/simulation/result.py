@@ -343,8 +343,8 @@ def indeterminate_rates(interval: tuple[float, float]) -> Status:
     return Status(
         Ending.SINGULAR,
         f"the equations do not determine the rates between t = {interval[0]:.6g} s and {interval[1]:.6g} s: the matrix of rates "
-        "and algebraic unknowns (∂F/∂ẋ  ∂F/∂z) passes through a singular one, and what follows is one of many continuations; stop "
-        "before it, or start behind it",
+        "and algebraic unknowns (∂F/∂ẋ  ∂F/∂z) passes through a singular one, and what follows is one of many continuations; "
+        "stop before it, or start behind it",
     )
 
 
