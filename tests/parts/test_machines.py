@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from machines_of_parts import MACHINES, bicycle, car_with_trailer
 
 import draisine as dr
 from draisine.errors import ModelError, UnknownNameError
 from draisine.model.files import from_toml, to_toml
+from machines_of_parts import MACHINES, bicycle, car_with_trailer
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda f: f.__name__)

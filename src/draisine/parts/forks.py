@@ -35,6 +35,9 @@ def _steered(
         inertia=own.inertia(inertia, pose.pitch),
         shapes=shapes,
     )
+    if not steer:
+        m.fixed(own.named("clamp"), pose.body, body, **pose.placed)
+        return Pose(body, (ZERO, ZERO, ZERO), (), pose.position, pose.pitch)
     m.revolute(own.offer("steer", steer), pose.body, body, axis="z", span=(-0.6, 0.6), **pose.placed)
     if torque:
         m.generalized_force(
@@ -58,8 +61,8 @@ def rigid_fork(
 ) -> None:
     """A rigid fork with handlebar, which turns about the z axis of the frame it is mounted on ("head").
 
-    Positions and inertia are in design coordinates and axes. `steer` is the name of the steer angle, positive to the left;
-    `torque` that of the input, none if empty.
+    Positions and inertia are in design coordinates and axes. `steer` is the name of the steer angle, positive to the left, and
+    `torque` that of the input. Without a name there is no input, or no steering: the fork is clamped.
 
     Roles: body, axle, steer, torque.
     """
