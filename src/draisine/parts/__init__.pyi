@@ -1,0 +1,3 @@
+"""Parts of machines: functions that add named assemblies to a model."""
+
+from .rider.human import Human as Human
