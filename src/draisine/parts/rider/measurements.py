@@ -83,9 +83,11 @@ class Measurements:
 
     def write(self, path: str | Path) -> None:
         """Write the file; reading it restores every digit."""
-        lines = [f"{_FACTOR}: 1", *([f"{_MASS}: {self.mass!r}"] if self.mass else [])]
+        lines = [f"{_FACTOR}: 1", *([f"{_MASS}: {float(self.mass)!r}"] if self.mass else [])]
         with replacing(Path(path)) as draft:
-            Path(draft).write_text("\n".join([*lines, *(f"{n}: {self.values[n]!r}" for n in NAMES)]) + "\n", encoding="utf-8")
+            Path(draft).write_text(
+                "\n".join([*lines, *(f"{n}: {float(self.values[n])!r}" for n in NAMES)]) + "\n", encoding="utf-8"
+            )
 
 
 def standing_measurements(height: float, girth: float = 1.0) -> Measurements:
