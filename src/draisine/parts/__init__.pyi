@@ -11,5 +11,6 @@ from .forks import (
 )
 from .frames import flexure as flexure, frame as frame, trailer as trailer
 from .assembly import Assembly as Assembly, Part as Part, part as part
+from .rider.human import Human as Human
 from .suspensions import shock as shock, strut as strut, swing_arm as swing_arm
 from .wheels import brake as brake, wheel as wheel
