@@ -20,7 +20,7 @@ from pathlib import Path
 
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model import toml_files
+from draisine.results import toml_files
 
 NAMES = (
     *("w", "c", "lam", "g"),

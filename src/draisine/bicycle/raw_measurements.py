@@ -24,7 +24,7 @@ import numpy as np
 from draisine.bicycle.parameter_file import NAMES, BicycleText, parse_number
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model import toml_files
+from draisine.results import toml_files
 
 # where a rider sits: chain stay, bottom bracket's height, seat post, seat tube and its angle, bar's width, hubs to hands
 SEATING = ("lcs", "hbb", "lsp", "lst", "lamst", "whb", "LhbF", "LhbR")

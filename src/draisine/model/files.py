@@ -53,7 +53,7 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.results.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from draisine.errors import DataError
 from draisine.expr.expression import did_you_mean
-from draisine.model import toml_files
+from draisine.results import toml_files
 from draisine.results.files import replacing
 
 _LEVELS = {
