@@ -174,7 +174,7 @@ def _single_class(gymnasium: Any) -> Any:
             found = self.episodes.step(_actions(self.episodes, action, ()))
             info: dict[str, Any] = {"time": float(self.episodes.steps[0] * self.episodes.task.problem.step)}
             if 0 in found.status:
-                info["status"] = str(found.status[0])
+                info["status"] = found.status[0]
             ended, cut = bool(found.terminated[0]), bool(found.truncated[0])
             self._running = not (ended or cut)
             return found.observation[0], float(found.reward[0]), ended, cut, info
@@ -253,7 +253,7 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
         def _add_status(self, infos: dict[str, Any], found: Outcome) -> None:
             texts = np.full(self.num_envs, None, dtype=object)
             for member, status in found.status.items():
-                texts[member] = str(status)
+                texts[member] = status
             infos["status"], infos["_status"] = texts, self._ended.copy()
 
         def _restart_at_once(self, infos: dict[str, Any], observation: Any, ended: Any) -> Any:

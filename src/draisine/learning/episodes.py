@@ -21,7 +21,7 @@ from draisine.learning.starts import BLOCK, EpisodeStarts, Reset
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, Quantity
-from draisine.results.status import Ending, Status
+from draisine.results.status import Ending
 from draisine.simulation.ensemble.fixed_step_batch import FixedStepBatch, StepProblem
 
 Reals = NDArray[np.float64]
@@ -90,7 +90,7 @@ class Outcome(NamedTuple):
     reward: Reals  # (members)
     terminated: Bools
     truncated: Bools
-    status: dict[int, Status]  # of the members whose episode ended
+    status: dict[int, str]  # of the members whose episode ended: how
 
 
 class Episodes:
@@ -131,50 +131,50 @@ class Episodes:
 
     def step(self, actions: Reals) -> Outcome:
         """One step of all members. The reward is that of the state after the step and of the action that led there."""
-        task = self.task
+        task, status = self.task, dict[int, str]()
         ended = self.batch.advance(actions)
         self.steps += 1
         values = self.batch.values[: self.members]
         reward = np.array(task.reward(values)[:, 0], dtype=float)
-        terminated = np.zeros(self.members, dtype=bool)
-        status: dict[int, Status] = {}
         if task.terminations:
-            self._conditions(np.nan_to_num(task.terminate(values), nan=1.0) != 0.0, terminated, status)
+            self._conditions(task.terminate(values) != 0.0, status)  # NaN is not zero
         if task.events is not None:
-            self._stopping_events(task.events(values), terminated, status)
-        for member, why in ended.items():
-            terminated[member], status[member] = True, why
+            self._stopping_events(task.events(values), status)
+        status |= {member: str(why) for member, why in ended.items()}
         if not np.isfinite(reward).all():
-            for member in np.flatnonzero(~np.isfinite(reward)):
-                terminated[member] = True
-                status.setdefault(int(member), Status(Ending.NOT_FINITE, f"the reward is not finite at t = {self._time(member):g} s"))
+            for member in np.flatnonzero(~np.isfinite(reward)).tolist():
+                status.setdefault(member, f"{Ending.NOT_FINITE}: the reward is not finite at t = {self._time(member):g} s")
                 reward[member] = 0.0
-        truncated = np.zeros(self.members, dtype=bool) if task.limit is None else (self.steps >= task.limit) & ~terminated
-        for member in np.flatnonzero(truncated):
-            status[int(member)] = Status(Ending.FINISHED, f"reached t = {self._time(member):g} s")
+        terminated, truncated = np.zeros(self.members, dtype=bool), np.zeros(self.members, dtype=bool)
+        terminated[list(status)] = True
+        if task.limit is not None:
+            truncated = (self.steps >= task.limit) & ~terminated
+            status |= {k: f"{Ending.FINISHED}: reached t = {self._time(k):g} s" for k in np.flatnonzero(truncated).tolist()}
         return Outcome(self.observation(), reward, terminated, truncated, status)
 
     def _time(self, member: int) -> float:
-        return float(self.steps[member] * self.task.problem.step)
+        return float(self.steps[member]) * self.task.problem.step
 
-    def _conditions(self, holds: Bools, terminated: Bools, status: dict[int, Status]) -> None:
-        for member in np.flatnonzero(holds.any(axis=1)):
-            which = int(np.argmax(holds[member]))
-            name = self.task.terminations[min(which, len(self.task.terminations) - 1)]
-            terminated[member] = True
-            status[int(member)] = Status(Ending.EVENT, f"{name} at t = {self._time(member):g} s")
+    def _conditions(self, holds: Bools, status: dict[int, str]) -> None:
+        if holds.any():
+            members, first = np.flatnonzero(holds.any(axis=1)).tolist(), holds.argmax(axis=1)
+            for member in members:
+                name = self.task.terminations[min(int(first[member]), len(self.task.terminations) - 1)]
+                status[member] = f"{Ending.EVENT}: {name} at t = {self._time(member):g} s"
 
-    def _stopping_events(self, now: Reals, terminated: Bools, status: dict[int, Status]) -> None:
+    def _stopping_events(self, now: Reals, status: dict[int, str]) -> None:
         """Events whose function changed its sign since the last step, in the direction of the event."""
-        before = self._before
         for k, event in self.task.stops:
-            rose = (before[:, k] < 0.0) & (now[:, k] >= 0.0) & (event.direction >= 0)
-            fell = (before[:, k] > 0.0) & (now[:, k] <= 0.0) & (event.direction <= 0)
-            for member in np.flatnonzero(rose | fell):
-                terminated[member] = True
+            before, after = self._before[:, k], now[:, k]
+            crossed = np.zeros(self.members, dtype=bool)
+            if event.direction >= 0:
+                crossed |= (before < 0.0) & (after >= 0.0)
+            if event.direction <= 0:
+                crossed |= (before > 0.0) & (after <= 0.0)
+            for member in np.flatnonzero(crossed).tolist():
                 text = event.description or event.name
-                status[int(member)] = Status(Ending.EVENT, f"{event.name}: {text} before t = {self._time(member):g} s")
-        self._before = np.array(now)
+                status[member] = f"{Ending.EVENT}: {event.name}: {text} before t = {self._time(member):g} s"
+        self._before[:] = now
 
 
 def checked_step(step: float, substeps: int, until: float | None) -> None:

@@ -38,7 +38,8 @@ class EpisodeStarts:
     inputs: Reals
     block: int
     validity: ValueCheck
-    _ready: list[tuple[Reals, Reals]] = field(default_factory=list)
+    _states: Reals = field(default_factory=lambda: np.zeros((0, 0)))  # solved ahead
+    _parameters: Reals = field(default_factory=lambda: np.zeros((0, 0)))
 
     @staticmethod
     def of(
@@ -80,15 +81,17 @@ class EpisodeStarts:
 
     def forget(self) -> None:
         """Drop the starts that were solved ahead, because the generator is seeded anew."""
-        self._ready.clear()
+        self._states, self._parameters = self._states[:0], self._parameters[:0]
 
     def take(self, random: np.random.Generator, count: int) -> tuple[Reals, Reals]:
         """The next starts: states and parameters, one row each."""
-        while len(self._ready) < count:
-            x, p = self._solved(random, max(self.block, count - len(self._ready)))
-            self._ready += zip(x, p, strict=True)
-        taken, self._ready = self._ready[:count], self._ready[count:]
-        return np.array([x for x, _ in taken]), np.array([p for _, p in taken])
+        if len(self._states) < count:
+            x, p = self._solved(random, max(self.block, count - len(self._states)))
+            parts = ((self._states, x), (self._parameters, p))
+            self._states, self._parameters = (np.concatenate(part) if len(part[0]) else part[1] for part in parts)
+        both = self._states[:count], self._parameters[:count]
+        self._states, self._parameters = self._states[count:], self._parameters[count:]
+        return both
 
     def given(self, targets: Mapping[str, Any], random: np.random.Generator) -> tuple[Reals, Reals]:
         """A start with some targets given for this episode."""

@@ -22,7 +22,7 @@ from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, prepared
 from draisine.simulation.ensemble.fixed_steps import FixedSteps
 from draisine.simulation.methods.rk4 import RK4
-from draisine.simulation.methods.selection import broken_threshold, projection_threshold
+from draisine.simulation.methods.selection import projection_threshold
 from draisine.simulation.run import integrate
 from draisine.simulation.singular_passage import has_loops
 
@@ -118,7 +118,6 @@ class FixedStepBatch:
 
     def place(self, which: Integers, x: Reals, inputs: Reals, parameters: Reals) -> None:
         """Put members at states, at time zero, with inputs and parameters."""
-        self._rows(self._x, which)[...] = 0.0
         for target, rows in ((self._x, x), (self._u, inputs), (self._p, self._extended(parameters))):
             self._set(target, which, rows)
         self.parameters[which] = parameters
@@ -198,10 +197,9 @@ class FixedStepBatch:
         e, scheme, lanes = problem.equations, problem.method.scheme, self.lanes
         made.lanes, made.first, made.last, made.substeps = lanes, first, last, problem.substeps
         made.reported = self.values.shape[1]
-        made.stages, made.states, made.step = scheme.stages, len(e.states), problem.step / problem.substeps
+        made.states, made.step = len(e.states), problem.step / problem.substeps
         made.projections, made.limit = e.limits.projections, e.limits.condition if e.monitor is not None else math.inf
         made.threshold = e.limits.residual or projection_threshold(problem.method)
-        made.broken = broken_threshold(e.limits, made.threshold)
         made.dynamics, made.report = kernels.dynamics.address, kernels.report.address
         made.project = 0 if kernels.project is None else kernels.project.address
         made.guard = 0 if kernels.guard is None else kernels.guard.address
@@ -213,7 +211,7 @@ class FixedStepBatch:
         for name, array in arrays.items():
             setattr(made, name, array)
         width = len(e.states) * lanes
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("now", "stage_time", "error", "check", "done"), (lanes,))
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("now", "stage_time", "error", "check"), (lanes,))
         shapes |= dict.fromkeys(("old", "new", "point"), (width,))
         made.allocate({**shapes, "rates": (scheme.stages, width), "found": ((2 + self.values.shape[1]) * lanes,)})
         return made

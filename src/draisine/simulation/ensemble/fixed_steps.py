@@ -1,4 +1,4 @@
-"""Compiled fixed steps of a batch: all members make the same number of equal steps of an explicit Runge–Kutta method.
+"""Compiled fixed steps of a batch: all members make the same number of equal steps of the classical Runge–Kutta method.
 
 Restricted Python; `fixed_step_batch` compiles it. Members stand side by side in groups of as many as vector registers have lanes:
 number i of lane k is at i · lanes + k. A step has the operations of the stepping loop in the same order, and the kernels of a lane
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Integers, Matrix, Record, Vector, call_kernel
-from draisine.simulation.stepper.explicit_rk import copy, weighted_sum
+from draisine.simulation.stepper.explicit_rk import copy
 
 ERROR, CONDITION, VALUES = 0, 1, 2  # rows of the results of the kernels `guard` and `report`
 
@@ -25,12 +25,10 @@ class FixedSteps(Record):
     last: int
     substeps: int
     projections: int  # at most, in a step
-    stages: int
     states: int
     reported: int  # number of values
     step: float  # of the method
     threshold: float  # of the residual, for projections
-    broken: float
     limit: float  # of the condition number
     dynamics: int
     project: int  # or 0
@@ -53,11 +51,10 @@ class FixedSteps(Record):
     old: Vector  # (n · lanes)
     new: Vector  # (n · lanes)
     point: Vector  # (n · lanes)
-    rates: Matrix  # (stages, n · lanes)
+    rates: Matrix  # (4, n · lanes)
     found: Vector  # ((2 + c) · lanes)
-    error: Vector  # (lanes)
+    error: Vector  # (lanes) of the projection
     check: Vector  # (lanes)
-    done: Integers  # (lanes)
 
 
 def advance_fixed(b: FixedSteps) -> int:
@@ -104,22 +101,20 @@ def advance_group(b: FixedSteps, g: int) -> None:
 
 
 def runge_kutta(b: FixedSteps, u: Vector, p: Vector, width: int) -> None:
-    """One step from `old` to `new`."""
-    call_kernel(b.dynamics, (b.now, b.old, u, p), (b.rates[0],))
-    for row in range(1, b.stages):
-        stage(b, row, b.point, width)
+    """One step of the classical method from `old` to `new`; sums are those of `stage_point`, in its order."""
+    h, old, point, new, weights = b.step, b.old, b.point, b.new, b.weights
+    call_kernel(b.dynamics, (b.now, old, u, p), (b.rates[0],))
+    for row in range(1, 4):
+        weight, last = weights[row, row - 1], b.rates[row - 1]
+        for i in range(width):
+            point[i] = old[i] + h * (0.0 + weight * last[i])
         for k in range(b.lanes):
-            b.stage_time[k] = b.now[k] + b.nodes[row] * b.step
-        call_kernel(b.dynamics, (b.stage_time, b.point, u, p), (b.rates[row],))
-    stage(b, b.stages, b.new, width)
-
-
-def stage(b: FixedSteps, row: int, target: Vector, width: int) -> None:
-    """`stage_point` of all members."""
-    h, old = b.step, b.old
-    weighted_sum(b.rates, b.weights[row], row, target, width)
+            b.stage_time[k] = b.now[k] + b.nodes[row] * h
+        call_kernel(b.dynamics, (b.stage_time, point, u, p), (b.rates[row],))
+    w0, w1, w2, w3 = weights[4, 0], weights[4, 1], weights[4, 2], weights[4, 3]
+    k0, k1, k2, k3 = b.rates[0], b.rates[1], b.rates[2], b.rates[3]
     for i in range(width):
-        target[i] = old[i] + h * target[i]
+        new[i] = old[i] + h * ((((0.0 + w0 * k0[i]) + w1 * k1[i]) + w2 * k2[i]) + w3 * k3[i])
 
 
 def keep_constraints(b: FixedSteps, g: int, kernel: int) -> None:
@@ -138,36 +133,25 @@ def keep_constraints(b: FixedSteps, g: int, kernel: int) -> None:
     u, p = b.u[g], b.p[g]
     call_kernel(kernel, (b.now, b.new, u, p), (b.found,))
     if b.project != 0:
-        away = 0
-        for k in range(lanes):
-            if not b.found[ERROR * lanes + k] <= b.threshold:
-                away = 1
-        if away != 0:
-            project(b, g)
+        for _ in range(b.projections):  # Newton steps
+            if not project(b, g):
+                break
             call_kernel(kernel, (b.now, b.new, u, p), (b.found,))
     for k in range(lanes):
-        if not b.found[CONDITION * lanes + k] <= b.limit:
+        if not (b.found[CONDITION * lanes + k] <= b.limit and b.found[ERROR * lanes + k] <= b.threshold):
             b.rare[first + k] = 1
 
 
-def project(b: FixedSteps, g: int) -> None:
-    """`project` of the stepping loop, for all members."""
-    lanes = b.lanes
+def project(b: FixedSteps, g: int) -> bool:
+    """Project the members whose residual exceeds the threshold, as the stepping loop does; return whether there are any."""
+    lanes, away = b.lanes, False
     for k in range(lanes):
-        b.done[k] = 0
-    for _ in range(b.projections):
+        if b.found[ERROR * lanes + k] > b.threshold:
+            away = True
+    if away:
         call_kernel(b.project, (b.now, b.new, b.u[g], b.p[g]), (b.point, b.error))
-        moved = 0
         for k in range(lanes):
-            if b.done[k] == 0:
-                if b.error[k] <= b.threshold:
-                    b.done[k] = 1
-                else:
-                    moved = 1
-                    for i in range(b.states):
-                        b.new[i * lanes + k] = b.point[i * lanes + k]
-        if moved == 0:
-            return
-    for k in range(lanes):
-        if not b.error[k] <= b.broken:
-            b.rare[g * lanes + k] = 1
+            if b.found[ERROR * lanes + k] > b.threshold:
+                for i in range(b.states):
+                    b.new[i * lanes + k] = b.point[i * lanes + k]
+    return away
