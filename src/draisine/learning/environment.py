@@ -121,14 +121,18 @@ def _described(episodes: Episodes) -> str:
     meta, count = _metadata(episodes), episodes.members
     seen = ", ".join(meta["observations"]) or "a function"
     sides = f"{count} of " if count > 1 else ""
-    return f"<{sides}{episodes.task.equations.name}: observes {seen}; acts by {', '.join(meta['actions'])}; step {meta['step']:g} s>"
+    return (
+        f"<{sides}{episodes.task.equations.name}: observes {seen}; acts by {', '.join(meta['actions'])}; step {meta['step']:g} s>"
+    )
 
 
 def _targets(options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Start targets among the options of a reset."""
     for key in options or {}:
         if key not in ("start", "reset_mask"):
-            raise ArgumentError(f"reset: option {key!r} is unknown; {{'start': {{'lean': 0.1}}}} gives start targets of this episode")
+            raise ArgumentError(
+                f"reset: option {key!r} is unknown; {{'start': {{'lean': 0.1}}}} gives start targets of this episode"
+            )
     return None if options is None else options.get("start")
 
 
@@ -261,7 +265,12 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             for member in ended:
                 last[member] = observation[member].copy()
             status = {key: infos.pop(key) for key in ("status", "_status")}
-            infos |= {"final_obs": last, "_final_obs": self._ended.copy(), "final_info": status, "_final_info": self._ended.copy()}
+            infos |= {
+                "final_obs": last,
+                "_final_obs": self._ended.copy(),
+                "final_info": status,
+                "_final_info": self._ended.copy(),
+            }
             self.episodes.restart(ended, self.np_random)
             self._ended = np.zeros(self.num_envs, dtype=bool)
             return self.episodes.observation()

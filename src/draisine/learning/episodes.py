@@ -182,6 +182,8 @@ def checked_step(step: float, substeps: int, until: float | None) -> None:
     if isinstance(step, bool) or not isinstance(step, int | float) or not (math.isfinite(step) and step > 0.0):
         raise ArgumentError(f"environment: step is the time between two actions in seconds, positive and finite, got {step!r}")
     if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
-        raise ArgumentError(f"environment: substeps is the number of integration steps from one action to the next, got {substeps!r}")
+        raise ArgumentError(
+            f"environment: substeps is the number of integration steps from one action to the next, got {substeps!r}"
+        )
     if until is not None and (isinstance(until, bool) or not isinstance(until, int | float) or not until >= step):
         raise ArgumentError(f"environment: until is the duration of an episode in seconds, at least one step, got {until!r}")

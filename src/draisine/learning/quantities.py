@@ -129,7 +129,9 @@ class Actions:
         known = {q.name: i for i, q in enumerate(equations.inputs)}
         if not isinstance(act, Mapping) or not act:
             example = next(iter(known), "torque")
-            raise ArgumentError(f"act: give the bounds of each action by the name of its input, such as {{{example!r}: 5.0}}, got {act!r}")
+            raise ArgumentError(
+                f"act: give the bounds of each action by the name of its input, such as {{{example!r}: 5.0}}, got {act!r}"
+            )
         for name in act:
             if name not in known:
                 raise unknown_name(f"act: input of {equations.name}", name, known)

@@ -150,5 +150,7 @@ def _column(where: str, given: Any, random: np.random.Generator, count: int) -> 
         return random.uniform(float(given[0]), float(given[1]), count)
     column = np.asarray(given, dtype=float)
     if column.shape not in ((), (count,)):
-        raise ArgumentError(f"{where}: give a number, (low, high), a distribution, or {count} numbers, got the shape {column.shape}")
+        raise ArgumentError(
+            f"{where}: give a number, (low, high), a distribution, or {count} numbers, got the shape {column.shape}"
+        )
     return np.broadcast_to(column, (count,)).copy()

@@ -78,7 +78,9 @@ class StepProblem:
     def reported(self) -> Kernel:
         """The kernel of the values alone."""
         names = ("t", "x", "u", "p")
-        program = Program.build(f"{self.equations.name}_values", dict(zip(names, self.symbols, strict=True)), {"found": self.values})
+        program = Program.build(
+            f"{self.equations.name}_values", dict(zip(names, self.symbols, strict=True)), {"found": self.values}
+        )
         return compile(program, vectorized=True)
 
 
