@@ -14,7 +14,7 @@ from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 from draisine.parts.assembly import Part
 
@@ -250,6 +250,7 @@ class PointContact:
     radius: Expr = NOTHING
     on: str = GROUND
     on_radius: Expr | None = None
+    lands_where: Expr | None = None  # it closes only where this is positive
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
@@ -471,6 +472,7 @@ class System:
     stops: tuple[Stop, ...] = ()
     joint_frictions: tuple[JointFriction, ...] = ()
     parts: tuple[Part, ...] = ()  # assemblies to which items belong
+    impacts: str = IMPACT_ORDERS[0]  # of contacts that collide at the same time
 
     def __hash__(self) -> int:
         return self._hash
