@@ -65,16 +65,8 @@ BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip t
 MOST_IMPACTS = 50  # at one time, for each contact
 
 
-def begin_modes(s: Stepper) -> int:
-    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
-    c = s.modes
-    for i in range(c.contacts):
-        c.excluded[i] = 0
-    return change_modes(s, -1)
-
-
 def change_modes(s: Stepper, row: int) -> int:
-    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
     c.lost, c.late = 0.0, 0.0
@@ -85,9 +77,7 @@ def change_modes(s: Stepper, row: int) -> int:
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+    activate(c, row)
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -98,6 +88,13 @@ def change_modes(s: Stepper, row: int) -> int:
     if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
     return settle(s, ended if row >= 0 else -1, which)
+
+
+def activate(c: ContactModes, row: int) -> None:
+    """The contacts that are closed, or close where the margin `row` has ended."""
+    for i in range(c.contacts):
+        closes = row == c.first_margin + 2 * i and mode_of(c, i) == OPEN
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
 
 
 def closes_too(c: ContactModes, i: int) -> bool:
