@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,16 @@ UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
 
 
+class ContactJumps(Protocol):
+    """Jumps of derivatives where contacts change their modes: called by the loop, with what they note for the status."""
+
+    failure: BaseException | None
+    notes: list[str]
+
+
+Jumps = Callable[[Memory], ContactJumps]
+
+
 def integrate(
     equations: Equations | VelocityChoices,
     x0: ArrayLike,
@@ -95,12 +105,14 @@ def integrate(
     progress: ProgressCallback | None = None,
     only_samples: bool = False,
     steps_too: bool = False,
+    jumps: Jumps | None = None,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
     unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
     the last of the samples; with `steps_too` the accepted steps are kept beside them (`Segment.at_steps`).
+    `jumps` makes what computes jumps of derivatives where contacts change their modes.
     Events, projection and the choice of velocities are those of the equations. Without a `method` one is selected
     (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
@@ -135,6 +147,7 @@ def integrate(
             progress,
             only_samples,
             steps_too and samples is not None and not isinstance(control, EveryStage),
+            jumps,
         )
         return driver.run()
 
@@ -210,6 +223,7 @@ class _Driver:
         progress: ProgressCallback | None,
         only_samples: bool,
         steps_too: bool,
+        jumps: Jumps | None,
     ) -> None:
         self._only_samples = only_samples
         self._applied: list[tuple[float, Reals]] = []  # by a sampled control
@@ -250,6 +264,7 @@ class _Driver:
             steps_too or self._implicit,
         )
         self._set_marks(span)
+        self._jumps = None if jumps is None or not choices.root.unilateral else jumps(self._memory)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
@@ -372,6 +387,8 @@ class _Driver:
             elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
+                if reason == layout.ABORTED and self._jumps is not None:
+                    self._failure = self._jumps.failure
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED
@@ -527,6 +544,7 @@ class _Driver:
             self._recording.store_last_state(self._compiled)
         switching = self._compiled.switching
         switches = () if switching is None else switching.occurrences(stepper, self._restarts)
+        self._notes.one_sided = () if self._jumps is None else tuple(self._jumps.notes)
         observed = Observations(
             stepper,
             self._choices.root,

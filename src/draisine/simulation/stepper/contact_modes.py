@@ -68,18 +68,17 @@ MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
 
-def begin_modes(s: Stepper) -> int:
-    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+def note_contacts_below(s: Stepper) -> None:
+    """At a start: the open contacts that are below the other surface and do not land there."""
     c = s.modes
     load_terms(s)
     for i in range(c.contacts):
         c.excluded[i] = 0
         c.below[i] = 1 if mode_of(c, i) == OPEN and passes(c, i) and c.gap[i] < 0.0 else 0
-    return change_modes(s, -1)
 
 
 def change_modes(s: Stepper, row: int) -> int:
-    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
     c.lost, c.late = 0.0, 0.0
@@ -90,9 +89,7 @@ def change_modes(s: Stepper, row: int) -> int:
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+    activate(c, row)
     if row >= 0 and which == 0 and mode_of(c, ended) == OPEN and passes(c, ended):
         c.below[ended] = 1 - c.below[ended]
         update_parameters(s)
@@ -112,6 +109,13 @@ def change_modes(s: Stepper, row: int) -> int:
 def passes(c: ContactModes, i: int) -> bool:
     """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
     return has_normal(c, i) and (c.below[i] != 0 or not c.landing[2 * i + 1] > 0.0)
+
+
+def activate(c: ContactModes, row: int) -> None:
+    """The contacts that are closed, or close where the margin `row` has ended."""
+    for i in range(c.contacts):
+        closes = row == c.first_margin + 2 * i and mode_of(c, i) == OPEN
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
 
 
 def closes_too(c: ContactModes, i: int) -> bool:

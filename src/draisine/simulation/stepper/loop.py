@@ -11,8 +11,9 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
+from draisine.simulation.stepper.contact_modes import note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_saltation import change_modes_varied
 from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -130,7 +131,8 @@ def begin(s: Stepper) -> int:
     if s.switching != 0:
         reason = begin_branches(s)
         if reason == CONTINUE and s.unilateral != 0:
-            reason = begin_modes(s)
+            note_contacts_below(s)
+            reason = change_modes_varied(s, -1)
         if reason != CONTINUE:
             return reason
         start_margins(s)
@@ -356,10 +358,10 @@ def change_at(s: Stepper, row: int) -> int:
         if s.switches_here > MOST_SWITCHES:
             s.modes.outcome = ENDLESS
             return CONTACT_UNSOLVED
-        return change_modes(s, row)
+        return change_modes_varied(s, row)
     reason = beyond_limit(s, change_branches(s, row))
     if s.unilateral != 0 and reason == CONTINUE:
-        reason = change_modes(s, -1)  # forces may have jumped
+        reason = change_modes_varied(s, -1)  # forces may have jumped
     return reason
 
 
