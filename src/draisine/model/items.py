@@ -17,6 +17,7 @@ from draisine.expr.tables import Table
 from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.ground_profile import GroundFeature, Vertex, features_of
 from draisine.model.shapes import BodyShape
+from draisine.parts.assembly import Part
 
 Vector = tuple[Expr, Expr, Expr]
 
@@ -490,6 +491,7 @@ class System:
     point_contacts: tuple[PointContact, ...] = ()
     stops: tuple[Stop, ...] = ()
     joint_frictions: tuple[JointFriction, ...] = ()
+    parts: tuple[Part, ...] = ()  # assemblies to which items belong
     impacts: str = IMPACT_ORDERS[0]  # of contacts that collide at the same time
 
     def __hash__(self) -> int:

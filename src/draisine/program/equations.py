@@ -277,6 +277,11 @@ class Equations:
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
 
     @property
+    def variations(self) -> int:
+        """The number of directions whose derivatives are part of the state."""
+        return 0
+
+    @property
     def can_switch(self) -> bool:
         """Whether the dynamics have operations of which value or slope can jump; `switching` finds where they do."""
         return self.dynamics.can_switch

@@ -115,3 +115,8 @@ class ContactModes(Record):
     change_lost: Vector
     change_sample: Integers  # samples before the change …
     change_step: Integers  # … and steps
+    # derivatives of the state (`contact_saltation`)
+    jump: int  # the driver's function
+    ended_margin: int  # −1 for none
+    state_before: Vector  # state and modes before the change
+    mode_before: Vector  # (8 c)

@@ -69,18 +69,17 @@ MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
 
-def begin_modes(s: Stepper) -> int:
-    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+def note_contacts_below(s: Stepper) -> None:
+    """At a start: the open contacts that are below the other surface and do not land there."""
     c = s.modes
     load_terms(s)
     for i in range(c.contacts):
         c.excluded[i] = 0
         c.below[i] = 1 if mode_of(c, i) == OPEN and passes(c, i) and c.gap[i] < 0.0 else 0
-    return change_modes(s, -1)
 
 
 def change_modes(s: Stepper, row: int) -> int:
-    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
     c.lost, c.late = 0.0, 0.0
@@ -95,16 +94,8 @@ def change_modes(s: Stepper, row: int) -> int:
         c.below[ended] = 1 - c.below[ended]
         update_parameters(s)
         return CONTINUE
-    passed = row >= 0 and which == 0 and mode_of(c, ended) != OPEN and is_left(c, ended)
-    if passed:  # the next part of the profile takes over
-        set_mode(c, ended, OPEN)
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN and not passed
-        closes = closes or closes_too(c, i) or (passed and i != ended and takes_over(c, i))
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes else 0
-        c.below[i] = 0 if c.active[i] != 0 else c.below[i]
-    if passed:
-        c.active[ended], c.below[ended], row = 0, 1, -1
+    if activate(c, row):  # a part of a profile has ended, and the next one has taken over
+        row = -1
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -131,6 +122,22 @@ def takes_over(c: ContactModes, i: int) -> bool:
     """Whether an open contact with a part of a profile begins where that with its neighbor ends."""
     near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[3 * i + 1] >= -EDGE * c.length
     return near and abs(c.gap[i]) <= EDGE * c.length
+
+
+def activate(c: ContactModes, row: int) -> bool:
+    """The contacts that are closed, or close where the margin `row` has ended; whether it is that of a part of a profile that has
+    ended, so that the next one takes over."""
+    ended = (row - c.first_margin) // 2 if row >= 0 and (row - c.first_margin) % 2 == 0 else -1
+    left = ended >= 0 and mode_of(c, ended) != OPEN and is_left(c, ended)
+    if left:
+        set_mode(c, ended, OPEN)
+    for i in range(c.contacts):
+        closes = closes_too(c, i) or takes_over(c, i) if left else closes_too(c, i) or i == ended
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes else 0
+        c.below[i] = 0 if c.active[i] != 0 else c.below[i]
+    if left:
+        c.active[ended], c.below[ended] = 0, 1
+    return left
 
 
 def closes_too(c: ContactModes, i: int) -> bool:
