@@ -78,9 +78,7 @@ def simplest_walker_walks(count: int = 12) -> Study:
     """The simplest walker walks down a slope of 0.009: its gait repeats, and steps beside it come back to it."""
     model, method = simplest_walker(), dr.methods.DOP853(rtol=1e-12, atol=1e-13)
     gait = dr.simulate(model, 3.05 * PERIOD, start=after_a_strike(ANGLE, RATE, RATE - BETWEEN), method=method)
-    beside = dr.simulate(
-        model, (count + 0.5) * PERIOD, start=after_a_strike(ANGLE - 0.004, RATE, RATE - BETWEEN), method=method
-    )
+    beside = dr.simulate(model, (count + 0.5) * PERIOD, start=after_a_strike(ANGLE - 0.004, RATE, RATE - BETWEEN), method=method)
     for run in (gait, beside):
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-8

@@ -340,7 +340,7 @@ def row_of_impulse(c: ContactModes, i: int, k: int) -> int:
 def restrict_to_group(c: ContactModes) -> None:
     """Leave only the group active."""
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.group[i] == 0:
+        if c.active[i] != 0 and c.group[i] == 0 and has_normal(c, i):
             c.active[i], c.group[i] = 0, -1
 
 
