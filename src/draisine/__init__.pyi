@@ -11,6 +11,7 @@ from . import (
     estimation as estimation,
     gallery as gallery,
     optimal as optimal,
+    parts as parts,
     stability as stability,
     symbolic as symbolic,
     view as view,
@@ -23,6 +24,7 @@ from .dynamics.derive import derive as derive
 from .estimation import losses as losses
 from .estimation.estimate import estimate as estimate
 from .estimation.filters.filter import filter as filter
+from .learning.environment import environment as environment
 from .model import contact as contact
 from .model.files import read_model as read_model, write_model as write_model
 from .model.model import Model as Model

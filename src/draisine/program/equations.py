@@ -124,6 +124,7 @@ class Unilateral:
     impact: str = "energetic"
     stands: bool = False  # by default it is closed at a start
     unit: str = "m"  # of its gap
+    sequential: bool = False  # impacts of several contacts come one after the other
 
     @property
     def rows(self) -> tuple[int, ...]:

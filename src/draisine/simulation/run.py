@@ -22,9 +22,10 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers, parameter_values
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
-from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.compiled_equations import VelocityChoices, compile_form, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
     Auto,
@@ -43,10 +44,20 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.result import FinalState, Occurrence, Recording, Run, Segment, describe, undetermined
+from draisine.simulation.result import (
+    FinalState,
+    Occurrence,
+    Recording,
+    Run,
+    Segment,
+    describe,
+    indeterminate_rates,
+    undetermined,
+)
 from draisine.simulation.run_warnings import Notes, Observations, run_warnings
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, PassageStep, has_loops, set_limits
+from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
@@ -226,6 +237,7 @@ class _Driver:
         # external methods keep the kernels they are given
         external = self._method.scheme.external
         self._compiled = (choices.optimized if external else choices.compiled)(choices.root.choice)
+        self._implicit = isinstance(choices.root.dynamics, DaeResidual)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
         self._caller: ControlCaller | None = None
@@ -239,7 +251,17 @@ class _Driver:
         self._restarts: dict[float, str] = {}  # restart times → names of the switching functions
         tables = self._switch_tables(span, x, inputs)
         self._memory = Memory(
-            self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables, steps_too
+            self._kernels(),
+            self._method,
+            x,
+            inputs,
+            parameters,
+            span,
+            samples,
+            directions,
+            stops,
+            tables,
+            steps_too or self._implicit,
         )
         self._set_marks(span)
         self._jumps = None if jumps is None or not choices.root.unilateral else jumps(self._memory)
@@ -300,10 +322,22 @@ class _Driver:
         started = time.perf_counter()
         try:
             reason = self._integrate()
-            status = describe(self._situation(), reason)
+            status = self._without_singular_rates(describe(self._situation(), reason))
         except KeyboardInterrupt:
             status = describe(self._situation(), None)
         return self._result(status, time.perf_counter() - started)
+
+    def _without_singular_rates(self, status: Status) -> Status:
+        """The status of implicit equations, which may have passed a state that does not determine their rates."""
+        if not self._implicit or status.kind not in (Ending.FINISHED, Ending.EVENT) or self._callback is not None:
+            return status
+        s, compiled = self._memory.stepper, self._compiled
+        form = compiled.form if compiled.switching is None else compile_form(compiled.equations.dynamics)
+        steps = slice(0, s.step_count)
+        found = singular_interval(
+            form.form, form.jacobian, s.step_time[steps], s.step_x[steps], s.step_u[steps], self._parameters
+        )
+        return status if found is None else indeterminate_rates(found)
 
     def _integrate(self) -> int:
         """Run to the end, with calls of a sampled control; return the loop's reason."""
