@@ -121,6 +121,14 @@ class DualMath:
         return Dual(root, 0.5 / root * x.slope if root > 0.0 else np.zeros_like(x.slope))
 
     @staticmethod
+    def sin(x: Any) -> Any:
+        return Dual(math.sin(x.value), math.cos(x.value) * x.slope) if isinstance(x, Dual) else math.sin(x)
+
+    @staticmethod
+    def cos(x: Any) -> Any:
+        return Dual(math.cos(x.value), -math.sin(x.value) * x.slope) if isinstance(x, Dual) else math.cos(x)
+
+    @staticmethod
     def isfinite(x: Any) -> bool:
         return math.isfinite(value_of(x))
 

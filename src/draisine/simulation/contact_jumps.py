@@ -34,7 +34,7 @@ from draisine.program.program import Program
 from draisine.program.variational import Direction, vary
 from draisine.simulation.result import time_text
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
-from draisine.simulation.stepper.layout import FRESH, Stepper
+from draisine.simulation.stepper.layout import FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.memory import Memory
 
 Reals = NDArray[np.float64]
@@ -44,8 +44,9 @@ _STEPPER = "draisine.simulation.stepper"
 _IMPACT_MODULES = ("contact_modes", "contact_impact", "contact_complementarity", "contact_directions", "contact_laws")
 _MODULES = (*_IMPACT_MODULES, "contact_slip", "dense_matrices", "explicit_rk")
 _TIME = Direction("t", "t", 0)
+NEWTON_STEPS = 2  # whose derivatives by differences have errors of 1e-7
 OFF_SURFACE = 1e-7  # relative derivative of a gap that is not zero although the contact has closed
-GRAZING = 1e-9  # rate of a margin, relative to the motion, that is none
+GRAZING = 1e-7  # rate of a margin relative to its mean rate in the step before
 
 
 class ContactJumps:
@@ -109,7 +110,8 @@ class ContactJumps:
         margins = self._programs["margins"](t, x, np.column_stack([S, rate]), self._memory.inputs, p)["margins"]
         change = margins[1][row - c.first_margin]
         speed = float(change[-1])
-        if not abs(speed) > GRAZING * float(np.abs(margins[1][:, -1]).max(initial=0.0)):
+        largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
+        if not abs(speed) > (GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0):
             contact = (row - c.first_margin) // 2
             self._note(s, f"{self._names[contact]} only touches its limit, where derivatives may not exist")
             return np.zeros(self._directions)
@@ -217,7 +219,42 @@ def _programs(equations: Equations, directions: tuple[Direction, ...]) -> dict[s
 @cache
 def _functions() -> dict[str, Any]:
     """Functions of the impact with dual numbers."""
-    return in_arithmetic([f"{_STEPPER}.{name}" for name in _MODULES], DualMath)[f"{_STEPPER}.contact_modes"]
+    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part}
+    return in_arithmetic([f"{_STEPPER}.{name}" for name in _MODULES], DualMath, refined)[f"{_STEPPER}.contact_modes"]
+
+
+def _refined_directions(original: Any, names: dict[str, Any]) -> Any:
+    """Directions found by bisection have no derivatives; Newton steps from there give these."""
+
+    def refine_directions(c: Any) -> bool:
+        if not original(c):
+            return False
+        turned = [i for i in range(c.contacts) if names["begins"](c, i) and c.ways[i] == 2]
+        for _ in range(NEWTON_STEPS if turned else 0):
+            if names["newton_angles"](c):
+                for i in turned:
+                    names["rotate"](c, i, c.angle[i])
+            names["solve_choice"](c)
+        return True
+
+    return refine_directions
+
+
+def _refined_part(original: Any, names: dict[str, Any]) -> Any:
+    """The same for the end of a phase of an impact while the direction of its slip changes."""
+
+    def curved_part(c: Any, i: int, kind: int, goal: Any) -> Any:
+        part, y = original(c, i, kind, goal), c.path
+        rest = names["left"](y, kind, goal)
+        if rest <= 0.0:
+            rate = c.path_rate[0]
+            names["path_rates"](c, i, y, rate)
+            more = rest / rate[(0, 4, 3)[kind]]
+            for j in range(7):
+                y[j] = y[j] + rate[j] * more
+        return part
+
+    return curved_part
 
 
 def _copy(c: ContactModes) -> Any:

@@ -229,7 +229,13 @@ def compute(
     directions: tuple[Direction, ...] = ()
     if sensitivity:
         # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
+        from draisine.simulation.sensitivity import (
+            directions_of,
+            initial_jacobian,
+            integrate_varied,
+            sizes_of,
+            start_mode_notes,
+        )
 
         directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
@@ -262,6 +268,8 @@ def compute(
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())
     notes = start_notes(start, named, begin, u, p, laws)
+    if directions and equations.unilateral:
+        notes += start_mode_notes(starts, targets, begin, directions, values, constants)
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
