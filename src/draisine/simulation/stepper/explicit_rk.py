@@ -180,8 +180,11 @@ def interpolate(s: Stepper, terms: int, theta: float, target: Vector, length: in
     """target = the interpolant at the fraction θ of the step, with its first `terms` coefficients."""
     x, f, rest = s.x, s.dense, 1.0 - theta
     for i in range(length):
-        value = 0.0
-        for back in range(terms):
-            term = terms - 1 - back
-            value = (value + f[term, i]) * (theta if term % 2 == 0 else rest)
-        target[i] = x[i] + value
+        target[i] = 0.0
+    for back in range(terms):
+        term = terms - 1 - back
+        factor = theta if term % 2 == 0 else rest
+        for i in range(length):
+            target[i] = (target[i] + f[term, i]) * factor
+    for i in range(length):
+        target[i] = x[i] + target[i]
