@@ -22,7 +22,7 @@ AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and r
 
 def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
     """All margins at a fraction of the step."""
-    interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.states)
+    interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.width)
     evaluate_margins(s, s.t + theta * h, target)
 
 
@@ -255,14 +255,14 @@ def cut_step(s: Stepper, m: Tableau, theta: float) -> None:
     """Shorten the step to a fraction of it: its end, and its interpolant."""
     interpolate(s, m.terms, theta, s.new, s.unknowns)
     shortened_coefficients(s, m.terms, theta)
-    weights, f, work = s.shorten, s.dense, s.cut_work
-    for l in range(s.width):
-        for i in range(m.terms):
-            work[i] = 0.0
-            for j in range(i, m.terms):  # others are zero
-                work[i] += weights[i, j] * f[j, l]
-        for i in range(m.terms):
-            f[i, l] = work[i]
+    weights, f = s.shorten, s.dense
+    for i in range(m.terms):  # in place: a coefficient depends on later ones only
+        for l in range(s.width):
+            f[i, l] *= weights[i, i]
+        for j in range(i + 1, m.terms):
+            weight = weights[i, j]
+            for l in range(s.width):
+                f[i, l] += weight * f[j, l]
 
 
 def shortened_coefficients(s: Stepper, terms: int, theta: float) -> None:
