@@ -166,6 +166,11 @@ class ReportBuilder:
 
     # ---------------------------------------------------------------- forces
 
+    @property
+    def force_values(self) -> dict[str, ca.SX]:
+        """Values of the outputs that depend on forces, by name."""
+        return {quantity.name: value for quantity, value in self._force_outputs.items()}
+
     @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = dict(self._acceleration_outputs)

@@ -44,7 +44,7 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, relative to that of contacts
-    margins: Vector  # (2 c)
+    margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
     sequential: int  # 1 if impacts of several contacts come one after the other
     bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
@@ -105,6 +105,19 @@ class ContactModes(Record):
     total: Vector  # (m) of all impacts of a change
     lost: float  # energy in it
     late: float  # time of the bounces that are left out
+    # reduced equations of the usual modes (`usual_modes`)
+    stands: Integers  # (c) 1 for contacts that usually stick; others are open
+    usual: int  # whether their kernels are in use
+    usual_dynamics: int  # kernels of (t, x, u, p), 0 for none; p with hoisted values of their own …
+    usual_project: int
+    usual_margins: int
+    usual_parameters: Vector
+    all_dynamics: int  # … and those of all modes
+    all_project: int
+    all_margins: int
+    all_parameters: Vector
+    condition: float  # at the end of the last step
+    worst: float  # condition up to which they are used
     # records of changes, the first of them at the start
     change_room: int
     change_count: int

@@ -86,6 +86,7 @@ from draisine.simulation.stepper.switching import (
     change_branches,
     start_margins,
 )
+from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
 
 
 def advance(s: Stepper) -> int:
@@ -373,6 +374,10 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
         keep_margins(s)
         if s.unilateral != 0:
             row = follow_slips(s)
+            if badly_conditioned(s):
+                leave_usual_modes(s)
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
         if row < 0:
             s.switches_here = 0
             if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
