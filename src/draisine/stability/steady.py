@@ -140,7 +140,9 @@ class _Search:
         return steady_near(self.equations, self.targets, free=self.free, near=guess, **given)
 
     def _guesses(self) -> Iterator[SteadyMotion | Mapping[str, float]]:
-        """Motions on branches at which a target is reached, then states with other speeds."""
+        """A lean that balances a given turn, motions on branches at which a target is reached, then states with other speeds."""
+        if {"speed", "curvature"} <= self.moving.keys() and "lean" not in self.moving and self._leans:
+            yield {"speed": self.moving["speed"], "lean": -math.atan(self.moving["speed"] ** 2 * self.moving["curvature"] / GRAVITY)}
         for name, value in self.moving.items():
             for bounds in ({name: (-abs(value), abs(value))}, {}) if value != 0.0 else ({},):
                 for branch, after in self._branches({n: v for n, v in self.targets.items() if n != name}, bounds):
@@ -148,6 +150,10 @@ class _Search:
         for over, scale in self._speeds():
             for speed in (sign * part * scale for part in GUESSES for sign in (1.0, -1.0)):
                 yield {**self.moving, over: speed}
+
+    @property
+    def _leans(self) -> bool:
+        return "lean" in {o.name for o in self.equations.outputs}
 
     def _speeds(self) -> list[tuple[str, float]]:
         """Velocities of straight motions with their scales: the output "speed" first, if there is one."""

@@ -185,9 +185,9 @@ class SteadyProblem(Uncached):
             if name not in known and not (self.accelerates and name == ACCELERATION):
                 raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
-        self.deviations = deviations_of(
-            e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters, *self._own_targets))
-        )
+        own = (*self._inputs, *self._parameters, *self._own_targets)
+        wanted = dict.fromkeys((*self.essential, *fixed, *((SPEED,) if self.accelerates else ())))
+        self.deviations = deviations_of(e, tuple(n for n in wanted if n not in own))
 
     @property
     def _own_targets(self) -> tuple[str, ...]:
