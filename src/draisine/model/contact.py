@@ -22,7 +22,7 @@ from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Amount, amount_in
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
-_FORCES = ("longitudinal", "lateral", "cornering")
+_FORCES = ("longitudinal", "lateral", "cornering", "camber")
 
 __all__ = ["Coulomb", "Creep", "DryFriction", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
 
@@ -83,9 +83,12 @@ class Creep(TangentialLaw):
 
 @dataclass(frozen=True)
 class LinearTire(TangentialLaw):
-    """Linear tire with relaxation length σ: σ ṡ + |V| s = slip, force −stiffness·s.
+    """Linear tire with relaxation length σ and camber thrust: σ/V Ḟ + F = cornering·α + camber·γ, to the side it leans to.
 
-    `cornering` is the lateral stiffness per radian of slip angle; `longitudinal` that along the track, by default the same.
+    Its states s, along and across, follow σ ṡ + |V| s = slip, across with |V| γ camber/cornering in addition; the force is
+    −stiffness·s. So it also works at rest, as a spring, and backwards. `cornering` is the lateral stiffness per radian of slip
+    angle, `longitudinal` that along the track, by default the same, `camber` that per radian of inclination of the wheel's plane.
+    |V| is V tanh(V/speed), which differs from it by less than 1e-15 from 18·speed on.
     """
 
     cornering: Amount
@@ -93,6 +96,7 @@ class LinearTire(TangentialLaw):
     longitudinal: Amount | None = None
     friction: Amount | None = None
     speed: Amount = 0.01
+    camber: Amount | None = None
 
     @property
     def relaxes(self) -> bool:

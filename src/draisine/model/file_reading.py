@@ -15,6 +15,7 @@ from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact import IMPACTS, LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
+from draisine.model.file_parts import read_part
 from draisine.model.file_stops import read_friction, read_stop
 from draisine.model.items import GROUND
 from draisine.model.model import Model
@@ -96,6 +97,10 @@ def _add_point(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("body", "at", "orientation")
     at, orientation = pose_of(entry)
     model.frame(name, entry.text("body"), at, orientation)
+
+
+def _add_part(model: Model, name: str, value: Any, where: str) -> None:
+    read_part(model, name, Entry.of(where, value), law_of)
 
 
 def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
@@ -246,6 +251,7 @@ _SECTIONS: _Sections = {
     "tables": ("table", _add_table),
     "bodies": ("body", partial(_add_body, "")),
     "points": ("point", _add_point),
+    "parts": ("part", _add_part),
     "joints": ("joint", _add_joint),
     "wheels": ("wheel", _add_wheel),
     "edges": ("knife edge", _add_edge),

@@ -33,6 +33,7 @@ from draisine.expr.tables import Table
 from draisine.model.contact import IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
+from draisine.model.file_parts import parts_and_rest
 from draisine.model.file_reading import FORMAT, WORDS, model_of
 from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
@@ -52,7 +53,8 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
+from draisine.results.files import read_text
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
@@ -146,6 +148,7 @@ def text_of(system: System, target: Path | None = None) -> str:
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
+    parts, system = parts_and_rest(system)
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
     )
@@ -154,6 +157,8 @@ def text_of(system: System, target: Path | None = None) -> str:
     found += section("parameters", parameters) if parameters else []
     for header, tables in _short_sections(system, "inputs"):
         found += section(header, tables)
+    for name, table in parts.items():
+        found += section(f"parts.{name}", table)
     for header, tables in _long_sections(system, target):
         for name, table in tables.items():
             found += section(f"{header}.{name}", table)

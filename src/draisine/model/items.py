@@ -16,6 +16,7 @@ from draisine.expr.expression import Call, Expr, Number, evaluate_number, names,
 from draisine.expr.tables import Table
 from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
+from draisine.parts.assembly import Part
 
 Vector = tuple[Expr, Expr, Expr]
 
@@ -469,6 +470,7 @@ class System:
     point_contacts: tuple[PointContact, ...] = ()
     stops: tuple[Stop, ...] = ()
     joint_frictions: tuple[JointFriction, ...] = ()
+    parts: tuple[Part, ...] = ()  # assemblies to which items belong
 
     def __hash__(self) -> int:
         return self._hash

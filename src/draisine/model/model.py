@@ -52,7 +52,7 @@ from draisine.model.items import (
 )
 from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
-from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts
+from draisine.model.registry import KINDS, in_order, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.validate import check_system, check_system_name
 
@@ -445,7 +445,7 @@ class Model(JointBuilders, ConstraintBuilders):
             gravity=self._gravity,
             ground=self._ground,
             independent=self._independent,
-            **{kind: tuple(items.values()) for kind, items in self._items.items()},
+            **{kind: tuple(items.values()) for kind, items in in_order(self._items).items()},
         )
         # Every analysis freezes the model; comparing identical items is fast.
         if system == self._last:

@@ -1,4 +1,4 @@
-"""Parts of machines: functions that add named assemblies to a model."""
+"""Parts of machines: functions that add a named assembly to a model."""
 
 import lazy_loader
 
