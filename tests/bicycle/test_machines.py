@@ -13,8 +13,8 @@ import draisine as dr
 from draisine.bicycle.parameter_file import BicycleText, parse_text
 from draisine.bicycle.raw_measurements import parameters_of, parse_measured
 from draisine.bicycle.ridden import seated
-from draisine.parts.rider.postures import end_of
-from draisine.parts.rider.solids import MassProperties, composed
+from draisine.parts.riders.postures import end_of
+from draisine.parts.riders.solids import MassProperties, composed
 from draisine.studio.studio import studio_page
 
 SEAT = {"lcs": 0.46, "hbb": 0.29, "lsp": 0.2, "lst": 0.5, "lamst": 1.2, "whb": 0.6, "LhbF": 0.80, "LhbR": 0.95}

@@ -19,9 +19,9 @@ from draisine.bicycle.parameter_file import BicycleText, parse_number
 from draisine.bicycle.raw_measurements import SEATING
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.parts.rider.human import Human
-from draisine.parts.rider.postures import SIDES, hand_length, reaching
-from draisine.parts.rider.solids import MassProperties
+from draisine.parts.riders.human import Human
+from draisine.parts.riders.postures import SIDES, hand_length, reaching
+from draisine.parts.riders.solids import MassProperties
 from draisine.results import files
 
 _SIGN = {"left": 1.0, "right": -1.0}

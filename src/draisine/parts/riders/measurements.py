@@ -117,7 +117,7 @@ def read_measurements(path: str | Path) -> Measurements:
 def parse_measurements(text: str, source: str = "measurements") -> Measurements:
     """The measurements of a text; `source` is named in errors.
 
-    >>> from draisine.parts.rider.measurements import parse_measurements
+    >>> from draisine.parts.riders.measurements import parse_measurements
     >>> parse_measurements("Ls1L: twelve", "me.txt")
     Traceback (most recent call last):
     draisine.errors.DataError: me.txt, line 1: Ls1L: 'twelve' is not a number
