@@ -177,6 +177,13 @@ class _Rider:
         self.axle = np.array([crank[0], 0.0, crank[1]]) - self.hips
         self.crank_length = float(length)
         side = float(self.human.segments["left_thigh"].at[1])
+        far = float(np.linalg.norm(self.axle)) + self.crank_length
+        reach = min(self.human.segments[f"{s}_thigh"].length + foot_length(self.human, s) for s in SIDES)
+        if far >= reach:
+            raise ModelError(
+                f"part {self.own.name!r}: the lowest pedal is {far:.3f} m from the hips, but the legs reach {reach:.3f} m; "
+                "the crank cannot turn; lower the hips, or shorten the crank"
+            )
         return {s: self.axle + np.array([_SIGN[s] * length, _SIGN[s] * side, 0.0]) for s in SIDES}
 
     def legs(self, angles: Mapping[str, float]) -> None:
