@@ -53,7 +53,8 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.results.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
+from draisine.results.files import read_text
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from draisine.parts.rider.human import Human, Segment
-from draisine.parts.rider.postures import level_axes
-from draisine.parts.rider.solids import Array, Solid, Stadium
+from draisine.parts.riders.human import Human, Segment
+from draisine.parts.riders.postures import level_axes
+from draisine.parts.riders.solids import Array, Solid, Stadium
 
 SKIN, SHIRT, TROUSERS = "#D2A07A", "#4F7CAC", "#3B4656"
 _COLORS = {"pelvis": TROUSERS, "thorax": SHIRT, "chest": SHIRT, "thigh": TROUSERS, "shank": TROUSERS, "upper_arm": SHIRT}
