@@ -188,13 +188,18 @@ class StepMap:
         t, x, u, p = arguments
         if self._project is None:
             return x
+        moved = np.zeros(len(x), dtype=bool)
         for _ in range(self.equations.limits.projections):
             projected, error = self._project.kernel.map(t, x, u, p)
             away = np.asarray(error)[:, 0] > self._threshold
             if not away.any():
                 break
+            moved |= away
             trace.projections.append(((t, x, u, p), away))
             x = np.where(away[:, None], projected, x)
+        if moved.any():  # one Newton step more: derivatives converge one step later than values
+            trace.projections.append(((t, x, u, p), moved))
+            x = np.where(moved[:, None], self._project.value(t, x, u, p), x)
         return x
 
     def forward(self, arguments: Sequence[Reals], changes: Sequence[Reals]) -> Reals:

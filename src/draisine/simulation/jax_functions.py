@@ -1,8 +1,9 @@
 """Models as functions of JAX (`as_jax`): compiled kernels behind callbacks, with exact forward and reverse derivatives.
 
 Nothing is compiled by XLA but the call: the bicycle's functions and their derivatives are ready within a second, where its
-equations as JAX operations take XLA much longer. Under `vmap` a whole batch is one call. Derivatives are a pair of primitives, one
-linear in the changes of its arguments, the other its transpose, as JAX has for its own operations.
+equations as JAX operations take XLA much longer. Under `vmap` a whole batch is one call. A function and its
+derivatives are primitives: the value, its change, linear in those of the arguments, and the transpose of that, as JAX has for its own
+operations.
 """
 
 from __future__ import annotations
@@ -110,14 +111,6 @@ def function_of(what: DifferentiableMap, name: str) -> Callable[..., Any]:
     """A map as a function of JAX with custom derivatives."""
     jax, shapes, primitives = _jax(), what.argument_shapes, _Primitives(what, name)
 
-    @jax.custom_jvp
-    def value(*arguments: Any) -> Any:
-        return primitives.call(lambda *given: what.value(*given), arguments, shapes, [what.result_shape])[0]
-
-    @value.defjvp
-    def value_and_change(arguments: Any, changes: Any) -> Any:
-        return value(*arguments), primitives.tangent.bind(*arguments, *changes)
-
     def function(*arguments: Any) -> Any:
         if len(arguments) != len(shapes):
             raise ArgumentError(f"{name} takes {len(shapes)} arguments, got {len(arguments)}")
@@ -126,23 +119,27 @@ def function_of(what: DifferentiableMap, name: str) -> Callable[..., Any]:
         for k, (a, shape) in enumerate(zip(columns, shapes, strict=True)):
             if a.shape != shape:
                 raise ArgumentError(f"{name}: argument {k + 1} needs the shape {shape}, got {a.shape}")
-        return value(*columns)
+        return primitives.value.bind(*columns)
 
     function.__name__ = function.__qualname__ = name
     return function
 
 
 class _Primitives:
-    """The derivative of a map as two primitives of JAX: `tangent`, linear in the changes, and its transpose, `adjoint`."""
+    """A map as primitives of JAX: `value`, its derivative `tangent`, linear in the changes, and the transpose of that, `adjoint`."""
 
     def __init__(self, what: DifferentiableMap, name: str) -> None:
         self._map, self._name = what, name
         core = require("jax.extend.core", PURPOSE, "jax")
+        self.value = core.Primitive(f"draisine_{name}")
         self.tangent = core.Primitive(f"draisine_{name}_tangent")
         self.adjoint = core.Primitive(f"draisine_{name}_adjoint")
         self.adjoint.multiple_results = True
         shapes, result = what.argument_shapes, what.result_shape
         count = len(shapes)
+
+        def value(*given: Any) -> Any:
+            return self.call(what.value, given, shapes, [result])[0]
 
         def tangent(*given: Any) -> Any:
             return self.call(lambda *a: what.forward(a[:count], a[count:]), given, [*shapes, *shapes], [result])[0]
@@ -150,15 +147,20 @@ class _Primitives:
         def adjoint(*given: Any) -> Any:
             return self.call(lambda *a: what.reverse(a[:count], a[count]), given, [*shapes, result], shapes)
 
+        self._define(self.value, value, shapes, [result])
         self._define(self.tangent, tangent, [*shapes, *shapes], [result])
         self._define(self.adjoint, adjoint, [*shapes, result], shapes)
         ad = require("jax.interpreters.ad", PURPOSE, "jax")
+
+        def value_and_change(given: Any, changes: Any) -> Any:
+            return self.value.bind(*given), self.tangent.bind(*given, *map(ad.instantiate_zeros, changes))
 
         def transpose(weights: Any, *given: Any) -> Any:
             if type(weights) is ad.Zero:
                 return [None] * len(given)
             return [None] * count + list(self.adjoint.bind(*given[:count], weights))
 
+        ad.primitive_jvps[self.value] = value_and_change
         ad.primitive_transposes[self.tangent] = transpose
         for primitive in (self.tangent, self.adjoint):
             ad.primitive_jvps[primitive] = self._no_second_derivative
