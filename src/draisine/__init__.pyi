@@ -11,6 +11,7 @@ from . import (
     estimation as estimation,
     gallery as gallery,
     optimal as optimal,
+    parts as parts,
     stability as stability,
     symbolic as symbolic,
     view as view,

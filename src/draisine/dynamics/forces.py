@@ -15,12 +15,13 @@ from typing import NamedTuple
 import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
-from draisine.dynamics.contact.ground_contacts import ResidualContact
+from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround
 from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench
 from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, dot, times, transposed
 from draisine.dynamics.lowering import Scope
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import absolute, guard, length, root, where
 from draisine.model.contact import Coulomb, Creep, LinearTire, ShenHedrickElkins
@@ -55,7 +56,7 @@ class Tangential:
         assert self.normal is not None  # given for laws that depend on it
         return self.normal
 
-    def _speed(self, law: Creep | LinearTire | ShenHedrickElkins) -> ca.SX:
+    def _speed(self, law: Creep | ShenHedrickElkins) -> ca.SX:
         return absolute(self.contact.rolling_speed, self._value(law.speed))
 
     @property
@@ -102,13 +103,26 @@ class Tangential:
 
     @property
     def rates(self) -> dict[str, ca.SX]:
-        """σ ṡ = slip − |V| s; without slip while the contact is open."""
+        """σ ṡ = slip − |V| (s − γ camber/cornering); without slip and camber while the contact is open."""
         law, closed = self.contact.law, self._touches
         if not isinstance(law, LinearTire):
             return {}
-        lags, speed = self.contact.lags, self._speed(law)
-        pairs = zip(lags, self.contact.slip if closed is None else [closed * slip for slip in self.contact.slip], strict=True)
+        rolling, width = self.contact.rolling_speed, self._value(law.speed)
+        speed = rolling * ca.tanh(rolling / width)  # nothing is divided by it
+        along, across = self.contact.slip
+        if law.camber is not None:
+            across = across + speed * self._value(law.camber) / self._value(law.cornering) * self._inclination
+        if closed is not None:
+            along, across = closed * along, closed * across
+        pairs = zip(self.contact.lags, (along, across), strict=True)
         return {lag.name: (slip - speed * self.scope.symbol(lag.name)) / self._value(law.relaxation) for lag, slip in pairs}
+
+    @property
+    def _inclination(self) -> ca.SX:
+        """Angle between the wheel's plane and the normal, positive for a lean to the right."""
+        if not isinstance(self.contact, WheelOnGround):
+            raise ModelError(f"contact {self.contact.name!r}: the tire has camber thrust, which only wheels on the ground have")
+        return self.contact.inclination
 
     @property
     def generalized_forces(self) -> ca.SX:

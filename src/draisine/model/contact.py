@@ -22,7 +22,7 @@ from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Amount, amount_in
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
-_FORCES = ("longitudinal", "lateral", "cornering")
+_FORCES = ("longitudinal", "lateral", "cornering", "camber")
 
 __all__ = ["Coulomb", "Creep", "DryFriction", "LinearTire", "Rolling", "ShenHedrickElkins", "TangentialLaw"]
 
@@ -83,9 +83,12 @@ class Creep(TangentialLaw):
 
 @dataclass(frozen=True)
 class LinearTire(TangentialLaw):
-    """Linear tire with relaxation length σ: σ ṡ + |V| s = slip, force −stiffness·s.
+    """Linear tire with relaxation length σ and camber thrust: σ/V Ḟ + F = cornering·α + camber·γ, to the side it leans to.
 
-    `cornering` is the lateral stiffness per radian of slip angle; `longitudinal` that along the track, by default the same.
+    Its states s, along and across, follow σ ṡ + |V| s = slip, across with |V| γ camber/cornering in addition; the force is
+    −stiffness·s. So it also works at rest, as a spring, and backwards. `cornering` is the lateral stiffness per radian of slip
+    angle, `longitudinal` that along the track, by default the same, `camber` that per radian of inclination of the wheel's plane.
+    |V| is V tanh(V/speed), which differs from it by less than 1e-15 from 18·speed on.
     """
 
     cornering: Amount
@@ -93,6 +96,7 @@ class LinearTire(TangentialLaw):
     longitudinal: Amount | None = None
     friction: Amount | None = None
     speed: Amount = 0.01
+    camber: Amount | None = None
 
     @property
     def relaxes(self) -> bool:
@@ -143,29 +147,35 @@ class DryFriction:
     """Coulomb's law and the law of impact of a unilateral contact, which may stick, slip, open and land.
 
     It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the
-    coefficient of the law `impact`: "energetic" (Stronge), "poisson" or "newton".
+    coefficient of the law `impact`: "energetic" (Stronge), "poisson" or "newton"; `tangential_restitution` is that of the slip.
     """
 
     static: Expr | None
     kinetic: Expr | None
     restitution: Expr = PLASTIC
     impact: str = "energetic"
+    tangential_restitution: Expr = PLASTIC
 
     def amounts(self) -> dict[str, Expr]:
         """The coefficients, by name, without infinite ones."""
         every = {"static friction": self.static, "kinetic friction": self.kinetic, "restitution": self.restitution}
+        every["tangential restitution"] = self.tangential_restitution
         return {name: amount for name, amount in every.items() if amount is not None}
 
 
 IMPACTS = ("energetic", "poisson", "newton")
+IMPACT_ORDERS = ("simultaneous", "sequential")
 
 
-def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) -> DryFriction | None:
+def dry_friction(
+    friction: Any, restitution: Amount, impact: str, where: str, tangential_restitution: Amount = 0.0
+) -> DryFriction | None:
     """The laws of a contact from the arguments of a builder: a coefficient, or those of sticking and of slipping; None for a
     contact that is ideal and permanent."""
     if friction is None:
-        if not (isinstance(restitution, int | float) and restitution == 0):
-            raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
+        for amount in (restitution, tangential_restitution):
+            if not (isinstance(amount, int | float) and amount == 0):
+                raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
         if impact != "energetic":
             raise ModelError(f"{where}: an impact law belongs to a contact that can open; give friction=, 0 if it has none")
         return None
@@ -184,10 +194,20 @@ def dry_friction(friction: Any, restitution: Amount, impact: str, where: str) ->
             f"{where}: its kinetic friction, {pair[1]}, exceeds the static one, {pair[0]}: a body that starts to slip "
             "would stick at once; give (static, kinetic) in this order"
         )
-    bounced = amount_in(restitution, "", f"restitution of {where}")
-    if isinstance(bounced, Number) and not 0.0 <= bounced.value <= 1.0:
-        raise ModelError(f"{where}: its restitution is {bounced.value:g}; it lies between 0 and 1")
-    return DryFriction(static, kinetic, bounced, impact)
+    bounced = _restitution(restitution, "restitution", where)
+    returned = _restitution(tangential_restitution, "tangential restitution", where)
+    if returned != PLASTIC and impact != "newton":
+        raise ModelError(
+            f"{where}: tangential restitution is a law of velocities before and after the impact, as Newton's; give impact='newton'"
+        )
+    return DryFriction(static, kinetic, bounced, impact, returned)
+
+
+def _restitution(given: Amount, what: str, where: str) -> Expr:
+    amount = amount_in(given, "", f"{what} of {where}")
+    if isinstance(amount, Number) and not 0.0 <= amount.value <= 1.0:
+        raise ModelError(f"{where}: its {what} is {amount.value:g}; it lies between 0 and 1")
+    return amount
 
 
 def _is_infinite(coefficient: Any) -> bool:

@@ -12,9 +12,10 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
-from draisine.model.contact import IMPACTS, LAWS, ROLLING, TangentialLaw
+from draisine.model.contact import IMPACT_ORDERS, IMPACTS, LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
+from draisine.model.file_parts import read_part
 from draisine.model.file_stops import read_friction, read_stop
 from draisine.model.items import GROUND
 from draisine.model.model import Model
@@ -45,6 +46,7 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
         shapes = shapes_of(ground.items("shapes", []), "the ground", folder)
         model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes)
     model.independent(*top.texts("independent", []))
+    model.impacts(top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS))
     model.freeze()
     return model
 
@@ -98,6 +100,10 @@ def _add_point(model: Model, name: str, value: Any, where: str) -> None:
     model.frame(name, entry.text("body"), at, orientation)
 
 
+def _add_part(model: Model, name: str, value: Any, where: str) -> None:
+    read_part(model, name, Entry.of(where, value), law_of)
+
+
 def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
     read_joint(model, name, Entry.of(where, value))
 
@@ -115,10 +121,11 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
         _friction(entry) if entry.has("friction") else None,
         entry.amount("restitution", 0),
         entry.text("impact", IMPACTS[0]),
+        entry.amount("tangential_restitution", 0),
     )
 
 
-_DRY = ("friction", "restitution", "impact")
+_DRY = ("friction", "restitution", "impact", "tangential_restitution")
 
 
 def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
@@ -127,7 +134,7 @@ def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
 
 
 def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", *_DRY)
+    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", "lands_where", *_DRY)
     permanent = entry.flag("permanent", False)
     if permanent and entry.has("friction"):
         raise ModelError(f"{where}: a permanent contact does not slip; leave out 'friction', or 'permanent'")
@@ -140,6 +147,8 @@ def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
         friction=None if permanent else _friction(entry) if entry.has("friction") else 0.0,
         restitution=entry.amount("restitution", 0),
         impact=entry.text("impact", IMPACTS[0]),
+        tangential_restitution=entry.amount("tangential_restitution", 0),
+        lands_where=entry.expression("lands_where") if entry.has("lands_where") else None,
     )
 
 
@@ -239,13 +248,14 @@ def _add_event(model: Model, name: str, value: Any, where: str) -> None:
     model.event(name, entry.expression("expression"), action, int(direction), entry.text("description", ""))
 
 
-_TOP = ("draisine", "name", "description", "gravity", "ground", "independent")
+_TOP = ("draisine", "name", "description", "gravity", "ground", "independent", "impacts")
 _SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),
     "tables": ("table", _add_table),
     "bodies": ("body", partial(_add_body, "")),
     "points": ("point", _add_point),
+    "parts": ("part", _add_part),
     "joints": ("joint", _add_joint),
     "wheels": ("wheel", _add_wheel),
     "edges": ("knife edge", _add_edge),

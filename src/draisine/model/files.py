@@ -30,9 +30,10 @@ from typing import Any
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact import IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact import IMPACT_ORDERS, IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
+from draisine.model.file_parts import parts_and_rest
 from draisine.model.file_reading import FORMAT, WORDS, model_of
 from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
@@ -52,7 +53,7 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.results.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
@@ -142,10 +143,12 @@ def _described(model: Model | System) -> System:
 def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; names of mesh files are relative to the folder `target`."""
     top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": _gravity(system)}
+    top |= {} if system.impacts == IMPACT_ORDERS[0] else {"impacts": system.impacts}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
+    parts, system = parts_and_rest(system)
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
     )
@@ -154,6 +157,8 @@ def text_of(system: System, target: Path | None = None) -> str:
     found += section("parameters", parameters) if parameters else []
     for header, tables in _short_sections(system, "inputs"):
         found += section(header, tables)
+    for name, table in parts.items():
+        found += section(f"parts.{name}", table)
     for header, tables in _long_sections(system, target):
         for name, table in tables.items():
             found += section(f"{header}.{name}", table)
@@ -262,7 +267,8 @@ def _friction(law: DryFriction) -> dict[str, Any]:
     static, kinetic = (math.inf if amount is None else plain(amount) for amount in (law.static, law.kinetic))
     friction = static if law.static == law.kinetic else [static, kinetic]
     impact = {} if law.impact == IMPACTS[0] else {"impact": law.impact}
-    return {"friction": friction, **_given(restitution=plain(law.restitution)), **impact}
+    returned = _given(restitution=plain(law.restitution), tangential_restitution=plain(law.tangential_restitution))
+    return {"friction": friction, **returned, **impact}
 
 
 def _point_contact(contact: PointContact) -> dict[str, Any]:
@@ -272,6 +278,7 @@ def _point_contact(contact: PointContact) -> dict[str, Any]:
         **({"on": contact.on} if contact.on != GROUND else {}),
         **({"on_radius": plain(contact.on_radius)} if contact.on_radius is not None else {}),
         **({"permanent": True} if contact.friction is None else _friction(contact.friction)),
+        **({"lands_where": plain(contact.lands_where)} if contact.lands_where is not None else {}),
     }
 
 

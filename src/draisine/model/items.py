@@ -14,8 +14,9 @@ from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import ROLLING, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
+from draisine.parts.assembly import Part
 
 Vector = tuple[Expr, Expr, Expr]
 
@@ -249,6 +250,7 @@ class PointContact:
     radius: Expr = NOTHING
     on: str = GROUND
     on_radius: Expr | None = None
+    lands_where: Expr | None = None  # it closes only where this is positive
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
@@ -469,6 +471,8 @@ class System:
     point_contacts: tuple[PointContact, ...] = ()
     stops: tuple[Stop, ...] = ()
     joint_frictions: tuple[JointFriction, ...] = ()
+    parts: tuple[Part, ...] = ()  # assemblies to which items belong
+    impacts: str = IMPACT_ORDERS[0]  # of contacts that collide at the same time
 
     def __hash__(self) -> int:
         return self._hash

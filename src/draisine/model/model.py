@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from draisine.errors import ExpressionError, ModelError, UnitError
-from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
+from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact import IMPACT_ORDERS, ROLLING, TangentialLaw, dry_friction
 from draisine.model.contact_modes import in_modes
 from draisine.model.items import (
     GROUND,
@@ -52,7 +52,7 @@ from draisine.model.items import (
 )
 from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
-from draisine.model.registry import KINDS, name_of, vector_of, with_checked_texts
+from draisine.model.registry import KINDS, in_order, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.validate import check_system, check_system_name
 
@@ -72,6 +72,7 @@ class Model(JointBuilders, ConstraintBuilders):
         self._gravity: Vector = (Number(0.0), Number(0.0), Number(-9.81))
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
+        self._impacts = IMPACT_ORDERS[0]
         self._last: System | None = None  # result of the last freeze
         self.notes: tuple[str, ...] = ()  # what the file of another format contains that the model does not
 
@@ -148,6 +149,15 @@ class Model(JointBuilders, ConstraintBuilders):
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
         height = amount_in(height, "m", "height of the ground")
         self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"))
+
+    def impacts(self, order: str) -> None:
+        """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
+        after the other, the fastest approach first. See the page on contacts that open."""
+        if order not in IMPACT_ORDERS:
+            raise ModelError(
+                f"impacts are 'simultaneous' or 'sequential', got {order!r}{did_you_mean(str(order), IMPACT_ORDERS)}"
+            )
+        self._impacts = order
 
     # ------------------------------------------------------------ bodies and points
 
@@ -227,6 +237,7 @@ class Model(JointBuilders, ConstraintBuilders):
         friction: Amount | Sequence[Amount] | None = None,
         restitution: Amount = 0.0,
         impact: str = "energetic",
+        tangential_restitution: Amount = 0.0,
     ) -> Wheel:
         """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
 
@@ -236,10 +247,10 @@ class Model(JointBuilders, ConstraintBuilders):
 
         It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
-        `restitution` and `impact`. A law of creep stays what it is then, and acts while the wheel touches the ground.
+        `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel touches the ground.
         """
         where = f"wheel {name!r}"
-        dry = dry_friction(friction, restitution, impact, where)
+        dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
         if not isinstance(axis, str):
@@ -272,6 +283,8 @@ class Model(JointBuilders, ConstraintBuilders):
         friction: Amount | Sequence[Amount] | None = 0.0,
         restitution: Amount = 0.0,
         impact: str = "energetic",
+        tangential_restitution: Amount = 0.0,
+        lands_where: Amount | None = None,
     ) -> PointContact:
         """A contact that opens and closes: of a point of a body, or of a sphere of the given radius around it.
 
@@ -281,12 +294,20 @@ class Model(JointBuilders, ConstraintBuilders):
         `friction` is a coefficient, or a pair (static, kinetic); it may be infinite. With None the contact is permanent and does
         not slip, whatever force that takes. `restitution` is the coefficient of the impact law `impact`: "energetic" (the share
         of the energy of compression that is returned is its square), "poisson" (of impulses) or "newton" (of normal velocities).
+        With Newton's law `tangential_restitution` is the ratio of the slips after and before an impact that does not slide, with
+        the opposite sign: 1 for an ideal superball.
+
+        `lands_where` is an expression of the position: the contact closes only where it is positive. Where it is not, the point
+        passes through, and may land once it has come back. So the foot of a walking machine may pass the ground as it swings.
         """
         where = f"contact {name!r}"
-        dry = dry_friction(friction, restitution, impact, where)
+        dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
+        if lands_where is not None and dry is None:
+            raise ModelError(f"{where}: it is permanent and does not land; leave out lands_where, or give friction")
+        place = None if lands_where is None else expression_of(lands_where, f"lands_where of {where}")
         size = amount_in(radius, "m", f"radius of {where}")
         other = None if on_radius is None else amount_in(on_radius, "m", f"on_radius of {where}")
-        return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other))
+        return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other, place))
 
     def knife_edge(
         self,
@@ -445,7 +466,8 @@ class Model(JointBuilders, ConstraintBuilders):
             gravity=self._gravity,
             ground=self._ground,
             independent=self._independent,
-            **{kind: tuple(items.values()) for kind, items in self._items.items()},
+            impacts=self._impacts,
+            **{kind: tuple(items.values()) for kind, items in in_order(self._items).items()},
         )
         # Every analysis freezes the model; comparing identical items is fast.
         if system == self._last:
@@ -461,6 +483,7 @@ class Model(JointBuilders, ConstraintBuilders):
         for kind in KINDS:
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent
+        model._impacts = system.impacts
         return model
 
     @property

@@ -179,6 +179,9 @@ def check_expressions(system: System) -> None:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+    for point in system.point_contacts:
+        if point.lands_where is not None:
+            vocabulary.check(point.lands_where, f"lands_where of contact {point.name!r}", _POSITION, measures=True)
     for stop in system.stops:
         for what, expr in (("measure", stop.measure), ("bound", stop.bound)):
             vocabulary.check(expr, f"{what} of stop {stop.name!r}", _POSITION, measures=True)

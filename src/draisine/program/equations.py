@@ -124,6 +124,7 @@ class Unilateral:
     impact: str = "energetic"
     stands: bool = False  # by default it is closed at a start
     unit: str = "m"  # of its gap
+    sequential: bool = False  # impacts of several contacts come one after the other
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -273,6 +274,11 @@ class Equations:
     def states(self) -> tuple[Quantity, ...]:
         speeds = {v.name: v for v in self.velocities}
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
+
+    @property
+    def variations(self) -> int:
+        """The number of directions whose derivatives are part of the state."""
+        return 0
 
     @property
     def can_switch(self) -> bool:

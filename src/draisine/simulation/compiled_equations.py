@@ -186,7 +186,7 @@ class CompiledEquations:
             margins=0 if self.switching is None else address(self.switching.margins),
             switch_rates=0 if self.switching is None or self.dynamics is None else self.switching.rates.address,
             saltation=0 if self.switching is None else address(self.switching.saltation),
-            variations=0 if self.switching is None else self.switching.switching.directions,
+            variations=self.equations.variations,
             mixed=self._mixed(contact),
             unilateral=self._unilateral(),
         )

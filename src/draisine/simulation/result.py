@@ -338,6 +338,16 @@ def _singular(s: FinalState) -> Status:
     )
 
 
+def indeterminate_rates(interval: tuple[float, float]) -> Status:
+    """The status of a run across a state where implicit equations do not determine the rates."""
+    return Status(
+        Ending.SINGULAR,
+        f"the equations do not determine the rates between t = {interval[0]:.6g} s and {interval[1]:.6g} s: the matrix of rates "
+        "and algebraic unknowns (∂F/∂ẋ  ∂F/∂z) passes through a singular one, and what follows is one of many continuations; "
+        "stop before it, or start behind it",
+    )
+
+
 def _passing_cure(s: FinalState) -> str:
     """What may lead across a singular position of loops, or past the pole of a choice of velocities."""
     if has_loops(s.equations):

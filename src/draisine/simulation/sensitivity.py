@@ -30,6 +30,7 @@ from draisine.program.varied_switching import vary_switching
 from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.results.status import ProgressCallback
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.contact_jumps import ContactJumps
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
@@ -99,6 +100,10 @@ class VariedEquations(SwitchingEquations):
     def plain(self) -> Equations:
         assert self.base is not None
         return self.base
+
+    @property
+    def variations(self) -> int:
+        return 0 if isinstance(self.dynamics, DaeResidual) else len(self.directions)
 
     def translated(self, new: Equations, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
         """The state and its derivatives in another choice of velocities: those of the velocities are ∂v/∂x S + ∂v/∂θ."""
@@ -256,6 +261,7 @@ def integrate_varied(
             control=control,
             progress=progress,
             steps_too=steps_too,
+            jumps=lambda memory: ContactJumps(equations, tuple(directions), memory),
         )
         return VariedRun(found, equations, tuple(directions))
 

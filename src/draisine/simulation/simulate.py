@@ -185,7 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
-    _refuse_across_modes(model, until, control, drift, sensitivity)
+    _refuse_across_modes(model, until, control, drift)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -266,7 +266,7 @@ def compute(
 
 
 def _refuse_across_modes(
-    model: Model | System | Equations, until: float, control: Any, drift: Drift | None, sensitivity: Sequence[str]
+    model: Model | System | Equations, until: float, control: Any, drift: Drift | None
 ) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
@@ -281,11 +281,6 @@ def _refuse_across_modes(
         raise ArgumentError(
             f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
             "closed; leave out drift="
-        )
-    if sensitivity:
-        raise ArgumentError(
-            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping "
-            "and flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
         )
     if until < 0.0:
         raise ArgumentError(

@@ -17,6 +17,7 @@ from draisine.dynamics.augmented.second_order_system import SecondOrder, augment
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -26,6 +27,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.expr.expression import Expr
+from draisine.model.contact import IMPACT_ORDERS
 from draisine.model.items import mode_entries
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
@@ -193,6 +195,9 @@ class AugmentedFormulation(BaseFormulation):
                     law.impact,
                     isinstance(contact, WheelOnGround),
                     contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
+                    scope.value(law.tangential_restitution),
+                    contact.lands if isinstance(contact, PointOnSurface) else ca.SX(1),
+                    self.mechanism.system.impacts == IMPACT_ORDERS[1],
                 )
             )
         return found

@@ -188,6 +188,11 @@ class WheelOnGround:
         return found
 
     @cached_property
+    def inclination(self) -> ca.SX:
+        """Camber angle γ: that of the wheel's plane to the normal, positive for a lean to the right of its track."""
+        return ca.atan2(dot(self.normal, self.axle), self.tilt)
+
+    @cached_property
     def arm(self) -> Vec:
         """From the wheel's center to the contact point."""
         scope = self.measures.scope

@@ -105,6 +105,12 @@ class PointOnSurface:
         return (-other - self._distance - self.radius,) if self._inside else (self._distance - other - self.radius,)
 
     @cached_property
+    def lands(self) -> ca.SX:
+        """It closes only where this is positive."""
+        where = self.item.lands_where
+        return ca.SX(1) if where is None else self.measures.scope.value(where)
+
+    @cached_property
     def contact_point(self) -> Vec:
         return sub(self.center, scale(self.radius, self.normal))
 

@@ -45,6 +45,8 @@ class ContactModes(Record):
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, relative to that of contacts
     margins: Vector  # (2 c)
+    sequential: int  # 1 if impacts of several contacts come one after the other
+    below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
     touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
@@ -54,6 +56,7 @@ class ContactModes(Record):
     speed: Vector  # (m)
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
+    landing: Vector  # (2 c) tangential restitution; what must be positive where an open contact closes
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers
@@ -111,3 +114,8 @@ class ContactModes(Record):
     change_lost: Vector
     change_sample: Integers  # samples before the change …
     change_step: Integers  # … and steps
+    # derivatives of the state (`contact_saltation`)
+    jump: int  # the driver's function
+    ended_margin: int  # −1 for none
+    state_before: Vector  # state and modes before the change
+    mode_before: Vector  # (8 c)

@@ -60,6 +60,8 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
+            "landing": (2 * count,),
+            "below": (count,),
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
             "response": (m, n),
@@ -77,6 +79,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
     made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
     made.permanent[:] = permanent
+    made.sequential = int(any(c.sequential for c in contacts))
     made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]
     return made
 

@@ -17,6 +17,7 @@ from draisine.simulation.stepper.contact_impact import (
     impact_on_several,
     restore_others,
     restrict_to_group,
+    returns_slip,
 )
 from draisine.simulation.stepper.contact_laws import (
     BOUNDARY,
@@ -29,6 +30,7 @@ from draisine.simulation.stepper.contact_laws import (
     tangential_size,
 )
 from draisine.simulation.stepper.contact_layout import (
+    ENDLESS,
     FOUND,
     MODE_ENTRIES,
     OPEN,
@@ -63,18 +65,20 @@ ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding e
 PROJECTIONS = 2
 BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
+MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
 
-def begin_modes(s: Stepper) -> int:
-    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+def note_contacts_below(s: Stepper) -> None:
+    """At a start: the open contacts that are below the other surface and do not land there."""
     c = s.modes
+    load_terms(s)
     for i in range(c.contacts):
         c.excluded[i] = 0
-    return change_modes(s, -1)
+        c.below[i] = 1 if mode_of(c, i) == OPEN and passes(c, i) and c.gap[i] < 0.0 else 0
 
 
 def change_modes(s: Stepper, row: int) -> int:
-    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
     c.lost, c.late = 0.0, 0.0
@@ -85,9 +89,11 @@ def change_modes(s: Stepper, row: int) -> int:
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+    activate(c, row)
+    if row >= 0 and which == 0 and mode_of(c, ended) == OPEN and passes(c, ended):
+        c.below[ended] = 1 - c.below[ended]
+        update_parameters(s)
+        return CONTINUE
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -100,8 +106,22 @@ def change_modes(s: Stepper, row: int) -> int:
     return settle(s, ended if row >= 0 else -1, which)
 
 
+def passes(c: ContactModes, i: int) -> bool:
+    """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
+    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[2 * i + 1] > 0.0)
+
+
+def activate(c: ContactModes, row: int) -> None:
+    """The contacts that are closed, or close where the margin `row` has ended."""
+    for i in range(c.contacts):
+        closes = row == c.first_margin + 2 * i and mode_of(c, i) == OPEN
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+
+
 def closes_too(c: ContactModes, i: int) -> bool:
     """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
+    if passes(c, i):
+        return False
     duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
     reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
     return c.gap[i] <= max(reached, GAP_ERROR * c.length)
@@ -130,20 +150,25 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
 def collide(s: Stepper) -> bool:
     """Impacts of contacts that approach, each with those coupled to it, until none does; False if impulses are not found."""
     c = s.modes
-    for _ in range(MOST_IMPACTS * c.contacts):
+    for _ in range((MOST_SEQUENTIAL if c.sequential != 0 else MOST_IMPACTS) * c.contacts):
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
         room = ROUNDING * velocity_scale(s)
         first = -1
         for i in range(c.contacts):
             if c.active[i] != 0 and has_normal(c, i):
                 speed = c.speed[int(c.normal[i])]
-                if speed > room and mode_of(c, i) == OPEN:
+                if speed > room and mode_of(c, i) == OPEN and c.sequential == 0:
                     c.active[i] = 0  # it separates
-                elif speed < -room and first < 0:
+                elif speed < -room and (first < 0 or (c.sequential != 0 and speed < c.speed[int(c.normal[first])])):
                     first = i
         if first < 0:
+            if c.sequential != 0:
+                release_separated(s, max(room, slow))
             return True
         find_group(c, first)
+        if c.sequential != 0:
+            for i in range(c.contacts):
+                c.group[i] = 1 if i == first else 0
         count, last, bounces, fastest = 0, first, False, 0.0
         for i in range(c.contacts):
             if c.group[i] == 1:
@@ -155,25 +180,33 @@ def collide(s: Stepper) -> bool:
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         restrict_to_group(c)
-        if count == 1:
+        if count == 1 and not returns_slip(c, last):
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
         elif not bounces and fastest < slow:
             c.outcome = stop_rocking(c, slow)
         else:
-            c.outcome = impact_on_several(c, bounces)
+            c.outcome = impact_on_several(c, bounces, max(slow, room))
         restore_others(c)
         if c.outcome != FOUND:
             return False
         if not bounces:
             c.late = max(c.late, bounces_left(c, last))
         apply_impulse(s)
-        for i in range(c.contacts):
-            if c.active[i] != 0 and has_normal(c, i):
-                speed = c.speed[int(c.normal[i])]
-                if speed > 1e-9 * velocity_scale(s) and speed > slow:
-                    c.active[i] = 0
-                    set_mode(c, i, OPEN)
-    return True
+        if c.sequential == 0:  # else one that separates may be struck again
+            release_separated(s, slow)
+    c.outcome = ENDLESS if c.sequential != 0 else FOUND
+    return c.sequential == 0
+
+
+def release_separated(s: Stepper, slow: float) -> None:
+    """Open contacts that separate after an impact."""
+    c = s.modes
+    for i in range(c.contacts):
+        if c.active[i] != 0 and has_normal(c, i):
+            speed = c.speed[int(c.normal[i])]
+            if speed > 1e-9 * velocity_scale(s) and speed > slow:
+                c.active[i] = 0
+                set_mode(c, i, OPEN)
 
 
 def collided(c: ContactModes) -> bool:
@@ -387,7 +420,7 @@ def update_parameters(s: Stepper) -> None:
     update_hoisted_values(s)
     for i in range(c.contacts):
         c.touch[i] = 0.0
-        if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
+        if mode_of(c, i) == OPEN and c.below[i] == 0 and c.gap[i] < CLOSE * c.length:
             least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
             slow = c.speed[int(c.normal[i])] < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex

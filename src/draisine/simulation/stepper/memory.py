@@ -252,9 +252,10 @@ class Memory:
         last = len(self._parameters)
         s.modes.mode = s.parameters[last - entries : last]
         s.modes.first_margin, s.margins = s.branch_margins, s.branch_margins + 2 * len(contacts)
-        s.modes.work = s.states - 1
+        s.modes.work = s.states // (1 + s.variations) - 1
+        s.modes.state_before, s.modes.mode_before = np.zeros(s.states), np.zeros(entries)
         if known is not None:  # records are kept
-            s.modes.mode[:] = known.mode
+            s.modes.mode[:], s.modes.jump = known.mode, known.jump
             s.modes.change_room, s.modes.change_count = known.change_room, known.change_count
             for name in CHANGES:
                 setattr(s.modes, name, getattr(known, name))
@@ -539,6 +540,7 @@ _MODULES = (
     "contact_slip",
     "contact_impact",
     "contact_modes",
+    "contact_saltation",
     "event_isolation",
     "layout",
     "loop",

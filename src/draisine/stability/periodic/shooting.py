@@ -178,7 +178,7 @@ def shoot(flow: Flow, conditions: Conditions, nodes: list[Node], period: float, 
 def surface_of(shot: Shot) -> str:
     """The name of a switching function on whose surface a node lies, or ""."""
     flow, duration = shot.flow, shot.period / shot.count
-    near = (surface_near(flow.equations, shot.time(i), n.x, flow.u, shot.p, duration) for i, n in enumerate(shot.nodes))
+    near = (surface_near(flow.equations, shot.time(i), n.x, flow.u, n.p, duration) for i, n in enumerate(shot.nodes))
     return next(filter(None, near), "")
 
 
@@ -209,7 +209,7 @@ def factors(shot: Shot) -> tuple[list[Array], list[Array]]:
         for share in (0.5, *PHASES):  # a node on a switching surface has a matrix on each side
             half = share * duration
             first = flow.passage(t, node, half, shot.p)
-            if not surface_near(flow.equations, t + half, first.end.x, flow.u, shot.p, half):
+            if not surface_near(flow.equations, t + half, first.end.x, flow.u, first.end.p, half):
                 break
         else:
             if duration < SLIDING * shot.period:

@@ -1,0 +1,33 @@
+"""Restricted Python in another arithmetic: the same functions, interpreted, on numbers that are not floats.
+
+Functions of restricted Python run in the interpreter as they stand. With dual numbers in the place of floats they compute the
+derivatives of what the compiled code computes, whatever that is: there is no second text to keep equal to the first.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+
+def in_arithmetic(modules: Sequence[str], math: Any, other: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """The functions of some modules, by module and name, that call each other and functions of `math`.
+
+    `other` functions take the place of those with their names. Arguments are records of any type with the same fields.
+    """
+    spaces = {name: dict(vars(importlib.import_module(name))) for name in modules}
+    made: dict[Any, Any] = {}
+    for name, space in spaces.items():
+        for key, value in space.items():
+            if isinstance(value, FunctionType) and value.__module__ == name:
+                made[value] = FunctionType(value.__code__, space, key, value.__defaults__, value.__closure__)
+    for space in spaces.values():
+        for key, value in space.items():
+            if isinstance(value, FunctionType) and value in made:
+                space[key] = made[value]
+        if "math" in space:
+            space["math"] = math
+        space.update({key: value for key, value in (other or {}).items() if key in space})
+    return spaces
