@@ -167,8 +167,8 @@ _WARNING = COLORS[1]
 
 
 def contact_angle_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
-    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under a
-    tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
+    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under
+    a tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
 
     You should see small excursions from zero that grow with lean and steer (Mauny, Porez & Boyer 2017, figures 6 and 7; about
     0.13 rad, 7.4°, in their controlled turn).
