@@ -23,7 +23,7 @@ _TIMEOUT = 10.0  # s for a request to arrive
 
 
 class Server:
-    """Serves the page at `address` until closed; scripts call `wait()`. `others` are pages by name, made when they are asked for."""
+    """Serves the page at `address` until closed; scripts call `wait()`. `others` are pages by name, made when asked for."""
 
     def __init__(self, page: Page, port: int = 0, others: Mapping[str, Callable[[], Page]] = MappingProxyType({})) -> None:
         if not 0 <= port <= 65535:

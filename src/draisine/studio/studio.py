@@ -16,6 +16,7 @@ from draisine.program.equations import Equations
 from draisine.studio.bundle import Bundle, bundle
 from draisine.studio.page import Page, page
 from draisine.studio.server import Server
+from draisine.view.notebook import page_cell
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ VEHICLES = (
     "rolling_disk",
     "rolling_torus",
 )
+
+_CELL = 640  # pixels: height of the page in a notebook
 
 VARIANTS = (
     Preset("no trail", {"trail": 0.0}),
@@ -117,7 +120,8 @@ def studio(
     browser: bool = True,
     port: int = 0,
     step: float | None = None,
-) -> Server:
+    cell: bool = False,
+) -> Server | Any:
     """Open a live simulation of a model in the browser: inputs, parameters, stability, forces and energy.
 
     `dr.studio(…)` is this function.
@@ -128,6 +132,8 @@ def studio(
     - `port`: of the server on 127.0.0.1; any free one by default.
     - `step`: step size in seconds; by default two milliseconds, or less for fast equations.
 
+    - `cell`: return the page as a widget for a notebook's cell, without a server; needs `anywidget`.
+
     The page keeps running without the server, which is open until closed or until Python ends; scripts wait:
     `dr.studio(model).wait()`.
 
@@ -136,6 +142,8 @@ def studio(
     ...     studio.address.startswith("http://127.0.0.1:")
     True
     """
+    if cell:
+        return page_cell(studio_page(model, against=against, step=step).text, "studio", _CELL)
     server = studio_server(model, port, against=against, step=step)
     if browser and not webbrowser.open(server.address):
         print(f"no browser could be opened; the studio is at {server.address}")
