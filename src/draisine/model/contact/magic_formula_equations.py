@@ -1,9 +1,9 @@
 """The Magic Formula: y = D sin(C atan(B x − E (B x − atan B x))) for forces, with the cosine for trail and combined slip.
 
 Numbers of equations are those of Pacejka, Tire and Vehicle Dynamics, 3rd edition 2012 (4.E1–4.E78), without turn slip: every ζ
-is 1. Version 5.2 has the same structure with fewer coefficients. Two variants are in use. "program" is that of
-tire programs since version 5.2: slip angle and camber themselves, and in version 5.2 the cornering stiffness with 1 − PKY3 |γ|. "book" takes tan α and
-sin γ, and in version 5.2 1 − PKY3 γ².
+is 1. Version 5.2 has the same structure with fewer coefficients. Two variants are in use. "program" is that of tire programs:
+slip angle and camber themselves, and in version 5.2 the cornering stiffness with 1 − PKY3 |γ|. "book" takes tan α and sin γ, and
+in version 5.2 1 − PKY3 γ².
 
 Regularization: sgn(x) is x/√(x² + 10⁻¹⁴); it only occurs in factors of x³, on which this has no effect beyond rounding. |γ| is
 γ tanh(γ/0.001), which differs from it by less than 10⁻¹⁵ from 0.018 rad (one degree) on. Derivatives by slip are continuous.

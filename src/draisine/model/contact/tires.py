@@ -34,6 +34,7 @@ Values = Mapping[str, Scalar]
 
 LEAST_FORCE = 1e-6  # N, below which directions of forces are smooth
 LEAST_SLIP = 1e-10  # the same of slips
+LEAST_ROLLING = 0.01  # of 1 + κ
 LIFT = 1500.0  # rolling radii in the length over which the normal force sets in
 
 
@@ -96,8 +97,8 @@ class Tire(TangentialLaw):
         return m.tanh(velocity / c["speed"])
 
     def divisor(self, m: Any, c: Values, velocity: Scalar) -> Scalar:
-        """|V| as √(V² + speed²), by which slip velocities are divided where the tire does not relax."""
-        return m.sqrt(velocity * velocity + c["speed"] * c["speed"])
+        """|V| by which slip velocities are divided where the tire does not relax: at rest it is `speed`."""
+        return away_from_zero(m, velocity, c["speed"])
 
     def normal_force(self, m: Any, c: Values, deflection: Scalar, rate: Scalar, radius: Scalar) -> Scalar:
         """Normal force of a deflection and its rate: never negative, and smooth where the tire leaves the ground.
@@ -164,6 +165,12 @@ class Tire(TangentialLaw):
         return figure("plots.tires.tire_figure", self, load, **options)
 
 
+def away_from_zero(m: Any, x: Scalar, least: Scalar) -> Scalar:
+    """|x| without a kink, and at least `least`: x tanh(x/least) + least/cosh²(x/least), which is |x| from 18·least on."""
+    direction = m.tanh(x / least)
+    return x * direction + least * (1.0 - direction * direction)
+
+
 def bounded(m: Any, along: Scalar, across: Scalar, most: Scalar) -> tuple[Scalar, Scalar]:
     """A force bounded by `most`, with the cubic of Shen, Hedrick and Elkins: 1 − u/3 + u²/27 of it for u = |F|/most up to 3, and
     `most` beyond. Two derivatives are continuous."""
@@ -181,13 +188,13 @@ class LinearTire(Tire):
     Its states s, along and across, follow σ ṡ + |V| s = slip, across with |V| γ camber/cornering in addition; the force is
     −stiffness·s. So it also works at rest, as a spring, and backwards. `cornering` is the lateral stiffness per radian of slip
     angle, `longitudinal` that along the track, by default the same, `camber` that per radian of inclination of the wheel's plane.
-    `trail` is the pneumatic trail, the lever of the aligning moment. With `friction` the force is bounded by friction·N. With
+    Without `relaxation` the slips are those of the moment, divided by |V|. `trail` is the pneumatic trail, the lever of the aligning moment. With `friction` the force is bounded by friction·N. With
     `stiffness`, the vertical one, in N/m, and `damping`, in N·s/m, the tire carries the wheel as a spring that can leave the
     ground. |V| is V tanh(V/speed), which differs from it by less than 1e-15 from 18·speed on.
     """
 
     cornering: Amount
-    relaxation: Amount
+    relaxation: Amount | None = None
     longitudinal: Amount | None = None
     friction: Amount | None = None
     speed: Amount = 0.01
@@ -210,7 +217,7 @@ class LinearTire(Tire):
 
     @property
     def relaxes(self) -> bool:
-        return True
+        return self.relaxation is not None
 
     @property
     def bounded(self) -> bool:
@@ -241,7 +248,7 @@ class BrushTire(Tire):
     at the normal force `reference`: C grows as N, a as its root. With σ = (s_x, s_y)/(1 + κ), u = min(1, C |σ|/(3 μ N)), force
     and trail are μ N (1 − (1 − u)³) against σ and a (1 − u)³/(3 − 3 u + u²). `camber` is the camber thrust at the reference load
     per radian, in N. With `relaxation` slips build up over that length; without it they are those of the moment, divided by
-    √(V² + speed²). `stiffness` and `damping` are vertical.
+    |V|. `stiffness` and `damping` are vertical.
     """
 
     stiffness_per_slip: Amount
@@ -282,8 +289,7 @@ class BrushTire(Tire):
 
     def evaluate(self, m: Any, c: Values, state: TireState) -> TireForces:
         load = m.fmax(state.load, 0.0)
-        # 1 + κ is the rolling speed of the tread; a locked wheel slides
-        rolled = m.sqrt((1.0 - state.along) * (1.0 - state.along) + 1e-6)
+        rolled = away_from_zero(m, 1.0 - state.along, LEAST_ROLLING)  # 1 + κ; a locked wheel slides
         slip = m.sqrt(state.along * state.along + state.across * state.across + LEAST_SLIP * LEAST_SLIP)
         u = m.fmin(c["stiffness_per_slip"] / (3.0 * c["friction"] * c["reference"]) * slip / rolled, 1.0)
         share = c["friction"] * u * (3.0 - u * (3.0 - u)) / slip  # (1 − (1 − u)³)/|s|
