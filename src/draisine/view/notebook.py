@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import sys
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations
-from draisine.results.channel import HasState, named_start
+from draisine.results.channel import HasState
 from draisine.results.status import Progress
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.simulate import simulate
