@@ -115,6 +115,11 @@ _MODELS = {
     "rimless_wheel": "rimless_wheel",
     "newtons_cradle": "newtons_cradle",
     "braking_bicycle": "braking_bicycle",
+    "superball": "superball",
+    "tippe_top": "tippe_top",
+    "simplest_walker": "simplest_walker",
+    "kerb_bicycle": "kerb",
+    "skidding_bicycle": "skidding_bicycle",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -198,6 +203,11 @@ _STUDIES = {
     "rimless_wheel_rolls": "rimless_wheel",
     "cradle_swings": "newtons_cradle",
     "bicycle_brakes": "braking_bicycle",
+    "superball_returns": "superball",
+    "tippe_top_turns_over": "tippe_top",
+    "simplest_walker_walks": "simplest_walker",
+    "bicycle_drops_off_a_kerb": "kerb",
+    "bicycle_skids": "skidding_bicycle",
     "bicycle_learns_to_balance": "learning_to_balance",
 }
 

@@ -150,7 +150,9 @@ class ContactJumps:
         for i in np.flatnonzero(dual.active):
             was_open = dual.mode[MODE_ENTRIES * i] == 0.0
             if was_open and dual.normal[i] >= 0 and np.abs(gaps[i]).max(initial=0.0) > OFF_SURFACE * max(size, 1e-12):
-                self._note(s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side")
+                self._note(
+                    s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side"
+                )
 
     def _without_excluded_velocities(self, s: Stepper, t: float, S: Reals, p: Reals, begins: bool) -> Reals:
         """S without what the new modes exclude at velocity level, removed by impulses; noted where a start `begins` with it."""
@@ -266,5 +268,3 @@ def _copy(c: ContactModes) -> Any:
             value = value.astype(object) if value.dtype == np.float64 and not name.startswith("change_") else value.copy()
         setattr(made, name, value)
     return made
-
-
