@@ -33,6 +33,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction, vary
 from draisine.simulation.result import time_text
+from draisine.simulation.stepper.contact_complementarity import iterate_forces
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
 from draisine.simulation.stepper.layout import FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.memory import Memory
@@ -150,7 +151,9 @@ class ContactJumps:
         for i in np.flatnonzero(dual.active):
             was_open = dual.mode[MODE_ENTRIES * i] == 0.0
             if was_open and dual.normal[i] >= 0 and np.abs(gaps[i]).max(initial=0.0) > OFF_SURFACE * max(size, 1e-12):
-                self._note(s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side")
+                self._note(
+                    s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side"
+                )
 
     def _without_excluded_velocities(self, s: Stepper, t: float, S: Reals, p: Reals, begins: bool) -> Reals:
         """S without what the new modes exclude at velocity level, removed by impulses; noted where a start `begins` with it."""
@@ -219,8 +222,24 @@ def _programs(equations: Equations, directions: tuple[Direction, ...]) -> dict[s
 @cache
 def _functions() -> dict[str, Any]:
     """Functions of the impact with dual numbers."""
-    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part}
+    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part, "iterate_forces": _plain_iteration}
     return in_arithmetic([f"{_STEPPER}.{name}" for name in _MODULES], DualMath, refined)[f"{_STEPPER}.contact_modes"]
+
+
+def _plain_iteration(original: Any, names: dict[str, Any]) -> Any:
+    """Iterated forces only show which modes are right, and need no derivatives."""
+    del original, names
+
+    def iterate(c: Any) -> None:
+        plain: Any = SimpleNamespace(**vars(c))
+        for name in ("reaction", "result", "target", "delassus", "coefficient", "direction", "path_force"):
+            numbers = getattr(c, name)
+            setattr(plain, name, plain_values(numbers.reshape(-1)).reshape(numbers.shape))
+        iterate_forces(plain)
+        for name in ("reaction", "result", "path_force"):
+            getattr(c, name)[:] = getattr(plain, name)
+
+    return iterate
 
 
 def _refined_directions(original: Any, names: dict[str, Any]) -> Any:
@@ -266,5 +285,3 @@ def _copy(c: ContactModes) -> Any:
             value = value.astype(object) if value.dtype == np.float64 and not name.startswith("change_") else value.copy()
         setattr(made, name, value)
     return made
-
-

@@ -273,9 +273,7 @@ def compute(
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
-def _refuse_across_modes(
-    model: Model | System | Equations, until: float, control: Any, drift: Drift | None
-) -> None:
+def _refuse_across_modes(model: Model | System | Equations, until: float, control: Any, drift: Drift | None) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
     if not contacts:
