@@ -30,13 +30,16 @@ from typing import Any
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact import IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import IMPACTS, DryFriction
+from draisine.model.contact.laws import Rolling
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
+from draisine.model.file_laws import law_table
 from draisine.model.file_parts import parts_and_rest
 from draisine.model.file_reading import FORMAT, WORDS, model_of
 from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
+    ALL,
     GROUND,
     Body,
     DependentParameter,
@@ -146,6 +149,8 @@ def text_of(system: System, target: Path | None = None) -> str:
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    if system.ground.friction != ALL:
+        ground["friction"] = plain(system.ground.friction)
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
     parts, system = parts_and_rest(system)
     found = flattened(
@@ -259,7 +264,7 @@ def _wheel(wheel: Wheel) -> dict[str, Any]:
     table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
     table |= {**_unless_zero("center", wheel.center), "axis": wheel.axis}
     table |= {} if wheel.friction is None else _friction(wheel.friction)
-    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
+    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": law_table(wheel.contact)}
 
 
 def _friction(law: DryFriction) -> dict[str, Any]:
@@ -279,11 +284,6 @@ def _point_contact(contact: PointContact) -> dict[str, Any]:
     }
 
 
-def _law(law: TangentialLaw) -> dict[str, Any]:
-    kind = next(name for name, kind in LAWS.items() if isinstance(law, kind))
-    return {"law": kind, **{name: plain(amount) for name, amount in law.amounts().items()}}
-
-
 def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
     return {
         "first": contact.first,
@@ -295,7 +295,7 @@ def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
         **({"matter": contact.matter} if contact.matter != contact.first else {}),
         **({"along": contact.along} if contact.along is not None else {}),
         **_unless_zero("velocity", contact.velocity),
-        **({"contact": _law(contact.contact)} if contact.contact is not None else {}),
+        **({"contact": law_table(contact.contact)} if contact.contact is not None else {}),
     }
 
 

@@ -24,7 +24,8 @@ from draisine.expr.expression import Call, Expr, Number, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact.dry_friction import dry_friction
+from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.contact_modes import in_modes
 from draisine.model.items import (
     GROUND,
@@ -135,19 +136,24 @@ class Model(JointBuilders, ConstraintBuilders):
         height: Amount = 0.0,
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
+        friction: Amount = 1.0,
     ) -> None:
         """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
-        as for bodies.
+        as for bodies. `friction` multiplies the coefficients of friction of tires and contact laws, as a function of x, y and t:
+        "1 - 0.7*exp(-((x - 20)/3)^2)" for a wet patch.
         """
         if isinstance(velocity, str | Mapping | set) or not hasattr(velocity, "__len__") or len(velocity) != 2:
             raise ModelError(f"velocity of the ground: needs two components, along x and y, such as (1, 0), got {velocity!r}")
         first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
         height = amount_in(height, "m", "height of the ground")
-        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"))
+        share = amount_in(friction, "", "friction of the ground")
+        if isinstance(share, Number) and not share.value > 0:
+            raise ModelError(f"friction of the ground: a factor of the coefficients of friction, positive, got {share.value:g}")
+        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), share)
 
     # ------------------------------------------------------------ bodies and points
 
@@ -234,7 +240,8 @@ class Model(JointBuilders, ConstraintBuilders):
         the ground where the wheel stands upright. `axis` is the axle, "x", "y", "z" or a vector; for a vector the wheel is
         carried by a massless body <name>_axle that is fixed to `body`, and has an axis along it.
 
-        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
+        It rolls without slip, or by the contact law `contact`: `Creep`, `Coulomb`, `ShenHedrickElkins`, or a tire: `LinearTire`,
+        `BrushTire`, `MagicFormula`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
         `restitution` and `impact`. A law of creep stays what it is then, and acts while the wheel touches the ground.
         """
@@ -242,6 +249,8 @@ class Model(JointBuilders, ConstraintBuilders):
         dry = dry_friction(friction, restitution, impact, where)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
+        if dry is not None and contact.compliant:
+            raise ModelError(f"{where}: a tire with vertical stiffness leaves the ground and lands by itself; leave out friction")
         if not isinstance(axis, str):
             turns, axis = turned_onto(axis, where)
             axle = self.body(f"{name}_axle", mass=0.0)

@@ -162,7 +162,8 @@ def check_expressions(system: System) -> None:
     ground = _Vocabulary(
         {**vocabulary.values, "x": _GROUND_POSITION, "y": _GROUND_POSITION}, vocabulary.frames, vocabulary.functions
     )
-    for what, expr in (("height", system.ground.height), *(("velocity", v) for v in system.ground.velocity)):
+    g = system.ground
+    for what, expr in (("height", g.height), *(("velocity", v) for v in g.velocity), ("friction", g.friction)):
         ground.check(expr, f"{what} of the ground", _GROUND)
     for joint in system.joints:
         own = {c.name: "a coordinate of this joint" for c in joint.coordinates}

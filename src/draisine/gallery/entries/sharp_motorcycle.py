@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact import LinearTire
+from draisine.model.contact.tires import LinearTire
 from draisine.model.model import Model
 from draisine.view.plots.canvas import panels
 from draisine.view.plots.labels import legend_above
