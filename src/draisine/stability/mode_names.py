@@ -72,7 +72,7 @@ class Roles:
         across = lean + steer + yaw
         if not oscillates and across >= WHOLE and lean + steer > 0.0 and manner != "neutral":
             return "castering" if steer > lean else "capsize"
-        sideways = lean >= LEANS and steer >= WEAVES or lean >= 2 * LITTLE and steer >= LITTLE and yaw > 2 * steer
+        sideways = (lean >= LEANS and steer >= WEAVES) or (lean >= 2 * LITTLE and steer >= LITTLE and yaw > 2 * steer)
         if weaves and oscillates and sideways and across >= WHOLE:
             return "weave"
         if oscillates and steer >= STEERS and lean < LEANS and rest.get(most, 0.0) < OTHER:

@@ -1,9 +1,9 @@
 """Sharp's motorcycle of 1971: capsize, weave and wobble of a machine on tires that slip.
 
-What it shows: the model with which R. S. Sharp explained the oscillations of motorcycles (*J. Mech. Eng. Sci.* 13, 1971): two rigid
-groups hinged at the steering axis, on tires whose side force follows slip angle and camber over a relaxation length. Here it is
-made of parts, nonlinear in all angles, and linearized about straight running. The front load is that of statics, 1012.5 N; the
-1005.3 N that the paper prints do not follow from its data.
+What it shows: the model with which R. S. Sharp explained the oscillations of motorcycles (*J. Mech. Eng. Sci.* 13, 1971): two
+rigid groups hinged at the steering axis, on tires whose side force follows slip angle and camber over a relaxation length. It is
+made of parts here, nonlinear in all angles, and linearized about straight running. The front load is that of statics, 1012.5 N;
+the 1005.3 N that the paper prints do not follow from its data.
 
 What you should see: three modes. The weave, an oscillation of the whole machine, is unstable below 6.0 m/s; the wobble, an
 oscillation of the front assembly near 9 Hz, loses damping as the speed grows and is unstable above 58.4 m/s; the capsize grows
@@ -94,11 +94,12 @@ def sharp_oscillates(speeds: int = 117) -> Study:
     stiffer = dict(zip(damped.names, damped.eigenvalues.T, strict=True))
     assert stiffer["wobble"].real.max() < 0 and stiffer["weave"][-1].real > named["weave"][-1].real
     run = disturbed(model)
-    figures = {"modes": _against_speed(over, named), "damper": _locus(found, damped), "weave": channel_figure(run, "lean", "steer")}
+    figures = {"modes": _against_speed(over, named), "damper": _locus(found, damped)}
+    figures["weave"] = channel_figure(run, "lean", "steer")
     wobble = named["wobble"]
     findings = (
-        f"the weave is unstable below {changes['weave']:.3f} m/s, the capsize above {changes['capsize']:.3f} m/s, the wobble above "
-        f"{changes['wobble']:.3f} m/s",
+        f"the weave is unstable below {changes['weave']:.3f} m/s, the capsize above {changes['capsize']:.3f} m/s, "
+        f"the wobble above {changes['wobble']:.3f} m/s",
         f"the wobble has {wobble[-1].imag / (2 * np.pi):.1f} Hz at 60 m/s, with a real part of {wobble[-1].real:.2f} 1/s",
     )
     return Study("Oscillations of a motorcycle (Sharp 1971)", {"weave": run}, figures, findings)
