@@ -238,7 +238,8 @@ class SteadyProblem(Uncached):
             rows += [ca.jacobian(zeta, own) @ slope, speeds]
         own_names = (*self._inputs, *self._parameters, *self._own_targets)
         symbols = {name: rate if name in self._own_targets else self._symbol(name) for name in own_names}
-        rows += [symbols.get(name, d.candidates.get(name)) - targets[k] for k, name in enumerate(self.fixed)]
+        known = {**d.candidates, **symbols}
+        rows += [known[name] - targets[k] for k, name in enumerate(self.fixed)]
         slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "targets": targets}
         slots |= {"rate": rate} if self.accelerates else {}
         unknowns = ca.vertcat(d._x[: self.own], z, *[symbols[name] for name in self.free])

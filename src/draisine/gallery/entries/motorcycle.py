@@ -43,7 +43,7 @@ def motorcycle() -> Model:
         trail=0.1, steer_axis_tilt="24 deg", head_height=0.85, points=points,
     )  # fmt: skip
     twist = parts.flexure(m, "twist", frame["head"], axis="x", stiffness="60 kN*m/rad", damping=60, at=(1.0, 0.55))
-    axle = ("frame_wheelbase", "front_radius + front_tube")
+    axle: Any = ("frame_wheelbase", "front_radius + front_tube")
     fork = parts.telescopic_fork(
         m, "fork", twist["end"], axle=axle, mass=10, center_of_mass=(1.16, 0.78), inertia=(0.5, 0.4, 0.35), lower_mass=8,
         stiffness="18 kN/m", preload="1003 N", damping=1200,
@@ -80,7 +80,7 @@ def motorcycle() -> Model:
 def braking_turn(model: dr.Equations, until: float = 10.0, brake: float = 60.0) -> dr.Trajectory:
     """From a steady turn at 35 m/s the front brake is applied over two seconds, while the rider holds the lean by the bar."""
     turn = dr.steady(model, {"speed": 35.0, "lean": -0.6}, free=HELD)
-    laws = {
+    laws: dict[str, Any] = {
         "steer_torque": f"{turn['steer_torque']!r} - 60*(lean - ({turn['lean']!r})) - 25*roll_rate",
         "front_brake_torque": f"min({brake / 2!r}*t, {brake!r})",
         "drive_torque": turn["drive_torque"],
@@ -92,7 +92,7 @@ def braking_turn(model: dr.Equations, until: float = 10.0, brake: float = 60.0) 
 def motorcycle_corners(points: int = 45, until: float = 10.0) -> Study:
     """Trim, modes upright and at lean, steering damper, and braking in a turn of a motorcycle of eleven freedoms."""
     model = dr.derive(motorcycle(), work=False)
-    straight = {"fixed": {"lean": 0.0, "steer": 0.0}, "free": ("drive_torque",), "states": STATES}
+    straight: dict[str, Any] = {"fixed": {"lean": 0.0, "steer": 0.0}, "free": ("drive_torque",), "states": STATES}
     speeds = np.linspace(5.0, 60.0, points)
     upright = dr.modes(model, speed=speeds, **straight)
     undamped = dr.modes(model, speed=speeds, **straight, parameters={"damper_damping": 0.5})
