@@ -24,6 +24,7 @@ from .dynamics.derive import derive as derive
 from .estimation import losses as losses
 from .estimation.estimate import estimate as estimate
 from .estimation.filters.filter import filter as filter
+from .learning.environment import environment as environment
 from .model import contact as contact
 from .model.files import read_model as read_model, write_model as write_model
 from .model.model import Model as Model

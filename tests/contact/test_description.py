@@ -52,6 +52,7 @@ def test_coefficients_of_friction() -> None:
         "static friction",
         "kinetic friction",
         "restitution",
+        "tangential restitution",
     }
     assert (law_of(described(friction=math.inf)).static, law_of(described(friction=math.inf)).kinetic) == (None, None)
     mixed = law_of(described(friction=(math.inf, 0.3)))

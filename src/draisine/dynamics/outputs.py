@@ -12,6 +12,7 @@ import casadi as ca
 from draisine.dynamics.constraints.rows import reaction_unit, row_constraints
 from draisine.dynamics.contact.ground_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.kinematics.newton_euler import mass_of
@@ -165,6 +166,11 @@ class ReportBuilder:
 
     # ---------------------------------------------------------------- forces
 
+    @property
+    def force_values(self) -> dict[str, ca.SX]:
+        """Values of the outputs that depend on forces, by name."""
+        return {quantity.name: value for quantity, value in self._force_outputs.items()}
+
     @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = dict(self._acceleration_outputs)
@@ -200,6 +206,9 @@ class ReportBuilder:
         )
         if law is None:
             along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across"))
+            scaled = across
+            if isinstance(contact, PointOnSurface):
+                across = contact.row_scales[1] * across
         else:
             along, across, *reported = reported
         up = multipliers.get(f"{name}_normal", ZERO)
@@ -213,7 +222,7 @@ class ReportBuilder:
         if f"{name}_normal" in multipliers:
             found[Quantity(f"{name}_normal_force", "N", f"normal force of the ground on {name}")] = up
             found[Quantity(f"{name}_friction_needed", "", f"tangential force on {name} divided by its normal force")] = (
-                friction_ratio(along, across, up)
+                friction_ratio(along, across if law is not None else scaled, up)
             )
         return found
 

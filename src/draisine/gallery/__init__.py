@@ -198,6 +198,7 @@ _STUDIES = {
     "rimless_wheel_rolls": "rimless_wheel",
     "cradle_swings": "newtons_cradle",
     "bicycle_brakes": "braking_bicycle",
+    "bicycle_learns_to_balance": "learning_to_balance",
 }
 
 # study → function of the same file that solves its maneuver

@@ -10,6 +10,7 @@ from .forks import (
     telescopic_fork as telescopic_fork,
 )
 from .frames import flexure as flexure, frame as frame, trailer as trailer
+from .squat_lines import anti_squat as anti_squat
 from .assembly import Assembly as Assembly, Part as Part, part as part
 from .riders.human import Human as Human
 from .riders.rider import rider as rider

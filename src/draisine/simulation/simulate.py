@@ -185,7 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
-    _refuse_across_modes(model, until, control, drift, sensitivity)
+    _refuse_across_modes(model, until, control, drift)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -229,7 +229,13 @@ def compute(
     directions: tuple[Direction, ...] = ()
     if sensitivity:
         # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
+        from draisine.simulation.sensitivity import (
+            directions_of,
+            initial_jacobian,
+            integrate_varied,
+            sizes_of,
+            start_mode_notes,
+        )
 
         directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
@@ -262,11 +268,13 @@ def compute(
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())
     notes = start_notes(start, named, begin, u, p, laws)
+    if directions and equations.unilateral:
+        notes += start_mode_notes(starts, targets, begin, directions, values, constants)
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
 def _refuse_across_modes(
-    model: Model | System | Equations, until: float, control: Any, drift: Drift | None, sensitivity: Sequence[str]
+    model: Model | System | Equations, until: float, control: Any, drift: Drift | None
 ) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
@@ -281,11 +289,6 @@ def _refuse_across_modes(
         raise ArgumentError(
             f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
             "closed; leave out drift="
-        )
-    if sensitivity:
-        raise ArgumentError(
-            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping "
-            "and flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
         )
     if until < 0.0:
         raise ArgumentError(

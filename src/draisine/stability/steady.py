@@ -23,14 +23,15 @@ from draisine.simulation.initial.scales import Scales
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT
-from draisine.stability.linearization import explicit_equations_of, real_values
-from draisine.stability.steady_problem import SteadyMotion, steady_near
+from draisine.stability.linearization import explicit_equations_of, named_quantities, real_values
+from draisine.stability.steady_problem import ACCELERATION, SteadyMotion, accelerates, steady_near
 
 GRAVITY = 9.81  # m/s², for the scale of speeds, √(gravity · length)
 SPAN = 12.0  # speeds up to this multiple of the scale are searched
 GUESSES = (1.0, 2.0, 4.0, 0.5, 8.0)  # speeds of the guesses, in scales
 MOST_SWEPT = 3  # velocities over which straight motions are followed
 REACHED = 1e-9  # relative difference at which a branch has reached a value
+ACCELERATED = (0.25, 0.5, 0.75, 1.0)  # shares of an acceleration, one after the other
 MOST_CROSSINGS = 3  # of a branch, tried
 FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
 
@@ -47,8 +48,10 @@ def steady(
 ) -> SteadyMotion:
     """The steady motion with named quantities fixed.
 
-    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
-    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
+    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`; `radius` is that of the path, for
+      models with an output `curvature`. `acceleration` is the rate of the output `speed`: a machine that is braked or driven has
+      no steady motion, but a trim, in which all velocities change in proportion (`draisine.stability.steady_problem`).
+    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`, or `acceleration`; other inputs keep theirs.
     - `near`: where Newton's method starts: targets of a state, `{"lean": 0.1, "speed": 6}`, or a result (a motion, a special
       point, a run). It selects one of several motions. Without it the guess has the fixed quantities; if no motion is found
       there, straight motions and the branches that cross them are followed, then more speeds are tried.
@@ -64,15 +67,47 @@ def steady(
     5.9929
     """
     equations = explicit_equations_of(model)
-    fixed = real_values(equations, "fixed quantity", fixed)
+    fixed = _with_curvature(equations, real_values(equations, "fixed quantity", fixed))
     try:
         return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
     except SolverError as failure:
+        if near is None and accelerates(equations, fixed):
+            return _accelerated(equations, fixed, free, parameters, inputs, failure)
         search = _Search(equations, dict(fixed or {}), tuple(free), dict(parameters or {}), dict(inputs or {}))
         found = None if near is not None else search.found()
         if found is None:
             raise failure
         return found
+
+
+def _accelerated(
+    equations: Equations,
+    fixed: dict[str, float],
+    free: Sequence[str],
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float] | None,
+    failure: SolverError,
+) -> SteadyMotion:
+    """A trim with acceleration, from the steady motion without it in steps of the acceleration."""
+    targets = {n: v for n, v in fixed.items() if n != ACCELERATION}
+    try:
+        found = steady(equations, targets, free=free, parameters=parameters, inputs=inputs)
+        for share in ACCELERATED:
+            step = {**targets, ACCELERATION: share * fixed[ACCELERATION]}
+            found = steady_near(equations, step, free=free, near=found, parameters=parameters, inputs=inputs)
+    except SolverError:
+        raise failure from None
+    return found
+
+
+def _with_curvature(equations: Equations, fixed: dict[str, float]) -> dict[str, float]:
+    """A target of the radius as one of the curvature, which is also defined on a straight path."""
+    named = {q.name for q in named_quantities(equations)}
+    if "radius" not in fixed or "radius" in named or "curvature" not in named:
+        return fixed
+    if fixed["radius"] == 0.0:
+        raise ArgumentError(f"{equations.name}: the radius of a path must not be 0; give the yaw rate to turn on the spot")
+    return {"curvature" if n == "radius" else n: 1.0 / v if n == "radius" else v for n, v in fixed.items()}
 
 
 class _Search:
@@ -105,7 +140,9 @@ class _Search:
         return steady_near(self.equations, self.targets, free=self.free, near=guess, **given)
 
     def _guesses(self) -> Iterator[SteadyMotion | Mapping[str, float]]:
-        """Motions on branches at which a target is reached, then states with other speeds."""
+        """A lean that balances a given turn, motions on branches at which a target is reached, then states with other speeds."""
+        if {"speed", "curvature"} <= self.moving.keys() and "lean" not in self.moving and self._leans:
+            yield {"speed": self.moving["speed"], "lean": -math.atan(self.moving["speed"] ** 2 * self.moving["curvature"] / GRAVITY)}
         for name, value in self.moving.items():
             for bounds in ({name: (-abs(value), abs(value))}, {}) if value != 0.0 else ({},):
                 for branch, after in self._branches({n: v for n, v in self.targets.items() if n != name}, bounds):
@@ -113,6 +150,10 @@ class _Search:
         for over, scale in self._speeds():
             for speed in (sign * part * scale for part in GUESSES for sign in (1.0, -1.0)):
                 yield {**self.moving, over: speed}
+
+    @property
+    def _leans(self) -> bool:
+        return "lean" in {o.name for o in self.equations.outputs}
 
     def _speeds(self) -> list[tuple[str, float]]:
         """Velocities of straight motions with their scales: the output "speed" first, if there is one."""

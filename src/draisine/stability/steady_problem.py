@@ -3,11 +3,15 @@
 The velocities and every coordinate on which the dynamics depends are constant. Ignorable coordinates (position on the plane,
 heading, angles of rotors) may drift; they are detected from the linear model at random admissible states. With named quantities
 fixed, the rest follows by Newton's method with least-norm steps.
+
+**Acceleration.** A machine that is braked or driven has no steady motion, but a trim: with the acceleration a of its speed V all
+velocities change in proportion, v̇ = (a/V) v, so that the radius of its path, its slips and its attitude are constant at this
+instant. With a = 0 it is the steady motion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -38,6 +42,7 @@ from draisine.stability.linearization import (
     linearize,
     motion_at,
     motion_of,
+    named_quantities,
     real_values,
     what_is_singular,
 )
@@ -47,6 +52,7 @@ Array = NDArray[np.float64]
 
 RANDOM_STATES = 3  # random admissible states at which ignorable coordinates are detected
 FAST = 1e3  # of velocities at random states: rounding errors of larger ones hide whether positions satisfy their constraints
+ACCELERATION, SPEED = "acceleration", "speed"  # target of a trim, and the output whose rate it is
 STEADY = 1e-7  # relative change by drifting coordinates that round-off may cause
 ROUNDED = 64 * np.finfo(float).eps  # residual of a row, relative to its terms, that rounding may leave
 LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
@@ -173,14 +179,20 @@ class SteadyProblem(Uncached):
         self.rates = rates
         self._constraints = rows
         self._inputs, self._parameters = [i.name for i in e.inputs], [p.name for p in e.parameters]
+        self.accelerates = accelerates(e, (*free, *fixed))
         for name in free:
             known = [*self._inputs, *self._parameters]
-            if name not in known:
+            if name not in known and not (self.accelerates and name == ACCELERATION):
                 raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
-        self.deviations = deviations_of(
-            e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters))
-        )
+        own = (*self._inputs, *self._parameters, *self._own_targets)
+        wanted = dict.fromkeys((*self.essential, *fixed, *((SPEED,) if self.accelerates else ())))
+        self.deviations = deviations_of(e, tuple(n for n in wanted if n not in own))
+
+    @property
+    def _own_targets(self) -> tuple[str, ...]:
+        """Names that are targets of the problem, and not of the model."""
+        return (ACCELERATION,) if self.accelerates else ()
 
     @cached_property
     def own(self) -> int:
@@ -203,6 +215,7 @@ class SteadyProblem(Uncached):
         arguments = [d._t, d._x, d._u, d._p]
         z = ca.SX.sym("z", self._solved)
         targets = ca.SX.sym("targets", len(self.fixed))
+        rate = ca.SX.sym("rate")
         rows = [d._motion[0]]
         if self.rates:
             dynamics = e.explicit
@@ -217,13 +230,15 @@ class SteadyProblem(Uncached):
             speeds = slope[len(e.coordinates) :]
             if tuple(d.speeds) != e.independent:  # a disc on its rim: its angular velocity turns with it
                 speeds = ca.jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
+            if self.accelerates:
+                speeds = speeds - rate / d.candidates[SPEED] * ca.vertcat(*d.speeds.values())
             rows += [ca.jacobian(zeta, own) @ slope, speeds]
-        own_names = (*self._inputs, *self._parameters)
-        rows += [
-            (self._symbol(name) if name in own_names else d.candidates[name]) - targets[k] for k, name in enumerate(self.fixed)
-        ]
+        own_names = (*self._inputs, *self._parameters, *self._own_targets)
+        symbols = {name: rate if name in self._own_targets else self._symbol(name) for name in own_names}
+        rows += [symbols.get(name, d.candidates.get(name)) - targets[k] for k, name in enumerate(self.fixed)]
         slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "targets": targets}
-        unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
+        slots |= {"rate": rate} if self.accelerates else {}
+        unknowns = ca.vertcat(d._x[: self.own], z, *[symbols[name] for name in self.free])
         return slots, ca.densify(ca.vertcat(*rows)), unknowns
 
     def _symbol(self, name: str) -> ca.SX:
@@ -235,8 +250,9 @@ class SteadyProblem(Uncached):
     def pack(self, x: Array, u: Array, p: Array) -> Array:
         dynamics = self.equations.explicit
         z = dynamics.solution([0.0], x, u, p) if self._solved and isinstance(dynamics, LinearSolveProgram) else np.zeros(0)
-        free = [u[self._inputs.index(n)] if n in self._inputs else p[self._parameters.index(n)] for n in self.free]
-        return np.concatenate([x[: self.own], z, free])
+        rates = dict.fromkeys(self._own_targets, self.fixed.get(ACCELERATION, 0.0))
+        values = dict(zip((*self._inputs, *self._parameters), (*u, *p), strict=True)) | rates
+        return np.concatenate([x[: self.own], z, [values[n] for n in self.free]])
 
     def unpack(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         x, u, p = x.copy(), u.copy(), p.copy()
@@ -244,7 +260,7 @@ class SteadyProblem(Uncached):
         for name, value in zip(self.free, y[self.own + self._solved :], strict=True):
             if name in self._inputs:
                 u[self._inputs.index(name)] = value
-            else:
+            elif name not in self._own_targets:
                 p[self._parameters.index(name)] = value
         return x, u, p
 
@@ -252,7 +268,8 @@ class SteadyProblem(Uncached):
         """Residual and Jacobian at y."""
         x, u, p = self.unpack(y, x, u, p)
         z = y[self.own : self.own + self._solved]
-        residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()))
+        rate = [[y[self.own + self._solved + self.free.index(ACCELERATION)]]] if self.accelerates else []
+        residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()), *rate)
         return residual, np.reshape(jacobian, (len(residual), len(y)))
 
     @cached_property
@@ -289,6 +306,11 @@ class SteadyProblem(Uncached):
         units = np.maximum(np.linalg.norm(point.jacobian * sizes, axis=1), LEAST_UNIT)
         scaled = Linearized(point.x, point.residual / units, point.jacobian / units[:, None])
         return LeastNorm(1e-11, sizes)(scaled)
+
+
+def accelerates(equations: Equations, targets: Iterable[str]) -> bool:
+    """Whether the acceleration is a target, or left free, and not a name of the model's own."""
+    return ACCELERATION in targets and not any(q.name == ACCELERATION for q in named_quantities(equations))
 
 
 @lru_cache(maxsize=64)
@@ -335,7 +357,10 @@ def steady_near(
     equations = explicit_equations_of(model)
     targets = real_values(equations, "fixed quantity", fixed)
     known = {i.name for i in equations.inputs}
-    begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
+    trimmed = {ACCELERATION} if accelerates(equations, (*targets, *free)) else set()
+    if trimmed and SPEED not in {o.name for o in equations.outputs}:
+        raise ArgumentError(f"{equations.name}: an acceleration is that of the output 'speed', which the model does not have")
+    begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known | trimmed}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
         motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
@@ -349,11 +374,11 @@ def steady_near(
     names = [n for n in naming.names if n not in ignorable and n not in deviations_of(equations).speeds]
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
-        left = [*freed, *(n for n in required if n in known and n not in freed)]
+        left = [*freed, *(n for n in required if n in known | trimmed and n not in freed)]
         problem = SteadyProblem(equations, names, left, required, rows=naming.rows)
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
         # a lateral force makes the heading matter: drifting coordinates must have no effect at the solution either
-        if left and (change := _change_by_drift(found, ignorable)) > STEADY:
+        if left and not trimmed and (change := _change_by_drift(found, ignorable)) > STEADY:
             raise _not_found(equations.name, required, (found.x, found.u, found.p), change)
         return found.x, found.u, found.p
 
@@ -368,7 +393,17 @@ def steady_near(
             lambda: _alternatives(equations, targets, free, solved),
             singular=what_is_singular(Motion(equations, *failure.nearest)),
         ) from None
-    return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
+    values = named_values(equations, x, u, p)
+    if trimmed:
+        values[ACCELERATION] = _acceleration(equations, x, u, p, values[SPEED])
+    return SteadyMotion(equations, x, u, p, values, ignorable)
+
+
+def _acceleration(equations: Equations, x: Array, u: Array, p: Array, speed: float) -> float:
+    """The acceleration of a trim, from the rates of all velocities, which are in proportion to them."""
+    own = slice(len(equations.coordinates), len(equations.coordinates) + len(equations.independent))
+    rates = np.ravel(equations.explicit([0.0], x, u, p)[0])[own]
+    return float(speed * (rates @ x[own]) / (x[own] @ x[own]))
 
 
 def _change_by_drift(motion: Motion, ignorable: Sequence[str]) -> float:

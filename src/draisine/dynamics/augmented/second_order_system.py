@@ -211,6 +211,8 @@ def augmented(
                 c.impact,
                 c.stands,
                 c.unit,
+                c.sequential,
+                c.bounded,
             )
             for c in system.contacts
         ),
@@ -240,6 +242,7 @@ def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> 
             "gap": ca.vertcat(*[c.gap for c in contacts]),
             # −1 stands for infinite friction
             "coefficients": ca.vertcat(*[-1 if e is None else e for c in contacts for e in (c.static, c.kinetic, c.restitution)]),
+            "landing": ca.vertcat(*[e for c in contacts for e in (c.tangential_restitution, c.lands, c.across_scale)]),
         },
     )
 

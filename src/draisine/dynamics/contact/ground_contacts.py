@@ -15,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
 import casadi as ca
 
-from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.ground_features import FeatureSurface, edge_normal
+from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
@@ -40,7 +42,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.expr.safe_functions import length
 from draisine.model.contact import DryFriction, Rolling, TangentialLaw
-from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Wheel
+from draisine.model.items import Coordinate, KnifeEdge, PointContact, ResidualConstraint, Wheel
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +134,16 @@ class WheelOnGround:
 
     wheel: Wheel
     measures: Measures
-    surface: GroundSurface
+    surface: GroundSurface | FeatureSurface
     curved: bool
+
+    bounded: ClassVar[bool] = False  # whether it ends where `lands` does
+    row_scales: ClassVar[tuple[ca.SX, ca.SX]] = (ca.SX(1), ca.SX(1))  # of the slips in its rows
+
+    @property
+    def lands(self) -> ca.SX:
+        """It closes only where this is positive."""
+        return ca.SX(1)
 
     @property
     def name(self) -> str:
@@ -272,6 +282,26 @@ class WheelOnGround:
         return Call(function, (Name(self.name),))
 
 
+@dataclass(frozen=True, eq=False)
+class WheelOnFeature(WheelOnGround):
+    """A wheel on a plane or an edge of a profile."""
+
+    bounded = True
+
+    @cached_property
+    def normal(self) -> Vec:
+        assert isinstance(self.surface, FeatureSurface)
+        if not self.surface.feature.is_edge:
+            return self.surface.normal(ZERO, ZERO)
+        return edge_normal(sub(self.center, self.surface.origin), self.axle, self.measures.scope.value(self.wheel.radius))
+
+    @cached_property
+    def lands(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        scope = self.measures.scope
+        return self.surface.region(self.point, self.normal, scope.value(self.wheel.radius) + scope.value(self.wheel.tube))
+
+
 ResidualContact = WheelOnGround | SurfacePair | PointOnSurface
 
 
@@ -279,14 +309,14 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     """Contacts and knife edges that are residual constraints; registers their measures for expressions: `slip_along(front)`,
     `slip_across(front)`, and of wheels and knife edges `gap(front)`."""
     system = measures.scope.system
-    wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
+    wheels = [wheel for wheel in system.contact_wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
     without_slip = bool(edges or system.point_contacts) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
     needed = wheels or edges or system.point_contacts
     surface = GroundSurface(measures.scope, without_slip) if needed else None
-    found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
+    found = {w.name: _wheel(w, measures, surface) for w in wheels if surface is not None}
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
-    points = {c.name: PointOnSurface(c, measures, surface) for c in system.point_contacts if surface is not None}
+    points = {c.name: _point(c, measures, surface) for c in system.contact_points if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
@@ -301,6 +331,18 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     for k, name in enumerate(("slip_along", "slip_across")):
         special[name] = _measure(name, {n: partial(_entry, c, "slip", k) for n, c in {**every, **blades}.items()})
     return list(every.values()), list(blades.values())
+
+
+def _wheel(wheel: Wheel, measures: Measures, ground: GroundSurface) -> WheelOnGround:
+    if wheel.feature is not None:
+        return WheelOnFeature(wheel, measures, FeatureSurface(measures.scope, wheel.feature), False)
+    return WheelOnGround(wheel, measures, ground, measures.scope.system.ground.curved)
+
+
+def _point(contact: PointContact, measures: Measures, ground: GroundSurface) -> PointOnSurface:
+    if contact.feature is not None:
+        return PointOnFeature(contact, measures, FeatureSurface(measures.scope, contact.feature))
+    return PointOnSurface(contact, measures, ground)
 
 
 def _entry(contact: ResidualContact | KnifeEdgeOnGround, what: str, index: int) -> ca.SX:

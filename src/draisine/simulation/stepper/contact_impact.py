@@ -7,8 +7,9 @@ compression (energetic, Stronge), at (1 + e) times the impulse of compression (P
 (Newton).
 
 Several contacts at once, coupled by Delassus' matrix: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip
-at the end (Moreau), whatever the law of one contact alone; for e = 0 all laws agree on the normal velocities. Dry friction of
-joints is a finite force and takes no impulse.
+at the end (Moreau), whatever the law of one contact alone; for e = 0 all laws agree on the normal velocities. Where impacts are
+sequential, each is one of one contact alone. Tangential restitution puts v_t⁺ + e_t v_t⁻ in the place of the slip at the end,
+also for one contact. Dry friction of joints is a finite force and takes no impulse.
 """
 
 from __future__ import annotations
@@ -335,8 +336,14 @@ def restore_others(c: ContactModes) -> None:
             c.active[i], c.group[i] = 1, 0
 
 
-def impact_on_several(c: ContactModes, bounces: bool) -> int:
-    """Impulses of an impact of all active contacts, in `impulse`."""
+def returns_slip(c: ContactModes, i: int) -> bool:
+    """Whether a contact has tangential restitution."""
+    return c.ways[i] > 0 and c.landing[3 * i] > 0.0
+
+
+def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
+    """Impulses of an impact of all active contacts, in `impulse`. Contacts that approach faster than `collides` return a part of
+    their slip, where they have tangential restitution."""
     for k in range(c.rows):
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
@@ -345,6 +352,9 @@ def impact_on_several(c: ContactModes, bounces: bool) -> int:
             c.active[i] = 0
         if bounces and c.active[i] != 0:
             c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
+        if c.active[i] != 0 and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
+            for w in range(c.ways[i]):
+                c.target[int(c.tangential[i]) + w] += c.landing[3 * i] * c.speed[int(c.tangential[i]) + w]
     outcome = solve_complementarity(c)
     for i in range(c.contacts):
         if not has_normal(c, i):

@@ -44,7 +44,10 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, relative to that of contacts
-    margins: Vector  # (2 c)
+    margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
+    sequential: int  # 1 if impacts of several contacts come one after the other
+    bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
+    below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
     touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
@@ -54,6 +57,7 @@ class ContactModes(Record):
     speed: Vector  # (m)
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
+    landing: Vector  # (3 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers
@@ -101,6 +105,19 @@ class ContactModes(Record):
     total: Vector  # (m) of all impacts of a change
     lost: float  # energy in it
     late: float  # time of the bounces that are left out
+    # reduced equations of the usual modes (`usual_modes`)
+    stands: Integers  # (c) 1 for contacts that usually stick; others are open
+    usual: int  # whether their kernels are in use
+    usual_dynamics: int  # kernels of (t, x, u, p), 0 for none; p with hoisted values of their own …
+    usual_project: int
+    usual_margins: int
+    usual_parameters: Vector
+    all_dynamics: int  # … and those of all modes
+    all_project: int
+    all_margins: int
+    all_parameters: Vector
+    condition: float  # at the end of the last step
+    worst: float  # condition up to which they are used
     # records of changes, the first of them at the start
     change_room: int
     change_count: int
@@ -111,3 +128,8 @@ class ContactModes(Record):
     change_lost: Vector
     change_sample: Integers  # samples before the change …
     change_step: Integers  # … and steps
+    # derivatives of the state (`contact_saltation`)
+    jump: int  # the driver's function
+    ended_margin: int  # −1 for none
+    state_before: Vector  # state and modes before the change
+    mode_before: Vector  # (8 c)

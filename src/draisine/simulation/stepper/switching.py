@@ -60,6 +60,9 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
         call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
         for j in range(2 * contacts.contacts):
             target[contacts.first_margin + j] = contacts.margins[j] + (contacts.touch[j // 2] if j % 2 == 0 else 0.0)
+            if j % 2 == 0 and contacts.below[j // 2] != 0:
+                target[contacts.first_margin + j] = -contacts.margins[j]
+        contacts.condition = contacts.margins[2 * contacts.contacts]
         if s.branch_margins == 0:
             return
     if s.dynamics == 0:

@@ -136,12 +136,13 @@
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
       const values = run.charts[i];
       if (!values || (rank > 0 && !state.layers.ghosts)) continue;
-      const look = rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") };
+      const look = { steps: chart.steps, ...(rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") }) };
       plot.line(values.length, (k) => run.start + k * run.step, (k) => values[k], look);
     }
     plot.upright(state.time, css("--ink"));
-    const now = main.charts[i] ? between(main.charts[i], 1, place(main, state.time), 0, 1, [0])[0] : NaN;
-    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit ? " " + chart.unit : "") : "–";
+    const here = place(main, state.time), held = chart.steps && here.share < 1 ? { ...here, share: 0 } : here;
+    const now = main.charts[i] ? between(main.charts[i], 1, held, 0, 1, [0])[0] : NaN;
+    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit && chart.unit !== "°" ? " " : "") + chart.unit : "–";
     if (Number.isFinite(now)) plot.dot(state.time, now, css("--accent"));
   }
 
