@@ -22,7 +22,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.parts.riders.human import Human
 from draisine.parts.riders.postures import SIDES, hand_length, reaching
 from draisine.parts.riders.solids import MassProperties
-from draisine.results import toml_files
+from draisine.results import files
 
 _SIGN = {"left": 1.0, "right": -1.0}
 
@@ -132,7 +132,7 @@ _RIDER = ("mB", "xB", "yB", "zB", "IBxx", "IByy", "IBzz", "IBxz")
 def read_rider(path: str | Path) -> MassProperties:
     """Mass properties of a seated rider from a parameter file with the names of the rear frame, from the rear contact, z up."""
     values: dict[str, float] = {}
-    for number, raw in enumerate(toml_files.read_text(path, ModelError).splitlines(), 1):
+    for number, raw in enumerate(files.read_text(path, ModelError).splitlines(), 1):
         content = raw.partition("#")[0].strip()
         if not content:
             continue

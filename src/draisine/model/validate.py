@@ -13,7 +13,7 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
-from draisine.model.contact import ROLLING, Rolling
+from draisine.model.contact.laws import ROLLING, Rolling
 from draisine.model.dimensions import check_dimensions
 from draisine.model.ground_profile import features_of
 from draisine.model.items import (
@@ -126,7 +126,8 @@ def wheel_rows(system: System, wheel: Wheel) -> list[str]:
         return [f"{wheel.name}_{axis}" for axis in AXES]
     touch = ["touch_x", "touch_y"] if system.ground.curved else []
     rolls = ["along", "across"] if isinstance(wheel.contact, Rolling) else []
-    return [f"{wheel.name}_{row}" for row in ("normal", *touch, *rolls)]
+    carries = [] if wheel.contact.compliant else ["normal"]
+    return [f"{wheel.name}_{row}" for row in (*carries, *touch, *rolls)]
 
 
 def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:

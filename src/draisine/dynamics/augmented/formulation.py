@@ -27,7 +27,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.expr.expression import Expr
-from draisine.model.contact import IMPACT_ORDERS, SLIP
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
 from draisine.model.items import mode_entries
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram

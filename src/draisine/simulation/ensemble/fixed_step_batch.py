@@ -96,7 +96,7 @@ class FixedStepBatch:
         whole = groups * lanes
         hoisted = problem.compiled.dynamics
         assert hoisted is not None
-        self._extended = hoisted.extended
+        self._extended = np.asarray if self._vector is None else hoisted.extended
         extended = self._extended(e.default_parameters[None]).shape[1]
         self._x = np.zeros((groups, len(e.states) * lanes))
         self._u = np.zeros((groups, len(e.inputs) * lanes))

@@ -57,7 +57,7 @@ def stable_ranges(
 ) -> list[tuple[float, float]]:
     """Ranges of the swept quantity in which every mode decays.
 
-    Each ends at the critical value between the two neighboring samples, or where the largest real part, linear between them, is zero.
+    Each ends at the critical value between two neighboring samples, or where the largest real part, linear between them, is zero.
 
     >>> growth = np.array([[1.0], [-1.0], [-1.0], [1.0]]) + 0j
     >>> stable_ranges(np.arange(4.0), growth, [0.3])
