@@ -62,7 +62,8 @@ class RiderControl:
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Of the closed loops of steer, roll rate and roll, with the delay by Padé's approximation."""
-        return np.linalg.eigvals(_Closing(self, self.signals).inner(self.gains, ("steer", "roll_rate", "roll")))
+        closed = _Closing(self, self.signals).inner(self.gains, ("steer", "roll_rate", "roll"))
+        return np.linalg.eigvals(closed).astype(complex)
 
     @property
     def stable(self) -> bool:

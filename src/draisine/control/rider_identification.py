@@ -90,7 +90,7 @@ def identify_rider(
     z = regressors(found)
     theta = np.linalg.lstsq(z, wanted[kept], rcond=None)[0]
     rest = wanted[kept] - z @ theta
-    spread = float(rest @ rest) / max(len(rest) - len(theta), 1) * np.linalg.pinv(z.T @ z)
+    spread: Array = float(rest @ rest) / max(len(rest) - len(theta), 1) * np.asarray(np.linalg.pinv(z.T @ z), dtype=float)
     gains, deviations = _gains(theta, spread, loops)
     explained = 1 - float(np.var(rest) / np.var(wanted[kept]))
     return IdentifiedRider(gains, deviations, found, explained, wanted[kept], z @ theta)

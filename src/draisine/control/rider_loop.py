@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -83,16 +84,16 @@ class RiderLoop:
             torque + [Quantity(f"rider_delay_{k + 1}", "", "of the rider's delay") for k in range(len(self._delayed[1]))]
         )
 
-    def error(self, look_up: Mapping[str, object], value: object) -> object:
+    def error(self, look_up: Mapping[str, Any], value: Callable[[Expr], Any]) -> Any:
         """k_δ (δ_c − δ): from the outermost loop inward. `value` evaluates a command."""
-        command: object = 0.0
+        command: Any = 0.0
         for loop in reversed(list(self.gains)):
-            signal = self.signs[loop] * look_up[self.signals[loop]]  # type: ignore[operator]
+            signal = self.signs[loop] * look_up[self.signals[loop]]
             if loop in self.orders:
-                command = command + self.signs[loop] * value(self.orders[loop])  # type: ignore[operator]
+                command = command + self.signs[loop] * value(self.orders[loop])
             if loop == "lateral" and self.path is not None:
-                command = command + self.signs[loop] * value(self._ahead())  # type: ignore[operator]
-            command = self.gains[loop] * (command - signal)  # type: ignore[operator]
+                command = command + self.signs[loop] * value(self._ahead())
+            command = self.gains[loop] * (command - signal)
         return command
 
     def _ahead(self) -> Expr:
@@ -142,7 +143,7 @@ class ExactDelay:
         if t <= self.last:  # another run
             self._reset()
         self.last = t
-        error = float(self.loop.error(_Values(t, x), lambda law: evaluate_number(law, _values(law, t, x))))  # type: ignore[arg-type]
+        error = float(self.loop.error(_Values(t, x), lambda law: evaluate_number(law, _values(law, t, x))))
         self.line.append(error)
         # e(t − τ) between two samples of the line
         back = self.loop.delay / self.period
