@@ -173,7 +173,7 @@ def test_a_leaning_trunk_with_muscles_and_torques():
     inputs = {i.name for i in model.freeze().inputs}
     assert {"rider_lean_torque", "rider_left_elbow_torque", "rider_right_elbow_torque"} <= inputs
     linear = dr.linearize(model, {"speed": 5.0})
-    turned = linear.row("steer_rate") @ linear.B
+    turned = linear.row("steer") @ linear.A @ linear.B  # steer acceleration per torque
     left, right = (turned[linear.inputs.index(f"rider_{side}_elbow_torque")] for side in ("left", "right"))
     assert abs(left) > 0.1 and left == pytest.approx(-right, rel=1e-6)  # mirror images: together they do not steer
 

@@ -17,7 +17,7 @@ from draisine.parts.riders.human import JOINTS, Human, Placed, joint_angles
 from draisine.parts.riders.solids import Array
 
 SIDES = ("left", "right")
-Place = Sequence[float]
+Place = Sequence[float] | Array
 
 
 def hand_length(human: Human, side: str) -> float:

@@ -149,13 +149,13 @@ class _Rider:
                 self._fixed(fore, self.own.named(upper), below, elbow)
                 continue
             shoulder = self.own.named(f"{side}_shoulder")
-            self.model.universal(shoulder, self.own.named("chest"), self.own.named(upper), axes="yx", at=at, orientation=turns)  # type: ignore[arg-type]
+            self.model.universal(shoulder, self.own.named("chest"), self.own.named(upper), axes="yx", at=at, orientation=turns)
             self.joints.setdefault("shoulder", []).extend((f"{shoulder}_1", f"{shoulder}_2"))
             if self.how_arms == "locked":
                 self._fixed(fore, self.own.named(upper), below, elbow)
             else:
                 hinge = self.own.offer(f"{side}_elbow", self.own.named(f"{side}_elbow"))
-                self.model.revolute(hinge, self.own.named(upper), self.own.named(fore), axis="y", at=below, orientation=elbow)  # type: ignore[arg-type]
+                self.model.revolute(hinge, self.own.named(upper), self.own.named(fore), axis="y", at=below, orientation=elbow)
                 self.joints.setdefault("elbow", []).append(hinge)
             self._hold(side, bar, hold[side])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def segment_shapes(segment: Segment, rotation: Array | None = None, position: Ar
     return found
 
 
-def body_shapes(human: Human, posture: dict[str, float] | None = None) -> list[Shape]:
+def body_shapes(human: Human, posture: Mapping[str, float] | None = None) -> list[Shape]:
     """Shapes of the whole body in a posture, from the middle of the hip joints."""
     return [
         shape
