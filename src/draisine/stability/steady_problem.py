@@ -26,8 +26,8 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
-from draisine.program.arguments import parameter_values
 from draisine.numerics.rank import independent_columns, unit_rows
+from draisine.program.arguments import parameter_values
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
