@@ -43,6 +43,7 @@ from .simulation.ensemble.ensemble import ensemble as ensemble
 from .simulation.export import export as export
 from .simulation.initial.consistent_start import consistent_start as consistent_start
 from .simulation.initial.problem import InitialGuess as InitialGuess
+from .simulation.jax_functions import as_jax as as_jax
 from .simulation.simulate import simulate as simulate
 from .stability.linearization import linearize as linearize
 from .stability.modes import modes as modes

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
-from draisine.model.contact import ROLLING
+from draisine.model.contact.laws import ROLLING
 from draisine.model.items import JointFriction, PointContact, Stop, System, Wheel
 
 MODES = ("stick", "open")

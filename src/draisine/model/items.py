@@ -14,7 +14,8 @@ from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction
+from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.ground_profile import GroundFeature, Vertex, features_of
 from draisine.model.shapes import BodyShape
 from draisine.parts.assembly import Part
@@ -23,6 +24,7 @@ Vector = tuple[Expr, Expr, Expr]
 
 GROUND = "ground"  # the name of the fixed world frame: z up
 NOTHING = Number(0.0)
+ALL = Number(1.0)
 
 
 @dataclass(frozen=True)
@@ -390,7 +392,8 @@ class Ground:
     """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t).
 
     `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
-    it follows the surface.
+    it follows the surface. `friction` multiplies the coefficients of friction of tires and contact laws, as a function of
+    position and time.
     """
 
     slope: Expr = NOTHING
@@ -399,6 +402,7 @@ class Ground:
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
     shapes: tuple[BodyShape, ...] = ()  # for drawing: rails, walls
     profile: tuple[Vertex, ...] = ()  # planes with edges between them, in place of slope and height
+    friction: Expr = ALL
 
     @property
     def curved(self) -> bool:

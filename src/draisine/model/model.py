@@ -25,7 +25,8 @@ from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, TangentialLaw, dry_friction
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction, dry_friction
+from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.contact_modes import in_modes
 from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
@@ -139,12 +140,14 @@ class Model(JointBuilders, ConstraintBuilders):
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
         profile: Sequence[Sequence[Amount]] = (),
+        friction: Amount = 1.0,
     ) -> None:
         """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
-        as for bodies.
+        as for bodies. `friction` multiplies the coefficients of friction of tires and contact laws, as a function of x, y and t:
+        "1 - 0.7*exp(-((x - 20)/3)^2)" for a wet patch.
 
         `profile` takes the place of slope and height: vertices (x, z) of planes with edges between them, for kerbs, steps and
         ramps, [(0, 0), (1, 0), (1, -0.1), (2, -0.1)]. The first and the last plane go on without end. Wheels on it have
@@ -158,7 +161,10 @@ class Model(JointBuilders, ConstraintBuilders):
         vertices = profile_of(profile)
         if vertices and any(part != Number(0.0) for part in (*tilt, height, first, second)):
             raise ModelError("profile of the ground: it takes the place of slope, bank, height and velocity; leave these out")
-        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices)
+        share = amount_in(friction, "", "friction of the ground")
+        if isinstance(share, Number) and not share.value > 0:
+            raise ModelError(f"friction of the ground: a factor of the coefficients of friction, positive, got {share.value:g}")
+        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices, share)
 
     def impacts(self, order: str) -> None:
         """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
@@ -255,7 +261,8 @@ class Model(JointBuilders, ConstraintBuilders):
         the ground where the wheel stands upright. `axis` is the axle, "x", "y", "z" or a vector; for a vector the wheel is
         carried by a massless body <name>_axle that is fixed to `body`, and has an axis along it.
 
-        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
+        It rolls without slip, or by the contact law `contact`: `Creep`, `Coulomb`, `ShenHedrickElkins`, or a tire: `LinearTire`,
+        `BrushTire`, `MagicFormula`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
         `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel
         touches the ground.
@@ -264,6 +271,8 @@ class Model(JointBuilders, ConstraintBuilders):
         dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
+        if dry is not None and contact.compliant:
+            raise ModelError(f"{where}: a tire with vertical stiffness leaves the ground and lands by itself; leave out friction")
         if not isinstance(axis, str):
             turns, axis = turned_onto(axis, where)
             axle = self.body(f"{name}_axle", mass=0.0)

@@ -13,10 +13,11 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
-from draisine.model.contact import ROLLING, Rolling
+from draisine.model.contact.laws import ROLLING, Rolling
 from draisine.model.dimensions import check_dimensions
 from draisine.model.ground_profile import features_of
 from draisine.model.items import (
+    ALL,
     GROUND,
     Ball,
     Float,
@@ -126,7 +127,8 @@ def wheel_rows(system: System, wheel: Wheel) -> list[str]:
         return [f"{wheel.name}_{axis}" for axis in AXES]
     touch = ["touch_x", "touch_y"] if system.ground.curved else []
     rolls = ["along", "across"] if isinstance(wheel.contact, Rolling) else []
-    return [f"{wheel.name}_{row}" for row in ("normal", *touch, *rolls)]
+    carries = [] if wheel.contact.compliant else ["normal"]
+    return [f"{wheel.name}_{row}" for row in (*carries, *touch, *rolls)]
 
 
 def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
@@ -253,7 +255,18 @@ def _check_axis(axis: str, where: str) -> None:
 # -------------------------------------------------------------------- contacts and forces
 
 
+def _check_ground_friction(system: System) -> None:
+    """Contacts that stick, slip and open have coefficients of their own, which the ground does not change."""
+    dry = [c.name for c in (*system.wheels, *system.point_contacts) if c.friction is not None]
+    if dry and system.ground.friction != ALL:
+        raise ModelError(
+            f"contact {dry[0]!r} sticks and slips by its own coefficients, which the friction of the ground does not change; "
+            "leave out ground(friction=…), or give the wheel a tire or a contact law"
+        )
+
+
 def _check_contacts(system: System) -> None:
+    _check_ground_friction(system)
     bodies = [body.name for body in system.bodies]
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
     for point in system.points:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
 from draisine.model.constraints import stretch_of
-from draisine.model.contact import SLIP
+from draisine.model.contact.dry_friction import SLIP
 from draisine.model.items import GROUND, PointContact, Rotate, System, Translate, Vector, Wheel
 
 TIME = "t"
@@ -165,7 +165,8 @@ def check_expressions(system: System) -> None:
     ground = _Vocabulary(
         {**vocabulary.values, "x": _GROUND_POSITION, "y": _GROUND_POSITION}, vocabulary.frames, vocabulary.functions
     )
-    for what, expr in (("height", system.ground.height), *(("velocity", v) for v in system.ground.velocity)):
+    g = system.ground
+    for what, expr in (("height", g.height), *(("velocity", v) for v in g.velocity), ("friction", g.friction)):
         ground.check(expr, f"{what} of the ground", _GROUND)
     for joint in system.joints:
         own = {c.name: "a coordinate of this joint" for c in joint.coordinates}

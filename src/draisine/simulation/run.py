@@ -387,8 +387,8 @@ class _Driver:
             elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
-                if reason == layout.ABORTED and self._jumps is not None:
-                    self._failure = self._jumps.failure
+                if self._jumps is not None and self._jumps.failure is not None:
+                    raise self._jumps.failure
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED

@@ -27,7 +27,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.expr.expression import Expr
-from draisine.model.contact import IMPACT_ORDERS, SLIP
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
 from draisine.model.items import mode_entries
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
@@ -157,12 +157,12 @@ class AugmentedFormulation(BaseFormulation):
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
-            contacts=self._contacts,
+            contacts=self.contacts,
             dependent_rows=self._dependent_rows(),
         )
 
     @cached_property
-    def _contacts(self) -> list[ContactRows]:
+    def contacts(self) -> list[ContactRows]:
         """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
         names = [*(name for name, _ in self._holonomic), *self._free_names]
         scope, found = self.mechanism.scope, []
@@ -233,7 +233,7 @@ class AugmentedFormulation(BaseFormulation):
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
         sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
         sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
-        shares = {row: YIELDING if c.normal is None else 1.0 for c in self._contacts for row in c.rows}
+        shares = {row: YIELDING if c.normal is None else 1.0 for c in self.contacts for row in c.rows}
         return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:

@@ -18,7 +18,8 @@ from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name, Number
-from draisine.model.contact import ROLLING, DryFriction, TangentialLaw
+from draisine.model.contact.dry_friction import DryFriction
+from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.items import GROUND, Coordinate, PointContact, ResidualConstraint
 
 

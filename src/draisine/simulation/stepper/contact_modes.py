@@ -57,6 +57,7 @@ from draisine.simulation.stepper.contact_slip import (
 )
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
+from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usual_modes
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
@@ -85,6 +86,7 @@ def change_modes(s: Stepper, row: int) -> int:
     c.lost, c.late = 0.0, 0.0
     for k in range(c.rows):
         c.total[k] = 0.0
+    leave_usual_modes(s)
     return_to_constraints(s)
     load_terms(s)
     if not respond(c):
@@ -472,6 +474,7 @@ def update_parameters(s: Stepper) -> None:
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
     record_modes(s)
+    enter_usual_modes(s)
 
 
 def record_modes(s: Stepper) -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+MAIN_CHANNELS = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
+_MOST_CHANNELS = 12
+_STILL = 1e-6  # smaller changes count as rest
 _MOST_LINES = 7  # distinguishable colors on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
 _FLANK = 64  # instants between two samples of a stepwise input, where it jumps
@@ -59,6 +62,16 @@ def channel_figure(run: Trajectory, *names: str, width: float = PAGE) -> Figure:
             legend_above(panel, width)
         set_time_axis(axes, run)
     return drawing
+
+
+def main_channels(run: Trajectory) -> list[str]:
+    """The quantities that tell most of a run: speed, lean and steer of vehicles, else those that change."""
+    main = [name for name in MAIN_CHANNELS if name in run]
+    if len(main) >= 3:
+        return main
+    rest = [*run.names(Group.OUTPUTS), *run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
+    moving = [n for n in dict.fromkeys([*main, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
+    return (moving or list(dict.fromkeys(rest)))[:_MOST_CHANNELS]
 
 
 def _draw_channels(axes: Axes, run: Trajectory, names: Sequence[str]) -> None:
@@ -167,8 +180,8 @@ _WARNING = COLORS[1]
 
 
 def contact_angle_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
-    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under a
-    tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
+    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under
+    a tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
 
     You should see small excursions from zero that grow with lean and steer (Mauny, Porez & Boyer 2017, figures 6 and 7; about
     0.13 rad, 7.4°, in their controlled turn).
