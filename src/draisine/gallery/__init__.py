@@ -113,6 +113,7 @@ _MODELS = {
     "falling_rod": "falling_rod",
     "rocking_block": "rocking_block",
     "rimless_wheel": "rimless_wheel",
+    "compass_gait": "compass_gait",
     "newtons_cradle": "newtons_cradle",
     "braking_bicycle": "braking_bicycle",
 }
@@ -196,6 +197,7 @@ _STUDIES = {
     "painleve_paradox": "painleve",
     "block_rocks": "rocking_block",
     "rimless_wheel_rolls": "rimless_wheel",
+    "compass_gait_walks": "compass_gait",
     "cradle_swings": "newtons_cradle",
     "bicycle_brakes": "braking_bicycle",
     "bicycle_learns_to_balance": "learning_to_balance",
