@@ -18,6 +18,7 @@ from draisine.results.assembly import Block, Piece, assemble, block, energy_bloc
 from draisine.results.channel import Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import TOTAL, WORK, Occurrence, Statistics, Trajectory
+from draisine.simulation.contact_needs import contact_needs
 from draisine.simulation.contact_warnings import contact_warnings_of
 from draisine.simulation.report_values import report_values
 from draisine.simulation.result import Clock, Run, Segment, time_text
@@ -101,7 +102,8 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     gained = _gained_in_impacts(run, trajectory.energy_scale or 0.0)
     status = status if gained is None else status.with_warning(gained)
     switches = tuple(Occurrence(str(switch), switch.time) for switch in run.switches)
-    return replace(trajectory, modes=run.modes, switches=switches, status=status)
+    modes = replace(run.modes, needs=contact_needs(run, trajectory, equations)) if run.modes.contacts else run.modes
+    return replace(trajectory, modes=modes, switches=switches, status=status)
 
 
 _GAIN = 1e-9  # of the energy in play
