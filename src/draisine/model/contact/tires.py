@@ -186,7 +186,7 @@ def bounded(m: Any, along: Scalar, across: Scalar, most: Scalar) -> tuple[Scalar
     `most` beyond. Two derivatives are continuous."""
     size = m.sqrt(along * along + across * across + LEAST_FORCE * LEAST_FORCE)
     ratio = at_most_one(m, 3.0 * most / size)
-    u = ratio * size / (most + LEAST_FORCE)
+    u = ratio * size / most
     share = ratio * (1.0 - u / 3.0 + u * u / 27.0)
     return share * along, share * across
 
