@@ -17,7 +17,7 @@ from draisine.expr.tables import Table
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
-from draisine.parts.assembly import Part
+from draisine.parts.record import Part
 
 Vector = tuple[Expr, Expr, Expr]
 

@@ -10,7 +10,8 @@ from .forks import (
     telescopic_fork as telescopic_fork,
 )
 from .frames import flexure as flexure, frame as frame, trailer as trailer
+from .record import Part as Part
 from .squat_lines import anti_squat as anti_squat
-from .assembly import Assembly as Assembly, Part as Part, part as part
+from .assembly import Assembly as Assembly, part as part
 from .suspensions import shock as shock, strut as strut, swing_arm as swing_arm
 from .wheels import brake as brake, wheel as wheel
