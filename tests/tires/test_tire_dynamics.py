@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.tires.test_magic_formula import CAR
 
 import draisine as dr
 from draisine.model.contact.magic_formula import MagicFormula
 from draisine.model.contact.tires import BrushTire, LinearTire, Tire
 from draisine.model.files import from_toml, to_toml
 from draisine.program.interpreter import complex_step
-from tests.tires.test_magic_formula import CAR
 
 G = 9.81
 STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
@@ -133,7 +133,7 @@ def test_a_parked_car_stays_on_a_slope() -> None:
 
 
 def test_a_tire_relaxes_the_same_backwards() -> None:
-    """Pulled sideways at a slip angle, forwards and backwards: the same side force over the way, and the trail on the other side."""
+    """Pulled sideways at a slip angle, forwards and backwards: the same side force, and the trail on the other side."""
     runs = []
     for way in (1.0, -1.0):
         m = dr.Model("rig")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from tests.tires.sharp import REFERENCE
 
 import draisine as dr
-from tests.tires.sharp import REFERENCE
 
 CARS = REFERENCE["cars"]
 CAR: dict[str, float] = CARS["parameters"]["car"]["U"]

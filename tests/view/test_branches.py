@@ -59,7 +59,7 @@ def test_four_maps_of_turns(atlas, tmp_path):
     maps = [panel for panel in drawing.axes if panel.get_title(loc="left")]
     titles = [panel.get_title(loc="left") for panel in maps]
     assert titles == ["what holds the turn", "friction needed", "load; lines: rear wheel", "stability; lines: radius of the path"]
-    assert maps[2].get_xlabel() == "speed [m/s]" and maps[0].get_ylabel() == "lean [rad]"
+    assert maps[2].get_xlabel() == "speed [m/s]" and maps[0].get_ylabel() == "lean [°]"
     save_figure(drawing, tmp_path / "atlas.png")
     assert (tmp_path / "atlas.png").stat().st_size > 20_000
 

@@ -93,7 +93,7 @@ class TestPlot:
     def test_without_names_the_outputs_or_the_states(self):
         shown = [label for axes in channel_figure(bicycle_run()).axes for label in lines(axes)]
         assert len(shown) == 21 + 1  # all outputs but the speed, named on its axis; the event
-        assert [axes.get_ylabel() for axes in channel_figure(pendulum_run()).axes] == ["angle [rad]", "rate [rad/s]"]
+        assert [axes.get_ylabel() for axes in channel_figure(pendulum_run()).axes] == ["angle [°]", "rate [rad/s]"]
 
     def test_never_more_lines_than_colors(self):
         run = run_of([0.0, 1.0], **{f"c{i}": [0.0, i] for i in range(16)})

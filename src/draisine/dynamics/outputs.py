@@ -11,6 +11,7 @@ import casadi as ca
 
 from draisine.dynamics.constraints.rows import reaction_unit, row_constraints
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.residual_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.contact.surface_pair import SurfacePair
@@ -169,6 +170,11 @@ class ReportBuilder:
 
     # ---------------------------------------------------------------- forces
 
+    @property
+    def force_values(self) -> dict[str, ca.SX]:
+        """Values of the outputs that depend on forces, by name."""
+        return {quantity.name: value for quantity, value in self._force_outputs.items()}
+
     @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = dict(self._acceleration_outputs)
@@ -213,6 +219,9 @@ class ReportBuilder:
             ]
         )
         along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across")) if law is None else reported[9:11]
+        scaled = across
+        if law is None and isinstance(contact, PointOnSurface):
+            across = contact.row_scales[1] * across
         carried = load is not None or f"{name}_normal" in multipliers
         up = reported[-1] if load is not None else multipliers.get(f"{name}_normal", ZERO)
         world = [along * reported[i] + across * reported[3 + i] + up * reported[6 + i] for i in range(3)]
@@ -227,7 +236,7 @@ class ReportBuilder:
             # a tire whose force is bounded needs no more friction than it has
             word = "used" if tire is not None and tire.contact.tire.bounded else "needed"
             found[Quantity(f"{name}_friction_{word}", "", f"tangential force on {name} divided by its normal force")] = (
-                friction_ratio(along, across, up)
+                friction_ratio(along, scaled, up)
             )
         for way, moment in zip(moments, reported[11:], strict=False):
             found[Quantity(f"{name}_{way}_moment", "N*m", f"{way} moment of the ground on {name}")] = moment

@@ -11,7 +11,7 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
-from draisine.model.contact.dry_friction import IMPACTS
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, IMPACTS
 from draisine.model.contact.laws import ROLLING
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
@@ -42,12 +42,13 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
     if top.has("gravity"):
         model.gravity(top.vector("gravity") if isinstance(top.table["gravity"], list) else top.amount("gravity"))
     if top.has("ground"):
-        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes", "friction")
+        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes", "profile", "friction")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
         shapes = shapes_of(ground.items("shapes", []), "the ground", folder)
-        friction = ground.amount("friction", 1)
-        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes, friction)
+        profile, friction = ground.items("profile", []), ground.amount("friction", 1)
+        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes, profile, friction)
     model.independent(*top.texts("independent", []))
+    model.impacts(top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS))
     model.freeze()
     return model
 
@@ -122,10 +123,11 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
         _friction(entry) if entry.has("friction") else None,
         entry.amount("restitution", 0),
         entry.text("impact", IMPACTS[0]),
+        entry.amount("tangential_restitution", 0),
     )
 
 
-_DRY = ("friction", "restitution", "impact")
+_DRY = ("friction", "restitution", "impact", "tangential_restitution")
 
 
 def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
@@ -134,7 +136,9 @@ def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
 
 
 def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", *_DRY)
+    entry = Entry.of(where, value).only(
+        "point", "radius", "on", "on_radius", "permanent", "lands_where", "along", "friction_across", *_DRY
+    )
     permanent = entry.flag("permanent", False)
     if permanent and entry.has("friction"):
         raise ModelError(f"{where}: a permanent contact does not slip; leave out 'friction', or 'permanent'")
@@ -147,6 +151,10 @@ def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
         friction=None if permanent else _friction(entry) if entry.has("friction") else 0.0,
         restitution=entry.amount("restitution", 0),
         impact=entry.text("impact", IMPACTS[0]),
+        tangential_restitution=entry.amount("tangential_restitution", 0),
+        lands_where=entry.expression("lands_where") if entry.has("lands_where") else None,
+        along=entry.text("along") if entry.has("along") else None,
+        friction_across=entry.amount("friction_across") if entry.has("friction_across") else None,
     )
 
 
@@ -237,7 +245,7 @@ def _add_event(model: Model, name: str, value: Any, where: str) -> None:
     model.event(name, entry.expression("expression"), action, int(direction), entry.text("description", ""))
 
 
-_TOP = ("draisine", "name", "description", "gravity", "ground", "independent")
+_TOP = ("draisine", "name", "description", "gravity", "ground", "independent", "impacts")
 _SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),

@@ -30,7 +30,7 @@ from typing import Any
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact.dry_friction import IMPACTS, DryFriction
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, IMPACTS, DryFriction
 from draisine.model.contact.laws import Rolling
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
@@ -56,7 +56,8 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
+from draisine.results.files import read_text
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
@@ -146,9 +147,11 @@ def _described(model: Model | System) -> System:
 def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; names of mesh files are relative to the folder `target`."""
     top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": _gravity(system)}
+    top |= {} if system.impacts == IMPACT_ORDERS[0] else {"impacts": system.impacts}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    ground |= _given(profile=[[plain(x), plain(z)] for x, z in system.ground.profile])
     if system.ground.friction != ALL:
         ground["friction"] = plain(system.ground.friction)
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
@@ -271,7 +274,8 @@ def _friction(law: DryFriction) -> dict[str, Any]:
     static, kinetic = (math.inf if amount is None else plain(amount) for amount in (law.static, law.kinetic))
     friction = static if law.static == law.kinetic else [static, kinetic]
     impact = {} if law.impact == IMPACTS[0] else {"impact": law.impact}
-    return {"friction": friction, **_given(restitution=plain(law.restitution)), **impact}
+    returned = _given(restitution=plain(law.restitution), tangential_restitution=plain(law.tangential_restitution))
+    return {"friction": friction, **returned, **impact}
 
 
 def _point_contact(contact: PointContact) -> dict[str, Any]:
@@ -281,6 +285,9 @@ def _point_contact(contact: PointContact) -> dict[str, Any]:
         **({"on": contact.on} if contact.on != GROUND else {}),
         **({"on_radius": plain(contact.on_radius)} if contact.on_radius is not None else {}),
         **({"permanent": True} if contact.friction is None else _friction(contact.friction)),
+        **({"lands_where": plain(contact.lands_where)} if contact.lands_where is not None else {}),
+        **({"along": contact.along} if contact.along is not None else {}),
+        **({"friction_across": plain(contact.across)} if contact.across is not None else {}),
     }
 
 

@@ -205,7 +205,9 @@ def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
     for name, amount in law.amounts().items():
         yield LowerBound(known[name], amount, "", zero=True)
     yield AtMost(known["restitution"], law.restitution, 1.0, ": an impact does not gain energy")
-    if law.static is not None and law.kinetic is not None and law.static != law.kinetic:
+    yield AtMost(known["tangential restitution"], law.tangential_restitution, 1.0, ": an impact does not gain energy")
+    if law.static is not None and "kinetic friction" in known and law.static != law.kinetic:
+        assert law.kinetic is not None
         yield AtMost(
             known["kinetic friction"], law.kinetic, known["static friction"], ": what starts to slip would stick at once"
         )

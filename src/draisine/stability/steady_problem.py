@@ -27,6 +27,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.numerics.rank import independent_columns, unit_rows
+from draisine.program.arguments import parameter_values
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -365,6 +366,18 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
+def _moved(motion: Motion, parameters: Mapping[str, float] | None, inputs: Mapping[str, float]) -> Motion:
+    """A motion with other parameters and inputs, where they are given."""
+    e, u = motion.equations, motion.u.copy()
+    for k, quantity in enumerate(e.inputs):
+        u[k] = inputs.get(quantity.name, u[k])
+    if not parameters:
+        return Motion(e, motion.x, u, motion.p)
+    own = dict(zip((q.name for q in e.parameters), motion.p.tolist(), strict=False))
+    p = parameter_values(e, own | dict(parameters))
+    return Motion(e, motion.x, u, np.concatenate([p[: len(own)], motion.p[len(own) :]]))
+
+
 def steady_near(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
@@ -384,7 +397,7 @@ def steady_near(
     begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known | trimmed}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
-        motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
+        motion = _moved(begin, parameters, given) if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
         naming = _naming_at(motion)
         if naming.names:
             require_no_time(equations, motion.x, motion.u, motion.p, "a steady motion")

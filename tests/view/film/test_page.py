@@ -112,8 +112,8 @@ def test_the_slider_moves_time_picture_and_charts(film, run):
     assert changed(charts, film.picture("#charts")) > 0.002
     reported = film.page.locator("#charts figcaption span:last-child").all_text_contents()
     for text, name in zip(reported, ("lean", "steer"), strict=True):
-        number, unit = text.replace("−", "-").split()
-        assert (float(number), unit) == (pytest.approx(run.at(1.25)[name], rel=2e-3), "rad")
+        assert text.endswith("°")
+        assert float(text.removesuffix("°").replace("−", "-")) == pytest.approx(np.degrees(run.at(1.25)[name]), rel=2e-3)
 
 
 def test_a_chart_that_is_touched_moves_the_time(film):

@@ -107,7 +107,7 @@ def test_from_the_command_line(tmp_path, capsys):
     ]
     assert cli.main(call) == 0
     assert json.loads(capsys.readouterr().out)["film"] == str(film)
-    assert '"label":"pole [rad]"' in film.read_text(encoding="utf-8")
+    assert '"label":"pole [°]"' in film.read_text(encoding="utf-8")
     assert cli.main(["simulate", "cart_pole_graph", "--save", str(tmp_path / "swing.avi")]) == 2
     assert "unknown film format 'swing.avi'" in capsys.readouterr().err
     assert cli.main(["simulate", "cart_pole_graph", "--charts", "pole"]) == 2

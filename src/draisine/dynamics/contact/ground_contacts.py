@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
+from draisine.dynamics.contact.ground_features import FeatureSurface, edge_normal
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.twists import IDENTITY_POSE, ZERO_TWIST, Pose, Twist, along_steps, propagate
@@ -130,8 +132,16 @@ class WheelOnGround:
 
     wheel: Wheel
     measures: Measures
-    surface: GroundSurface
+    surface: GroundSurface | FeatureSurface
     curved: bool
+
+    bounded: ClassVar[bool] = False  # whether it ends where `lands` does
+    row_scales: ClassVar[tuple[ca.SX, ca.SX]] = (ca.SX(1), ca.SX(1))  # of the slips in its rows
+
+    @property
+    def lands(self) -> ca.SX:
+        """It closes only where this is positive."""
+        return ca.SX(1)
 
     @property
     def name(self) -> str:
@@ -302,3 +312,23 @@ class WheelOnGround:
 
     def _call(self, function: str) -> Expr:
         return Call(function, (Name(self.name),))
+
+
+@dataclass(frozen=True, eq=False)
+class WheelOnFeature(WheelOnGround):
+    """A wheel on a plane or an edge of a profile."""
+
+    bounded = True
+
+    @cached_property
+    def normal(self) -> Vec:
+        assert isinstance(self.surface, FeatureSurface)
+        if not self.surface.feature.is_edge:
+            return self.surface.normal(ZERO, ZERO)
+        return edge_normal(sub(self.center, self.surface.origin), self.axle, self.measures.scope.value(self.wheel.radius))
+
+    @cached_property
+    def lands(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        scope = self.measures.scope
+        return self.surface.region(self.point, self.normal, scope.value(self.wheel.radius) + scope.value(self.wheel.tube))

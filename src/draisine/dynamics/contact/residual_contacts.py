@@ -7,8 +7,9 @@ from functools import partial
 
 import casadi as ca
 
-from draisine.dynamics.contact.ground_contacts import KnifeEdgeOnGround, WheelOnGround
-from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.ground_contacts import KnifeEdgeOnGround, WheelOnFeature, WheelOnGround
+from draisine.dynamics.contact.ground_features import FeatureSurface
+from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.contact.tire_contact import TireOnGround
@@ -18,7 +19,7 @@ from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import length
 from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
-from draisine.model.items import Wheel
+from draisine.model.items import PointContact, Wheel
 
 ResidualContact = WheelOnGround | SurfacePair | PointOnSurface
 
@@ -27,14 +28,14 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     """Contacts and knife edges that are residual constraints; registers their measures for expressions: `slip_along(front)`,
     `slip_across(front)`, and of wheels and knife edges `gap(front)`."""
     system = measures.scope.system
-    wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
+    wheels = [wheel for wheel in system.contact_wheels if system.touches(wheel)]
     edges = [] if system.ground.still else system.edges
     without_slip = bool(edges or system.point_contacts) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
     needed = wheels or edges or system.point_contacts
     surface = GroundSurface(measures.scope, without_slip) if needed else None
-    found = {w.name: _on_ground(w)(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
+    found = {w.name: _wheel(w, measures, surface) for w in wheels if surface is not None}
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
-    points = {c.name: PointOnSurface(c, measures, surface) for c in system.point_contacts if surface is not None}
+    points = {c.name: _point(c, measures, surface) for c in system.contact_points if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
@@ -51,8 +52,17 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     return list(every.values()), list(blades.values())
 
 
-def _on_ground(wheel: Wheel) -> type[WheelOnGround]:
-    return TireOnGround if isinstance(wheel.contact, Tire) else WheelOnGround
+def _wheel(wheel: Wheel, measures: Measures, ground: GroundSurface) -> WheelOnGround:
+    if wheel.feature is not None:
+        return WheelOnFeature(wheel, measures, FeatureSurface(measures.scope, wheel.feature), False)
+    kind = TireOnGround if isinstance(wheel.contact, Tire) else WheelOnGround
+    return kind(wheel, measures, ground, measures.scope.system.ground.curved)
+
+
+def _point(contact: PointContact, measures: Measures, ground: GroundSurface) -> PointOnSurface:
+    if contact.feature is not None:
+        return PointOnFeature(contact, measures, FeatureSurface(measures.scope, contact.feature))
+    return PointOnSurface(contact, measures, ground)
 
 
 def _entry(contact: ResidualContact | KnifeEdgeOnGround, what: str, index: int) -> ca.SX:

@@ -23,6 +23,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import panels
+from draisine.view.plots.labels import label_axis
 from draisine.view.plots.style import PAGE, style
 from draisine.view.plots.trajectories import channel_figure
 
@@ -104,7 +105,7 @@ def _by_speed(cycles: Sequence[dr.stability.Cycle], leans: Sequence[float], spee
             axes.plot([speeds[i] for i in chosen], [leans[i] for i in chosen], mark, label=words)
         axes.plot([WEAVE_SPEED], [0.0], "k^", label="weave speed")
         axes.set_xlabel("mean speed [m/s]")
-        axes.set_ylabel("largest lean [rad]")
+        label_axis(axes.yaxis, "largest lean", "rad")
         axes.legend()
     return drawing
 
@@ -114,6 +115,6 @@ def _portraits(cycles: Sequence[dr.stability.Cycle], leans: Sequence[float]) -> 
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.6 * PAGE)
         for cycle, lean in zip(cycles, leans, strict=True):
             axes.plot(cycle.trajectory["lean"], cycle.trajectory["steer"], label=f"{lean:g}", color="C0", lw=1)
-        axes.set_xlabel("lean [rad]")
-        axes.set_ylabel("steer [rad]")
+        label_axis(axes.xaxis, "lean", "rad")
+        label_axis(axes.yaxis, "steer", "rad")
     return drawing

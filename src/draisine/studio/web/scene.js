@@ -92,7 +92,7 @@
     wipe() { for (const track of this.tracks.values()) { track.ribbon.clear(); track.last = null; } }
   }
 
-  const VIEW = { near: 0.85, high: 9, behind: [-1, -0.34, 0.34], air: [10, 38] }; // as the stage takes it
+  const VIEW = { near: 0.85, high: 9, behind: [-1, -0.34, 0.34] }; // as the stage takes it
   const HURRY = 0.04; // s: frames that take longer on average make the picture plainer
   const PLAINER = [
     (stage) => stage.renderer.setPixelRatio(1),

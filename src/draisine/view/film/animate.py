@@ -59,9 +59,9 @@ class Animation:
         else:
             write(self, target)
 
-    def picture(self, time: float) -> Figure:
-        """One instant as a figure with `save`, also as vector graphics."""
-        return picture(self, time)
+    def picture(self, time: float, *, near: float = 1.0) -> Figure:
+        """One instant as a figure with `save`, also as vector graphics; `near` scales the distance of the camera."""
+        return picture(self, time, near=near)
 
     def show(self) -> Path:
         """Open it in a browser; returns the file."""
@@ -131,7 +131,7 @@ def animate(
         own = other.source if other.source is not None else model or run.source
         takes.append(footage(other, own, charts, shapes, rate, label))
     animation = Animation(tuple(takes), title if title is not None else run.model, tuple(layers))
-    if show or (show is None and not _in_notebook()):
+    if show or (show is None and not in_notebook()):
         animation.show()
     return animation
 
@@ -246,7 +246,7 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + np.array(heights))
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
     """Whether this runs in a notebook, which displays the result of a cell."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.results.trajectory import Trajectory
+from draisine.view.plots.trajectories import is_stepwise
 from draisine.view.scene.appearance import body_solids, slider_ranges
 from draisine.view.scene.scene import Array, Blade, Cord, LoopClosure, Pose, Scene, Wheel
 from draisine.view.scene.solids import Mesh, Solid, joined
@@ -35,6 +36,12 @@ class Quantity:
     name: str
     unit: str
     values: Array  # (n,)
+    stepwise: bool = False  # constant between jumps
+
+    @property
+    def shown(self) -> tuple[Array, str]:
+        """Values and unit as charts show them: angles in degrees."""
+        return (np.degrees(self.values), "°") if self.unit == "rad" else (self.values, self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +122,7 @@ def footage_from_poses(
         rotations,
         _tracks(scene, values, positions, rotations),
         _forces(scene, values, positions, rotations),
-        tuple(Quantity(name, run.channel(name).unit, values[name]) for name in charts),
+        tuple(Quantity(name, run.channel(name).unit, values[name], is_stepwise(run, name)) for name in charts),
         ground,
         _lifts(values),
     )

@@ -25,6 +25,7 @@ from draisine.view.scene.scene import Array, Center, Cord, Hinge
 
 _GHOSTS = ("#CC79A7", "#E69F00", "#009E73", "#56B4E9", "#D55E00")
 _FAR = 3.0  # of the extent: beyond this distance the camera follows
+_HORIZON = 25.0  # of the extent: ground around the run, whose edge the air hides
 _LINES = 160  # of a grid, at most
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -79,16 +80,18 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
         "layers": list(layers),
         "force_scale": force_scale(takes),
         "charts": [
-            {
-                "label": f"{display_name(q.name)} [{pretty_unit(q.unit)}]" if q.unit else display_name(q.name),
-                "unit": pretty_unit(q.unit),
-            }
+            {"label": _titled(q.name, unit), "unit": unit, "steps": q.stepwise}
             for q in main.charts
+            for unit in (pretty_unit(q.shown[1]),)
         ],
         "ground": ground(main, low, high),
         "casts": [cast(take) for take in takes],
         "runs": [_run(take, rank) for rank, take in enumerate(takes)],
     }
+
+
+def _titled(name: str, unit: str) -> str:
+    return f"{display_name(name)} [{unit}]" if unit else display_name(name)
 
 
 def _run(take: Footage, rank: int) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
             for k, (name, points) in enumerate(take.tracks.items())
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
-        "charts": [floats(quantity.values) for quantity in take.charts],
+        "charts": [floats(quantity.shown[0]) for quantity in take.charts],
         "lifts": [{"name": name.replace("_", " "), "force": floats(force)} for name, force in take.lifts.items()],
     }
 
@@ -157,7 +160,7 @@ def _bounds(takes: Sequence[Footage]) -> tuple[Array, Array]:
 
 def ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
     """The ground, or a floor slightly below mechanisms without contact, for `web/stage.js`."""
-    around = 6 * take.extent + 0.5 * float((high - low)[:2].max())
+    around = _HORIZON * take.extent + 0.5 * float((high - low)[:2].max())
     step = round_length(0.5 * take.extent)
     while float((high - low)[:2].max() + 2 * around) / step > _LINES:
         step = round_length(2.5 * step)

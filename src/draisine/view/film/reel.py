@@ -56,16 +56,16 @@ def write(film: Animation, target: Path) -> None:
     {".gif": _gif, ".mp4": _mp4, ".png": _sequence}[suffix](film, target)
 
 
-def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
-    """One instant of the film as a figure with `save`, also as vector graphics."""
+def picture(film: Animation, time: float, *, width: float = PAGE, near: float = 1.0) -> Figure:
+    """One instant of the film as a figure with `save`, also as vector graphics; `near` scales the distance of the camera."""
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
         raise ArgumentError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is outside")
-    return _figure(film, int(np.argmin(np.abs(take.times - time))), width)
+    return _figure(film, int(np.argmin(np.abs(take.times - time))), width, near)
 
 
-def _figure(film: Animation, k: int, width: float) -> Figure:
+def _figure(film: Animation, k: int, width: float, near: float = 1.0) -> Figure:
     take = film.takes[0]
     with style():
         height = _HIGH * width
@@ -77,7 +77,7 @@ def _figure(film: Animation, k: int, width: float) -> Figure:
         axes.grid(False)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        paint(axes, film.takes, k, Camera.beside(take, k), film.layers)
+        paint(axes, film.takes, k, Camera.beside(take, k, near), film.layers)
         axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.text(0.02, 0.97, f"{take.times[k]:.2f} s", transform=axes.transAxes, va="top", fontsize=9, color=INK)
         axes.text(0.02, 0.91, lift_notice(take, k), transform=axes.transAxes, va="top", fontsize=9, color=WARNING)
@@ -89,14 +89,15 @@ def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
     take = film.takes[0]
     count = len(take.charts)
     for i, quantity in enumerate(take.charts):
-        high = 0.84 / count
+        (values, unit), high = quantity.shown, 0.84 / count
         axes = drawing.add_axes((share + 0.085, 0.12 + (count - 1 - i) * high, 1 - share - 0.105, 0.74 * high))
         for rank, other in reversed(list(enumerate(film.takes))):
             color, width = (COLORS[0], 1.4) if rank == 0 else ("#CC79A7", 1.0)
-            axes.plot(other.times, other.charts[i].values, color=color, linewidth=width)
+            steps = "steps-post" if quantity.stepwise else "default"
+            axes.plot(other.times, other.charts[i].shown[0], color=color, linewidth=width, drawstyle=steps)
         axes.axvline(float(take.times[k]), color=FAINT, linewidth=0.9)
-        axes.plot([take.times[k]], [quantity.values[k]], "o", color=COLORS[0], markersize=4)
-        axes.set_title(with_unit(display_name(quantity.name), quantity.unit), fontsize=8, loc="left", pad=3)
+        axes.plot([take.times[k]], [values[k]], "o", color=COLORS[0], markersize=4)
+        axes.set_title(with_unit(display_name(quantity.name), unit), fontsize=8, loc="left", pad=3)
         axes.tick_params(labelsize=7)
         axes.set_xlim(*sorted((float(take.times[0]), float(take.times[-1]))))
         if i < count - 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.view.plots.canvas import new_figure, panels
-from draisine.view.plots.labels import display_name, with_unit
+from draisine.view.plots.labels import display_name, label_axis
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -109,12 +109,12 @@ def branch_figure(
         for panel, name in zip(axes, shown, strict=True):
             for k, (title, branch) in enumerate(branches.items()):
                 _draw_branch(panel, branch, across, name, title, COLORS[k % len(COLORS)])
-            panel.set_ylabel(with_unit(display_name(name), one.units.get(name, "")))
+            label_axis(panel.yaxis, display_name(name), one.units.get(name, ""))
         if limits is not None:
             axes[0].set_xlim(*limits)
         if values:
             _write_values(axes[0], branches, across, shown[0])
-        axes[-1].set_xlabel(with_unit(display_name(across), one.units.get(across, "")))
+        label_axis(axes[-1].xaxis, display_name(across), one.units.get(across, ""))
         _draw_legend(axes[0], branches, len(branches) > 1)
         drawing.align_ylabels(axes)
     return drawing
@@ -234,17 +234,17 @@ def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: floa
             _common(panel, atlas, friction)
         first, second = atlas.axes
         for panel in grid[:, 0]:
-            panel.set_ylabel(with_unit(display_name(first), atlas.units.get(first, "")))
+            label_axis(panel.yaxis, display_name(first), atlas.units.get(first, ""))
         for panel in grid[-1]:
-            panel.set_xlabel(with_unit(display_name(second), atlas.units.get(second, "")))
+            label_axis(panel.xaxis, display_name(second), atlas.units.get(second, ""))
     return drawing
 
 
-def _bar(panel: Axes, filled: Any, label: str) -> None:
+def _bar(panel: Axes, filled: Any, text: str, unit: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     bar = panel.figure.colorbar(filled, ax=panel, pad=0.02, aspect=28, ticks=MaxNLocator(7))
-    bar.set_label(label)
+    label_axis(bar.ax.yaxis, text, unit)
     bar.outline.set_linewidth(0.5)
 
 
@@ -262,7 +262,7 @@ def _input_map(panel: Axes, atlas: AtlasLike) -> None:
     shown = np.clip(values, -size, size)
     levels = np.linspace(-size, size, 25)
     filled = panel.contourf(atlas.second, atlas.first, shown, levels=levels, cmap="PuOr_r", extend="both")
-    _bar(panel, filled, with_unit(display_name(name), atlas.units.get(name, "")))
+    _bar(panel, filled, display_name(name), atlas.units.get(name, ""))
     panel.set_title("what holds the turn", loc="left")
 
 
@@ -271,7 +271,7 @@ def _friction_map(panel: Axes, atlas: AtlasLike) -> None:
     if atlas.wheels:
         levels = np.linspace(0.0, top, 16)
         shown = np.minimum(atlas.friction, top)
-        _bar(panel, panel.contourf(atlas.second, atlas.first, shown, levels=levels, cmap="cividis_r"), "coefficient [–]")
+        _bar(panel, panel.contourf(atlas.second, atlas.first, shown, levels=levels, cmap="cividis_r"), "coefficient", "")
         _lines(panel, atlas, atlas.friction, FRICTIONS, "%.1f")
     panel.set_title("friction needed", loc="left")
 
@@ -280,10 +280,11 @@ def _load_map(panel: Axes, atlas: AtlasLike) -> None:
     if atlas.wheels:
         wheel = atlas.wheels[-1]
         values = atlas[f"{wheel}_normal_force"]
-        label = with_unit(display_name(f"{wheel}_normal_force"), "N")
+        text = display_name(f"{wheel}_normal_force")
         low, high = np.nanpercentile(values, [0, 96])
         levels = np.linspace(low, high, 16)
-        _bar(panel, panel.contourf(atlas.second, atlas.first, np.clip(values, low, high), levels=levels, cmap="cividis"), label)
+        filled = panel.contourf(atlas.second, atlas.first, np.clip(values, low, high), levels=levels, cmap="cividis")
+        _bar(panel, filled, text, "N")
         other = atlas[f"{atlas.wheels[0]}_normal_force"]
         levels = np.unique(np.linspace(np.nanpercentile(other, 4), np.nanmax(other), 6).round(-1))
         _lines(panel, atlas, other, levels.tolist(), "%.0f N", colors="white")
@@ -303,7 +304,7 @@ def _stability_map(panel: Axes, atlas: AtlasLike) -> None:
     norm = BoundaryNorm(np.arange(-0.5, most + 1.5), most + 1) if most else None
     panel.pcolormesh(atlas.second, atlas.first, shown, cmap=ListedColormap(shades[: most + 1]), norm=norm, shading="nearest")
     handles = [Patch(color=shades[k], label=texts[k]) for k in range(most + 1) if (shown == k).any()]
-    panel.legend(handles=handles, loc="upper left", fontsize=7, frameon=True, framealpha=0.9, edgecolor="none")
+    panel.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), fontsize=7, borderaxespad=0.0, handlelength=1.0)
     name = next((n for n in atlas.columns if n.endswith("_path_radius")), None)
     if name is not None:
         _lines(panel, atlas, np.minimum(np.abs(atlas[name]), 1e9), RADII, "%g m")

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from draisine.view.plots.labels import legend_above
+from draisine.view.plots.labels import label_axis, legend_above
 from draisine.view.plots.style import PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from draisine.view.plots.figure_class import SavableFigure
+
+
+_ANGLE = " [rad]"
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = "constrained") -> SavableFigure:
@@ -35,13 +38,17 @@ def single_panel(
 ) -> Iterator[tuple[SavableFigure, Axes]]:
     """A figure of one panel in the style of the package, to be drawn in inside `with`.
 
-    On leaving, the axes are labeled, get equal scales if asked for, and a legend above them if lines have labels.
+    On leaving, the axes are labeled (those in "[rad]" with degrees), get equal scales if asked for, and a legend above them if
+    lines have labels.
     """
     with style():
         figure, (axes,) = panels(1, width, height)
         yield figure, axes
         if equal:
             axes.set_aspect("equal")
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
+        for axis, label in ((axes.xaxis, xlabel), (axes.yaxis, ylabel)):
+            if label.endswith(_ANGLE):
+                label_axis(axis, label.removesuffix(_ANGLE), "rad")
+            else:
+                axis.set_label_text(label)
         legend_above(axes, width)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import panels
-from draisine.view.plots.labels import display_name, legend_above, with_unit
+from draisine.view.plots.labels import display_name, label_axis, legend_above
 from draisine.view.plots.style import COLORS, COLUMN, FAINT, PAGE, style
 
 if TYPE_CHECKING:
@@ -33,24 +33,53 @@ def eigenvalues_against(
     values."""
     with style():
         drawing, (axes,) = panels(1, width, 0.62 * width)
-        # undamped modes have a real part that is rounding
-        stable = np.nanmax(eigenvalues.real, axis=1) < -_NEUTRAL * np.maximum(np.nanmax(np.abs(eigenvalues), axis=1), 1.0)
-        whole = axes.get_xaxis_transform()
-        axes.fill_between(values, 0, 1, where=stable, transform=whole, color="0.92", lw=0, label="stable")
+        for k, (low, high) in enumerate(stable_ranges(values, eigenvalues, [value for _, value in critical])):
+            axes.axvspan(low, high, color="0.92", lw=0, label=None if k else "stable")
         modes = list(dict.fromkeys(name.rstrip("*") for name in names))  # a pair has one color
         for j, name in enumerate(names):
             _draw_mode(axes, values, eigenvalues[:, j], name, COLORS[modes.index(name.rstrip("*")) % len(COLORS)])
         for kind, value in critical:
             axes.axvline(value, color="0.5", lw=0.8, ls=":")
-            low = (value, 0.02)
-            axes.annotate(kind, low, xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8)
+            axes.annotate(
+                kind, (value, 0.02), xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8
+            )
         axes.axhline(0.0, color="0.3", lw=0.8)
-        axes.set_xlabel(with_unit(display_name(over[0]), over[1]))
+        label_axis(axes.xaxis, display_name(over[0]), over[1])
         axes.set_ylabel("eigenvalue [1/s]")
         axes.margins(x=0)
         axes.set_ylim(*_value_limits(eigenvalues))
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return drawing
+
+
+def stable_ranges(
+    values: NDArray[np.float64], eigenvalues: NDArray[np.complex128], critical: Sequence[float] = ()
+) -> list[tuple[float, float]]:
+    """Ranges of the swept quantity in which every mode decays.
+
+    Each ends at the critical value between two neighboring samples, or where the largest real part, linear between them, is zero.
+
+    >>> growth = np.array([[1.0], [-1.0], [-1.0], [1.0]]) + 0j
+    >>> stable_ranges(np.arange(4.0), growth, [0.3])
+    [(0.3, 2.5)]
+    """
+    growth = np.nanmax(eigenvalues.real, axis=1)
+    # undamped modes have a real part that is rounding
+    stable = growth < -_NEUTRAL * np.maximum(np.nanmax(np.abs(eigenvalues), axis=1), 1.0)
+
+    def edge(k: int) -> float:
+        """Where stability changes between samples k and k + 1."""
+        a, b, (low, high) = float(values[k]), float(values[k + 1]), sorted(values[k : k + 2])
+        known = [value for value in critical if low <= value <= high]
+        if known:
+            return float(known[0] if stable[k + 1] == (b > a) else known[-1])
+        share = growth[k] / (growth[k] - growth[k + 1]) if growth[k] * growth[k + 1] < 0 else float(stable[k])
+        return float(a + share * (b - a))
+
+    changes = np.flatnonzero(stable[1:] != stable[:-1]).tolist()
+    ends = [float(values[0]), *(edge(k) for k in changes), float(values[-1])]
+    firsts = [0, *(k + 1 for k in changes)]
+    return [(low, high) for k, low, high in zip(firsts, ends, ends[1:], strict=False) if stable[k]]
 
 
 def _draw_mode(axes: Axes, values: NDArray[np.float64], mode: NDArray[np.complex128], name: str, color: str) -> None:
@@ -81,7 +110,9 @@ def eigenvalue_bands(
 ) -> Figure:
     """The figure of `eigenvalues_against` with bands of one standard deviation; critical speeds (kind, value, deviation) as
     strips."""
-    drawing = eigenvalues_against(speeds, eigenvalues, names, ("speed", "m/s"), width=width)
+    drawing = eigenvalues_against(
+        speeds, eigenvalues, names, ("speed", "m/s"), [("", value) for _, value, _ in critical], width=width
+    )
     axes = drawing.axes[0]
     low, high = axes.get_ylim()
     modes = list(dict.fromkeys(name.rstrip("*") for name in names))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import new_figure
-from draisine.view.plots.labels import display_name, legend_above, with_unit
+from draisine.view.plots.labels import display_name, label_axis, legend_above
 from draisine.view.plots.style import COLORS, PAGE, style
 
 Reals = NDArray[np.float64]
@@ -29,7 +29,7 @@ def measured_and_predicted(panels: Sequence[Panel], width: float = PAGE) -> Any:
         for row, (experiment, column, unit, time, measured, predicted, residuals) in zip(axes, shown, strict=True):
             row[0].plot(time, measured, ".", ms=2, color="0.6", label="measured")
             row[0].plot(time, predicted, color=COLORS[0], lw=1, label="predicted")
-            row[0].set_ylabel(with_unit(display_name(column), unit))
+            label_axis(row[0].yaxis, display_name(column), unit)
             row[0].margins(x=0)
             if several:
                 row[0].set_title(experiment, fontsize="small", loc="left")
@@ -87,7 +87,10 @@ def likelihood_profile(
         axes = drawing.subplots()
         axes.plot(values, roots, "o-", ms=3, color=COLORS[0])
         axes.axvspan(low, high, color="0.93", lw=0, zorder=0)
-        axes.set_xlabel(display_name(name) if unit is None else with_unit(display_name(name), unit))
+        if unit is None:
+            axes.set_xlabel(display_name(name))
+        else:
+            label_axis(axes.xaxis, display_name(name), unit)
         axes.set_ylabel("± √(growth of χ²) [–]")
     return drawing
 
@@ -127,7 +130,7 @@ def bands(panels: Sequence[Sequence[tuple[Any, ...]]], width: float = PAGE) -> A
                 axis.plot(band.time, band.estimate, color=color, lw=1, label=band.kind)
             if first.truth is not None:
                 axis.plot(*first.truth, color="black", lw=1, ls="--", label="truth")
-            axis.set_ylabel(with_unit(display_name(first.name), first.unit))
+            label_axis(axis.yaxis, display_name(first.name), first.unit)
             axis.margins(x=0)
         axes[-1].set_xlabel("time [s]")
         legend_above(axes[0], width)

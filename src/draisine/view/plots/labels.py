@@ -13,6 +13,7 @@ from draisine.view.plots.style import FAINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # label of a panel with several channels of one unit
 _QUANTITIES = {
@@ -53,11 +54,37 @@ def pretty_unit(unit: str) -> str:
 
 def with_unit(text: str, unit: str, exponent: int = 0) -> str:
     """
-    >>> with_unit("lean", "rad"), with_unit("friction", ""), with_unit("lean", "rad", -6)
-    ('lean [rad]', 'friction [–]', 'lean [10⁻⁶ rad]')
+    >>> with_unit("way", "m"), with_unit("friction", ""), with_unit("way", "m", -6)
+    ('way [m]', 'friction [–]', 'way [10⁻⁶ m]')
     """
     power = f"10{str(exponent).translate(_SUPERSCRIPTS)} " if exponent else ""
     return f"{text} [{(power + pretty_unit(unit)).strip() or '–'}]".strip()
+
+
+def label_axis(axis: Axis, text: str, unit: str) -> None:
+    """Name and unit on an axis; the ticks of angles are in degrees, while what is drawn stays in radians.
+
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> axes.set_ylim(-0.1, 0.1)
+    (-0.1, 0.1)
+    >>> label_axis(axes.yaxis, "lean", "rad")
+    >>> axes.get_ylabel(), [tick.get_text() for tick in axes.get_yticklabels()][1:-1]
+    ('lean [°]', ['−4', '−2', '0', '2', '4'])
+    """
+    if unit != "rad":
+        axis.set_label_text(with_unit(text, unit))
+        return
+    from matplotlib.projections.polar import ThetaLocator  # another locator in degrees, on an axis in radians
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(ThetaLocator(MaxNLocator("auto", steps=[1, 2, 3, 5, 6, 10])))
+    axis.set_major_formatter(FuncFormatter(_degrees))
+    axis.set_label_text(with_unit(text, "°"))
+
+
+def _degrees(angle: float, _position: int | None = None) -> str:
+    return f"{np.degrees(angle):.6g}".replace("-", "−")
 
 
 def quantity(unit: str) -> str:
@@ -70,6 +97,9 @@ def label_values(axes: Axes, text: str, unit: str) -> None:
 
     A power of ten is part of the unit; Matplotlib would put it where the legend is.
     """
+    if unit == "rad":
+        label_axis(axes.yaxis, text, unit)
+        return
     size = float(np.max(np.abs(axes.get_ylim())))
     exponent = 0 if 0.01 <= size < 1e5 else 3 * int(np.floor((np.log10(size) + 1) / 3))  # 0.1 to 99 are left
     if exponent:

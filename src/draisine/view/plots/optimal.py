@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import panels
-from draisine.view.plots.labels import display_name, pretty_unit, with_unit
+from draisine.view.plots.labels import display_name, label_axis, pretty_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def optimality_figure(
         for ax, name in zip(axes, names, strict=False):
             _control(ax, [s for s in switching if s.name == name], (units or {}).get(name, ""))
         _energy(axes[-1], hamiltonian)
-        axes[-1].set_xlabel(with_unit("time", "s"))
+        label_axis(axes[-1].xaxis, "time", "s")
     return drawing
 
 
@@ -92,7 +92,8 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     middle, half = 0.5 * (parts[0].low + parts[0].high), 0.5 * (parts[0].high - parts[0].low)
     axes.set_ylim(middle - 1.25 * half, middle + 1.25 * half)
     beside.set_ylim(-1.1 * largest, 1.1 * largest)
-    axes.set_ylabel(with_unit(display_name(parts[0].name), unit), color=COLORS[0])
+    label_axis(axes.yaxis, display_name(parts[0].name), unit)
+    axes.yaxis.label.set_color(COLORS[0])
     beside.set_ylabel(f"∂H/∂u [cost/s{f' per {pretty_unit(unit)}' if unit else ''}]", color=COLORS[1])
 
 

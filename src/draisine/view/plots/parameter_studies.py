@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import new_figure, panels
-from draisine.view.plots.labels import display_name, legend_above, with_unit
+from draisine.view.plots.labels import display_name, label_axis, legend_above
 from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def stability_regions(
             axes.set_title("hatched: the ground would have to pull", fontsize=8, loc="left")
         for k, (name, points) in enumerate(boundaries.items()):
             axes.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=LINES[k % len(LINES)], label=f"{name} boundary")
-        axes.set_xlabel(with_unit(display_name(one), (units or {}).get(one, "")))
-        axes.set_ylabel(with_unit(display_name(other), (units or {}).get(other, "")))
+        label_axis(axes.xaxis, display_name(one), (units or {}).get(one, ""))
+        label_axis(axes.yaxis, display_name(other), (units or {}).get(other, ""))
         axes.set_xlim(right.min(), right.max())
         axes.set_ylim(upwards.min(), upwards.max())
         axes.grid(False)
@@ -104,8 +104,8 @@ def endings(
         if pulled is not None and pulled.any():
             label = f"ground would have to pull ({int(pulled.sum())})"
             axes.plot(x[pulled], y[pulled], "x", color="black", markersize=size, markeredgewidth=0.12 * size, label=label)
-        axes.set_xlabel(with_unit(display_name(first), unit))
-        axes.set_ylabel(with_unit(display_name(second), other))
+        label_axis(axes.xaxis, display_name(first), unit)
+        label_axis(axes.yaxis, display_name(second), other)
         legend_above(axes, width)
     return drawing
 
@@ -118,14 +118,14 @@ def outcomes(over: tuple[str, str, Array] | None, columns: Mapping[str, tuple[st
             drawing, stack = panels(len(columns), width, 0.6 + 1.6 * len(columns))
             for k, (axes, (column, (its, values))) in enumerate(zip(stack, columns.items(), strict=True)):
                 axes.plot(x, values, ".", markersize=4, color=COLORS[k % 6])
-                axes.set_ylabel(with_unit(display_name(column), its))
-            stack[-1].set_xlabel(with_unit(display_name(name), unit))
+                label_axis(axes.yaxis, display_name(column), its)
+            label_axis(stack[-1].xaxis, display_name(name), unit)
             return drawing
         drawing = new_figure(width, 0.5 + 1.9 * len(columns))
         grid = drawing.subplots(len(columns), 1, squeeze=False)[:, 0]
         for k, (axes, (column, (its, values))) in enumerate(zip(grid, columns.items(), strict=True)):
             finite = values[np.isfinite(values)]
             axes.hist(finite, bins=max(8, min(60, round(np.sqrt(max(len(finite), 1))))), color=COLORS[k % 6], alpha=0.85)
-            axes.set_xlabel(with_unit(display_name(column), its))
+            label_axis(axes.xaxis, display_name(column), its)
             axes.set_ylabel("runs [–]")
     return drawing

@@ -12,7 +12,7 @@ from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.canvas import new_figure, panels
 from draisine.view.plots.eigenvalues import draw_multipliers
-from draisine.view.plots.labels import display_name, legend_above, with_unit
+from draisine.view.plots.labels import display_name, label_axis, legend_above
 from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def cycle_figure(
             for name in members[:_MOST]:
                 axes.plot(run.time, run[name], label=display_name(name))
             alone = members[0] if len(members) == 1 else ""
-            axes.set_ylabel(with_unit(display_name(alone) or "value", unit))
+            label_axis(axes.yaxis, display_name(alone) or "value", unit)
             legend_above(axes, 0.6 * width)
         if axes is not None:
             axes.set_xlabel("time [s]")
@@ -74,7 +74,7 @@ def family_figure(
                 chosen = np.array([one is kind for one in stable])
                 if chosen.any():
                     axes.plot(values[chosen], amounts[chosen], linestyle="", markersize=4.5, label=label, **look)  # type: ignore[arg-type]
-            axes.set_ylabel(with_unit(display_name(name), unit))
+            label_axis(axes.yaxis, display_name(name), unit)
         legend_above(stack[0], width)
-        stack[-1].set_xlabel(with_unit(display_name(parameter[0]), parameter[1]))
+        label_axis(stack[-1].xaxis, display_name(parameter[0]), parameter[1])
     return drawing

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.results.channel import Group
 from draisine.results.trajectory import KINETIC, POTENTIAL, TOTAL, WORK, Trajectory
 from draisine.view.plots.canvas import panels
@@ -23,13 +25,21 @@ from draisine.view.plots.labels import (
     with_unit,
 )
 from draisine.view.plots.style import COLORS, PAGE, style
+from draisine.view.scene.from_model import nominal_contact_angles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Array = NDArray[np.float64]
+
+MAIN_CHANNELS = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
+_MOST_CHANNELS = 12
+_STILL = 1e-6  # smaller changes count as rest
 _MOST_LINES = 7  # distinguishable colors on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
+_FLANK = 64  # instants between two samples of a stepwise input, where it jumps
+_MOST_JUMPS = 400
 _PANEL_HEIGHT = {1: 2.4, 2: 1.9, 3: 1.7}  # inches, by number of panels
 
 
@@ -54,15 +64,45 @@ def channel_figure(run: Trajectory, *names: str, width: float = PAGE) -> Figure:
     return drawing
 
 
+def main_channels(run: Trajectory) -> list[str]:
+    """The quantities that tell most of a run: speed, lean and steer of vehicles, else those that change."""
+    main = [name for name in MAIN_CHANNELS if name in run]
+    if len(main) >= 3:
+        return main
+    rest = [*run.names(Group.OUTPUTS), *run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
+    moving = [n for n in dict.fromkeys([*main, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
+    return (moving or list(dict.fromkeys(rest)))[:_MOST_CHANNELS]
+
+
 def _draw_channels(axes: Axes, run: Trajectory, names: Sequence[str]) -> None:
     """Channels of one unit in one panel: a single one with a short name is labeled on the axis, others in the legend."""
     first = run.channel(names[0])
     on_axis = len(names) == 1 and len(with_unit(first.name, first.unit)) <= _LONGEST_LABEL
     for name in names:
-        axes.plot(run.time, run[name], label=None if on_axis else display_name(name))
+        axes.plot(*_line(run, name), label=None if on_axis else display_name(name))
     smallest = {"smallest": 0.0} if first.group is Group.RESIDUALS else {}
     set_value_limits(axes, np.column_stack([run[name] for name in names]), **smallest)
     label_values(axes, display_name(first.name) if on_axis else quantity(first.unit), first.unit)
+
+
+def _line(run: Trajectory, name: str) -> tuple[Array, Array]:
+    """Times and values of a channel as it is drawn: a stepwise input with upright flanks."""
+    time, values = run.time, run[name]
+    if not is_stepwise(run, name):
+        return time, values
+    jumps = np.flatnonzero(np.diff(values))
+    if run.dense is None:  # the value of a sample holds until the next
+        jumps = jumps[time[jumps + 1] != time[jumps]]
+        return np.insert(time, jumps + 1, time[jumps + 1]), np.insert(values, jumps + 1, values[jumps])
+    inside = time[jumps] + (time[jumps + 1] - time[jumps]) * np.linspace(0.0, 1.0, _FLANK)[1:-1, None]
+    times = np.sort(np.concatenate([time, inside.ravel()]))
+    return times, np.asarray(run.interpolated(times)[name])
+
+
+def is_stepwise(run: Trajectory, name: str) -> bool:
+    """Whether an input is constant between a few jumps."""
+    changes = int(np.count_nonzero(np.diff(run[name])))
+    return run.channel(name).group is Group.INPUTS and 0 < changes <= min(_MOST_JUMPS, 0.25 * len(run.time))
 
 
 def _default_names(run: Trajectory) -> tuple[str, ...]:
@@ -87,8 +127,6 @@ def _by_unit(run: Trajectory, names: Sequence[str]) -> list[list[str]]:
 
 # ---------------------------------------------------------------- energies
 
-
-Array = NDArray[np.float64]
 
 _COLORS = {KINETIC: COLORS[0], POTENTIAL: COLORS[1], TOTAL: COLORS[6], WORK: COLORS[2]}
 _LEAST_ERROR, _ROUNDING = 1e-17, 1e-14  # least range of the error panel
@@ -142,12 +180,17 @@ _WARNING = COLORS[1]
 
 
 def contact_angle_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
-    """Contact angle of each wheel around its rim, one panel per wheel.
+    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under
+    a tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
 
-    You should see small excursions from the value at rest (π for a wheel under an upright carrier, π + tilt under a tilted fork)
-    that grow with lean and steer (Mauny, Porez & Boyer 2017, figures 6 and 7; about 0.13 rad in their controlled turn).
+    You should see small excursions from zero that grow with lean and steer (Mauny, Porez & Boyer 2017, figures 6 and 7; about
+    0.13 rad, 7.4°, in their controlled turn).
     """
-    return _panel_per_wheel(run, "_contact_angle", "contact angle", width)[0]
+    source = run.source.freeze() if isinstance(run.source, Model) else run.source
+    if not isinstance(source, System):
+        return _panel_per_wheel(run, "_contact_angle", "contact angle", width)[0]
+    nominal = nominal_contact_angles(source, {name: v for name, v in run.parameters.items() if name in source.constants})
+    return _panel_per_wheel(run, "_contact_angle", "contact angle", width, nominal)[0]
 
 
 def normal_force_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
@@ -195,14 +238,19 @@ def _names(run: Trajectory, suffix: str) -> list[str]:
     return names
 
 
-def _panel_per_wheel(run: Trajectory, suffix: str, title: str, width: float) -> tuple[Figure, list[Axes], list[str]]:
-    """A panel per wheel, since values differ more between wheels than in time."""
+def _panel_per_wheel(
+    run: Trajectory, suffix: str, title: str, width: float, nominal: Mapping[str, float] | None = None
+) -> tuple[Figure, list[Axes], list[str]]:
+    """A panel per wheel, since values differ more between wheels than in time; from `nominal` values by wheel, where known."""
     names = _names(run, suffix)
     with style():
         drawing, stack = panels(len(names), width, (0.9 + 1.6 * len(names)) if width > 5 else (0.8 + 1.4 * len(names)))
         for number, (axes, name) in enumerate(zip(stack, names, strict=True)):
-            axes.plot(run.time, run[name], label=_wheel(name, suffix), color=COLORS[number % len(COLORS)])
-            set_value_limits(axes, run[name][:, None])
+            usual = (nominal or {}).get(name.removesuffix(suffix), 0.0)
+            values = run[name] - usual
+            label = _wheel(name, suffix) + (f", from its nominal {np.degrees(usual):.4g}°" if usual else "")
+            axes.plot(run.time, values, label=label, color=COLORS[number % len(COLORS)])
+            set_value_limits(axes, values[:, None])
             label_values(axes, title, run.channel(name).unit)
             legend_above(axes, width)
         mark_events(stack, run)

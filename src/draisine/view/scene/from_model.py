@@ -45,6 +45,26 @@ def scene_of(system: System, parameters: Mapping[str, float] | None = None) -> S
     return _SceneBuilder(system, system.parameter_values(parameters or {})).scene()
 
 
+def nominal_contact_angles(system: System, parameters: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Contact angle of each wheel where all joints are at their defaults, as the output `…_contact_angle` counts it.
+
+    π below an upright carrier, π + tilt below a tilted fork.
+    """
+    start = {c.name: c.default for joint in system.joints for c in joint.coordinates}
+    builder = _SceneBuilder(system, {**start, **system.parameter_values(parameters or {})})
+    inward = {joint.child: joint for joint in system.joints}
+    normal, found = builder.normal(), {}
+    for wheel in system.wheels:
+        rotation, body = np.eye(3), wheel.body
+        while body != GROUND:
+            rotation = builder.frame(inward[body].chain).rotation @ rotation
+            body = inward[body].parent
+        here = rotation.T @ normal
+        axis = int(np.argmax(np.abs(_unit(wheel.axis))))
+        found[wheel.name] = float(np.pi + np.arctan2(here[(axis + 2) % 3], here[(axis + 1) % 3]))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class _JointGeometry:
     """Geometry of a joint: frames of parent and child before and after its moving part."""
@@ -82,7 +102,7 @@ class _SceneBuilder:
         named = {p.name for p in self.system.points if not self._is_known(p)}
         self.shapes += [Mark(p.name, p.body, self._vector(p.at)) for p in self.system.points if p.name in named]
         bodies = tuple(body.name for body in self.system.bodies)
-        normal = self._normal() if self.system.has_ground else None
+        normal = self.normal() if self.system.has_ground else None
         return Scene(self.system.name, bodies, tuple(self.shapes), normal, given_solids(self.system, self.values))
 
     # ---------------------------------------------------------------- numbers
@@ -93,7 +113,7 @@ class _SceneBuilder:
     def _vector(self, vector: items.Vector) -> Array:
         return np.array([self._number(component) for component in vector])
 
-    def _normal(self) -> Array:
+    def normal(self) -> Array:
         slope, bank = self._number(self.system.ground.slope), self._number(self.system.ground.bank)
         normal = np.array([-np.sin(slope) * np.cos(bank), -np.cos(slope) * np.sin(bank), np.cos(slope) * np.cos(bank)])
         return normal / np.linalg.norm(normal)
@@ -105,8 +125,8 @@ class _SceneBuilder:
         moves = [k for k, step in enumerate(joint.chain) if _uses(step) & own or not isinstance(step, _PLAIN)]
         first, last = (moves[0], moves[-1]) if moves else (len(joint.chain), len(joint.chain) - 1)
         moving = joint.chain[first : last + 1]
-        before = self._frame(joint.chain[:first])
-        following = self._frame(joint.chain[last + 1 :])
+        before = self.frame(joint.chain[:first])
+        following = self.frame(joint.chain[last + 1 :])
         after = Pose(-following.rotation.T @ following.position, following.rotation.T)
         shifts = {name for step in moving if isinstance(step, items.Translate) for part in step.by for name in names(part) & own}
         if len(shifts) > 1 or any(isinstance(step, items.Float | items.Glide) for step in moving):
@@ -118,7 +138,7 @@ class _SceneBuilder:
             return _JointGeometry(joint, before, after, slide=self._direction(moving[0], own))
         return _JointGeometry(joint, before, after, is_ball=bool(moving))
 
-    def _frame(self, chain: tuple[items.Displacement, ...]) -> Pose:
+    def frame(self, chain: tuple[items.Displacement, ...]) -> Pose:
         """A chain of constant displacements."""
         pose = Pose(np.zeros(3), np.eye(3))
         for step in chain:
@@ -246,7 +266,7 @@ class _SceneBuilder:
         found: list[Shape] = []
         for (first, second), rows in offsets.items():
             point = next((p for p in self.system.points if p.name == first), None)
-            turned = self._frame(point.orientation if point is not None else ()).rotation
+            turned = self.frame(point.orientation if point is not None else ()).rotation
             directions = np.column_stack([turned @ _unit(axis) for axis, _ in rows])
             holder, (body, at) = self._point(first)[0], self._point(second)
             found.append(LoopClosure(constraint.name, body, at, holder, directions, tuple(row for _, row in rows)))

@@ -12,11 +12,12 @@ from draisine.model.items import GROUND, System
 from draisine.view.plots.style import body_colors
 from draisine.view.scene.mesh_files import read_mesh
 from draisine.view.scene.scene import Array, orthonormal_pair
-from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
+from draisine.view.scene.solids import Box, Ellipsoid, Loft, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
 
 STONE = "#8D949C"  # of shapes on the ground
 _RUBBER, _METAL = "#2B2D30", "#A9B0B7"
 _SPOKES = 20
+_ARC = 17  # points of half a circle
 
 
 def given_solids(system: System, values: Mapping[str, float]) -> tuple[Solid, ...]:
@@ -38,11 +39,13 @@ class _GivenSolids:
         builders: dict[type, Callable[..., list[Solid]]] = {
             items.Box: self._box,
             items.Sphere: self._sphere,
+            items.Ellipsoid: self._ellipsoid,
             items.Cylinder: self._cylinder,
             items.Tube: self._tube,
             items.Wheel: self._wheel,
             items.Revolved: self._turned,
             items.Prism: self._prism,
+            items.Stadium: self._stadium,
             items.MeshFile: self._mesh,
         }
         at = np.array([self._number(c) for c in shape.at])
@@ -71,6 +74,10 @@ class _GivenSolids:
 
     def _sphere(self, shape: items.Sphere, at: Array, orientation: Array, color: str) -> list[Solid]:
         return [Ellipsoid(self.body, at, self._number(shape.radius) * orientation, color)]
+
+    def _ellipsoid(self, shape: items.Ellipsoid, at: Array, orientation: Array, color: str) -> list[Solid]:
+        half = np.array([self._number(c) for c in shape.size]) / 2
+        return [Ellipsoid(self.body, at, orientation * half, color, count=48)]
 
     def _cylinder(self, shape: items.Cylinder, at: Array, orientation: Array, color: str) -> list[Solid]:
         axis = orientation[:, "xyz".index(shape.axis)]
@@ -106,6 +113,17 @@ class _GivenSolids:
         k = "xyz".index(shape.axis)
         axes = orientation[:, [k, (k + 1) % 3, (k + 2) % 3]]
         return [Prism(self.body, at, axes, self._numbers(shape.profile), self._number(shape.length), color)]
+
+    def _stadium(self, shape: items.Stadium, at: Array, orientation: Array, color: str) -> list[Solid]:
+        k = "xyz".index(shape.axis)
+        levels = self._numbers(shape.levels)
+        along, radius, half = (column[:, None] for column in (levels if levels[-1, 0] > levels[0, 0] else levels[::-1]).T)
+        angle = np.linspace(0.0, np.pi, _ARC)
+        across, long = radius * np.cos(angle), half + radius * np.sin(angle)
+        flat = [np.concatenate(pair, axis=1) for pair in ((across, -across), (long, -long))]
+        axes = [orientation[:, (k + i) % 3] for i in range(3)]
+        rings = at + along[..., None] * axes[0] + flat[0][..., None] * axes[1] + flat[1][..., None] * axes[2]
+        return [Loft(self.body, rings, color)]
 
     def _mesh(self, shape: items.MeshFile, at: Array, orientation: Array, color: str) -> list[Solid]:
         found: Mesh = read_mesh(

@@ -136,12 +136,13 @@
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
       const values = run.charts[i];
       if (!values || (rank > 0 && !state.layers.ghosts)) continue;
-      const look = rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") };
+      const look = { steps: chart.steps, ...(rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") }) };
       plot.line(values.length, (k) => run.start + k * run.step, (k) => values[k], look);
     }
     plot.upright(state.time, css("--ink"));
-    const now = main.charts[i] ? between(main.charts[i], 1, place(main, state.time), 0, 1, [0])[0] : NaN;
-    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit ? " " + chart.unit : "") : "–";
+    const here = place(main, state.time), held = chart.steps && here.share < 1 ? { ...here, share: 0 } : here;
+    const now = main.charts[i] ? between(main.charts[i], 1, held, 0, 1, [0])[0] : NaN;
+    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit && chart.unit !== "°" ? " " : "") + chart.unit : "–";
     if (Number.isFinite(now)) plot.dot(state.time, now, css("--accent"));
   }
 
@@ -211,6 +212,10 @@
     event.preventDefault();
   });
 
+  addEventListener("message", ({ source, data }) => {
+    if (source === parent && data?.draisine === "time" && Number.isFinite(data.time)) { play(false); go(data.time); }
+  });
+
   for (const run of film.runs) {
     if (film.runs.length < 2) break;
     const item = document.createElement("li");
@@ -247,6 +252,7 @@
       panels.forEach(draw);
       root.dataset.time = state.time;
       root.dataset.camera = state.camera;
+      if (parent !== window) parent.postMessage({ draisine: "time", time: state.time }, "*"); // to the cell of a notebook
     }
     requestAnimationFrame(tick);
   }

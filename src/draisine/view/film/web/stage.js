@@ -295,6 +295,24 @@
 
   // ------------------------------------------------------------------ stage
 
+  /** The sky from the horizon to the zenith, around the camera; its colors are those of the theme. */
+  function sky() {
+    const shape = new T.SphereGeometry(1, 24, 24).rotateX(Math.PI / 2);
+    shape.setAttribute("color", new T.BufferAttribute(new Float32Array(3 * shape.attributes.position.count), 3));
+    const dome = new T.Mesh(shape, new T.MeshBasicMaterial({ vertexColors: true, side: T.DoubleSide, fog: false, depthWrite: false, depthTest: false }));
+    Object.assign(dome, { frustumCulled: false, renderOrder: -1 });
+    return dome;
+  }
+
+  function tint(dome, horizon, zenith) {
+    const { position, color } = dome.geometry.attributes, low = new T.Color(horizon), high = new T.Color(zenith), mixed = new T.Color();
+    for (let i = 0; i < position.count; i++) {
+      mixed.copy(low).lerp(high, Math.min(1, Math.max(0, 1.8 * position.getZ(i)) ** 0.8)); // the color of the horizon at and below it
+      color.setXYZ(i, mixed.r, mixed.g, mixed.b);
+    }
+    color.needsUpdate = true;
+  }
+
   /** Whether rendering is in software: then without antialiasing and with coarse shadows. */
   function drawsBySoftware() {
     const gl = document.createElement("canvas").getContext("webgl2"), info = gl?.getExtension("WEBGL_debug_renderer_info");
@@ -306,11 +324,10 @@
   class Stage {
     /**
      * `size`: reach of the mechanism; `span`: of its whole way; `ground`: heights over a grid; `changed`: called when it must be drawn;
-     * `near`: of the usual distance; `high`: sizes above it, from the top; `behind`: where the camera that follows stands;
-     * `air`: sizes from which and at which it hides all.
+     * `near`: of the usual distance; `high`: sizes above it, from the top; `behind`: where the camera that follows stands.
      */
-    constructor(canvas, { size, span, ground, changed, near = 1, high = 0, behind = [-1, -0.12, 0.38], air = [14, 40] }) {
-      Object.assign(this, { canvas, size, span, near, high, behind, air, camera: "orbit", course: 0 });
+    constructor(canvas, { size, span, ground, changed, near = 1, high = 0, behind = [-1, -0.12, 0.38] }) {
+      Object.assign(this, { canvas, size, span, near, high, behind, camera: "orbit", course: 0 });
       this.plain = drawsBySoftware();
       this.renderer = new T.WebGLRenderer({ canvas, antialias: !this.plain, preserveDrawingBuffer: true });
       this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
@@ -324,7 +341,9 @@
       this.target = new T.Vector3();
       this.light();
       this.ground = new Ground(size, ground);
-      this.scene.add(this.ground.group);
+      this.reach = Math.min(Math.abs(ground.x.at(-1) - ground.x[0]), Math.abs(ground.y.at(-1) - ground.y[0])) / 2; // ground around its middle
+      this.sky = sky();
+      this.scene.add(this.ground.group, this.sky);
     }
 
     light() {
@@ -347,7 +366,8 @@
     /** Colors by `css(name)`: the sky, the ground, the lines on it. */
     paint(css) {
       this.renderer.setClearColor(css("--sky"));
-      this.scene.fog = new T.Fog(css("--sky"), this.air[0] * this.size + this.span, this.air[1] * this.size + 5 * this.span);
+      this.scene.fog = new T.Fog(css("--sky"), 1, 2);
+      tint(this.sky, css("--sky"), css("--zenith"));
       this.ground.floor.material.color.set(css("--ground"));
       this.ground.grid.material.color.set(css("--grid"));
     }
@@ -394,7 +414,20 @@
       eye.updateProjectionMatrix();
     }
 
-    render() { this.renderer.render(this.scene, this.eye); }
+    /** Air between the mechanism, which is always clear, and the edge of the ground, which is hidden. */
+    haze() {
+      const { eye, controls, reach, scene, size, span } = this, far = eye.position.distanceTo(controls.target);
+      const edge = far + 0.85 * reach;
+      scene.fog.far = edge;
+      scene.fog.near = Math.min(far + 2 * size + span, 0.5 * (far + edge));
+    }
+
+    render() {
+      this.haze();
+      this.sky.position.copy(this.eye.position);
+      this.sky.scale.setScalar(0.5 * this.eye.far);
+      this.renderer.render(this.scene, this.eye);
+    }
   }
 
   globalThis.DraisineStage = { Stage, floats, coil };
