@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, evaluate_number, substitute
 from draisine.parts.assembly import Assembly, pairs, part
 from draisine.parts.design_pose import Pose, local
@@ -84,7 +84,10 @@ def rider(
     angles = dict(pairs(posture, f"posture of part {own.name!r}")) if posture else {}
     hold = {side: np.array([grips[0], _SIGN[side] * grips[1], grips[2]]) - hips for side in SIDES} if grips else {}
     stand = _feet(own, feet, hips) if legs == "fixed" else build.pedals(crank, crank_length)
-    angles = reaching(human, angles, hold, stand, swivel)
+    try:
+        angles = reaching(human, angles, hold, stand, swivel)
+    except ArgumentError as problem:
+        raise ModelError(f"part {own.name!r}: {problem}") from None
     build.bodies(own.parameter("mass", human.mass, "kg", "of the rider"))
     build.trunk(angles, tuple(trunk))
     build.arms(angles, bar, hold)
