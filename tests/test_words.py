@@ -72,6 +72,7 @@ NO_SUFFIX = re.compile(r"\w*(wise|cise|prise)[sd]?|(prom|comprom|prem|disgu|supe
 LITERAL = (
     ("src/draisine/codegen/", "lane", "of a vector register"),
     ("src/draisine/simulation/ensemble/batch", "lane", "of a vector register"),
+    ("src/draisine/simulation/ensemble/fixed_step", "lane", "of a vector register"),
     ("benchmarks/speed.py", "lane", "of a vector register"),
     ("src/draisine/gallery/", "lane", "of a road"),
     ("src/draisine/gallery/entries/waves.py", "road", "on which a wheel rolls"),

@@ -234,5 +234,5 @@ def test_dual_numbers() -> None:
     found = function(x, y, DualMath.sqrt, DualMath.sin, DualMath.cos)
     for k, (a, b) in enumerate([(0.7 + 1e-30j, 0.7), (0.7, 0.7 + 1e-30j)]):
         exact = (2.0 - a / b + b * a - 1.0) * np.sqrt(a * a + b) / (1.0 / b - np.sin(a)) + 3.0 * np.cos(b) + a
-        np.testing.assert_allclose([found.value, found.slope[k]], [exact.real, exact.imag / 1e-30], rtol=1e-14)
+        np.testing.assert_allclose([found.value, found.derivative[k]], [exact.real, exact.imag / 1e-30], rtol=1e-14)
     assert x < y + 1.0 and max(x, 0.2) is x and not DualMath.isnan(x) and DualMath.isfinite(y)

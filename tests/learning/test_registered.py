@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 import draisine as dr
-
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed (extra `learning`)")
-check_env = pytest.importorskip("gymnasium.utils.env_checker").check_env
-environments = pytest.importorskip("draisine.gallery.environments")
+from draisine.gallery import environments
 
 
 @pytest.mark.parametrize("name", environments.NAMES)

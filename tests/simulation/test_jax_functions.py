@@ -32,7 +32,8 @@ def x(bicycle):
 
 @pytest.fixture
 def jax():
-    module = pytest.importorskip("jax", reason="jax is not installed (extra `export`)")
+    import jax as module  # takes a second
+
     module.config.update("jax_enable_x64", True)
     yield module
     module.config.update("jax_enable_x64", False)
@@ -83,8 +84,12 @@ def test_a_run_is_that_of_simulate_and_so_are_its_gradients(jax, bicycle, projec
     assert_allclose(states[-1], single.final_state, rtol=0, atol=1e-14)
 
     names = [*f.p_names]
-    directions = [Direction(n, "p", names.index(n)) for n in ("trail", "m_frame", "steer_axis_tilt")] + [Direction("steer_torque", "u", 0)]
-    ours = integrate_varied(bicycle, x, np.zeros((13, 4)), steps * STEP, directions, inputs=u, method=dr.methods.RK4(STEP)).final[1]
+    directions = [Direction(n, "p", names.index(n)) for n in ("trail", "m_frame", "steer_axis_tilt")] + [
+        Direction("steer_torque", "u", 0)
+    ]
+    ours = integrate_varied(bicycle, x, np.zeros((13, 4)), steps * STEP, directions, inputs=u, method=dr.methods.RK4(STEP)).final[
+        1
+    ]
     weights = np.random.default_rng(1).normal(size=13)
 
     def loss(x, u, p):
@@ -148,5 +153,5 @@ def test_a_state_of_ill_conditioned_velocities_is_no_number(bicycle, x):
 
 def test_without_jax_the_message_says_what_to_do(monkeypatch, bicycle):
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(ImportError, match="as_jax needs jax, which is not available .* pip install jax"):
+    with pytest.raises(ImportError, match=r"as_jax needs jax, which is not available .* pip install jax"):
         dr.as_jax(bicycle)

@@ -133,7 +133,7 @@ def test_a_parked_car_stays_on_a_slope() -> None:
 
 
 def test_a_tire_relaxes_the_same_backwards() -> None:
-    """Pulled sideways at a slip angle, forwards and backwards: the same side force over the way, and the trail on the other side."""
+    """Pulled sideways at a slip angle, forwards and backwards: the same side force, and the trail on the other side."""
     runs = []
     for way in (1.0, -1.0):
         m = dr.Model("rig")

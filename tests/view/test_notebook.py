@@ -75,7 +75,7 @@ def test_a_run_that_fails_leaves_its_message(pendulum):
 
 
 def test_what_cannot_be_varied_is_refused(pendulum):
-    with pytest.raises(UnknownNameError, match="lenght.*did you mean 'length'"):
+    with pytest.raises(UnknownNameError, match=r"lenght.*did you mean 'length'"):
         dr.view.sliders(pendulum, 1.0, {"lenght": (0.5, 2.0)})
     with pytest.raises(ArgumentError, match="the ends of 'length' must increase"):
         dr.view.sliders(pendulum, 1.0, {"length": (2.0, 0.5)})

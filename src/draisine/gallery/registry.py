@@ -42,7 +42,8 @@ class Study:
         findings = "".join(f"<li>{escape(line)}</li>" for line in self.findings)
         pictures = "".join(
             f'<figure style="margin:1em 0"><img alt="{escape(name)}" style="max-width:100%;background:white" '
-            f'src="data:image/png;base64,{b64encode(as_png(drawing)).decode()}"><figcaption>{escape(name.replace("_", " "))}</figcaption></figure>'
+            f'src="data:image/png;base64,{b64encode(as_png(drawing)).decode()}">'
+            f"<figcaption>{escape(name.replace('_', ' '))}</figcaption></figure>"
             for name, drawing in self.figures.items()
         )
         return f"<h3>{escape(self.title)}</h3><ul>{findings}</ul>{pictures}"

@@ -17,6 +17,7 @@ from draisine.model.contact.laws import ROLLING, Rolling
 from draisine.model.dimensions import check_dimensions
 from draisine.model.ground_profile import features_of
 from draisine.model.items import (
+    ALL,
     GROUND,
     Ball,
     Float,
@@ -254,7 +255,18 @@ def _check_axis(axis: str, where: str) -> None:
 # -------------------------------------------------------------------- contacts and forces
 
 
+def _check_ground_friction(system: System) -> None:
+    """Contacts that stick, slip and open have coefficients of their own, which the ground does not change."""
+    dry = [c.name for c in (*system.wheels, *system.point_contacts) if c.friction is not None]
+    if dry and system.ground.friction != ALL:
+        raise ModelError(
+            f"contact {dry[0]!r} sticks and slips by its own coefficients, which the friction of the ground does not change; "
+            "leave out ground(friction=…), or give the wheel a tire or a contact law"
+        )
+
+
 def _check_contacts(system: System) -> None:
+    _check_ground_friction(system)
     bodies = [body.name for body in system.bodies]
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
     for point in system.points:

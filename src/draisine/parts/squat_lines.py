@@ -111,7 +111,7 @@ def _mass_height(own: Assembly, body: str, contact: Plane, pitch: Expr) -> Expr:
     m = own.model
     total: Expr = Number(0.0)
     moment: Expr = Number(0.0)
-    for item in list(m._items["bodies"].values()):
+    for item in sorted(m._items["bodies"].values(), key=lambda body: body.name):  # whatever their order in a file
         if item.mass == ZERO:
             continue
         name = own.named(f"{item.name}_center")

@@ -208,7 +208,8 @@ class Equations:
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
     - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
-      inside the modes; `contact_terms` → what a change of modes needs. `usual_dynamics`, `usual_margins` and `usual_project`
+      inside the modes; `contact_terms` → what a change of modes needs; `contact_system` (or None) → factors of the mass matrix
+      and what else the dynamics of any mode follow from. `usual_dynamics`, `usual_margins` and `usual_project`
       are the same, with reduced equations, while wheels roll and other contacts are open; behind these margins is the condition
       of the independent velocities.
     """
@@ -247,6 +248,7 @@ class Equations:
     mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
     contact_margins: Program | LinearSolveProgram | None = None
     contact_terms: Program | None = None
+    contact_system: Program | None = None
     usual_dynamics: Program | None = None
     usual_margins: Program | None = None
     usual_project: Program | None = None
@@ -339,7 +341,7 @@ _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "const
 _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
-    *("contact_margins", "contact_terms", "usual_dynamics", "usual_margins", "usual_project"),
+    *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
 )
 _NOT_STORED = frozenset({"with_independent"})  # a function
 

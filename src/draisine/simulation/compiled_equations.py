@@ -112,6 +112,7 @@ class CompiledEquations:
     time_marks: TimeMarks | None = None  # of tables of time
     contact_margins: Kernel | None = None  # of unilateral contacts
     contact_terms: Kernel | None = None
+    contact_system: Kernel | None = None
     usual: UsualKernels | None = None  # of the usual modes of contacts
 
     @cached_property
@@ -198,7 +199,8 @@ class CompiledEquations:
             return None
         sizes = len(e.velocities), len(e.multipliers), len(e.coordinates)
         addresses = self.contact_margins.address, self.contact_terms.address
-        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length, self.usual)
+        system = 0 if self.contact_system is None else self.contact_system.address
+        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length, system, self.usual)
 
     def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
         """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
@@ -341,8 +343,10 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
     programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
     project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
+    plain = switching is None and e.contact_system is not None and len(e.states) == e.dynamics.outputs[0].size
+    system = compile(e.contact_system, quick=quick) if plain and e.contact_system is not None else None
     usual = None if switching is not None else _usual(e, quick)
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, usual)
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual)
     if explicit is None:
         _ = made.form
     return made

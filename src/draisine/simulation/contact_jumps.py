@@ -28,11 +28,21 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.arithmetic import in_arithmetic
 from draisine.codegen.restricted.types import KERNEL
-from draisine.numerics.dual_numbers import DualMath, dual_array, plain_values, slopes_of
+from draisine.numerics.dual_numbers import DualMath, derivatives_of, dual_array, plain_values
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction, vary
 from draisine.simulation.result import time_text
+from draisine.simulation.stepper import (
+    contact_complementarity,
+    contact_directions,
+    contact_impact,
+    contact_laws,
+    contact_modes,
+    contact_slip,
+    dense_matrices,
+    explicit_rk,
+)
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
 from draisine.simulation.stepper.layout import FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.memory import Memory
@@ -40,9 +50,16 @@ from draisine.simulation.stepper.memory import Memory
 Reals = NDArray[np.float64]
 
 RECORDED = {"rows": "row", "coefficients": "coefficient"}  # terms whose names in the record of the loop differ
-_STEPPER = "draisine.simulation.stepper"
-_IMPACT_MODULES = ("contact_modes", "contact_impact", "contact_complementarity", "contact_directions", "contact_laws")
-_MODULES = (*_IMPACT_MODULES, "contact_slip", "dense_matrices", "explicit_rk")
+_MODULES = (
+    contact_modes,
+    contact_impact,
+    contact_complementarity,
+    contact_directions,
+    contact_laws,
+    contact_slip,
+    dense_matrices,
+    explicit_rk,
+)  # those of an impact
 _TIME = Direction("t", "t", 0)
 NEWTON_STEPS = 2  # whose derivatives by differences have errors of 1e-7
 OFF_SURFACE = 1e-7  # relative derivative of a gap that is not zero although the contact has closed
@@ -129,8 +146,8 @@ class ContactJumps:
         c, run = s.modes, _functions()
         dual = _copy(c)
         found = self._programs["terms"](t, x, np.column_stack([S, np.zeros(len(x))]), self._memory.inputs, p)
-        for name, (values, slopes) in found.items():
-            setattr(dual, name, dual_array(values, slopes[:, :-1] + np.outer(slopes[:, -1], shift)))
+        for name, (values, derivatives) in found.items():
+            setattr(dual, name, dual_array(values, derivatives[:, :-1] + np.outer(derivatives[:, -1], shift)))
         dual.mode, dual.lost, dual.late = c.mode_before.copy(), 0.0, 0.0
         dual.total[:] = 0.0
         run["respond"](dual)
@@ -141,16 +158,18 @@ class ContactJumps:
         impulses = plain_values(dual.total)
         if not np.allclose(impulses, c.total, rtol=1e-6, atol=1e-9 * float(np.abs(c.total).max())):
             self._note(s, "an impact is at a limit of its law, and derivatives are those of one side")
-        return slopes_of(stepper.x, self._directions)
+        return derivatives_of(stepper.x, self._directions)
 
     def _check_others(self, s: Stepper, dual: Any) -> None:
         """Note where contacts close at the same time, but not at the same time for other values."""
-        gaps = slopes_of(dual.gap, self._directions)
-        size = float(np.abs(slopes_of(dual.speed, self._directions)).max(initial=0.0))
+        gaps = derivatives_of(dual.gap, self._directions)
+        size = float(np.abs(derivatives_of(dual.speed, self._directions)).max(initial=0.0))
         for i in np.flatnonzero(dual.active):
             was_open = dual.mode[MODE_ENTRIES * i] == 0.0
             if was_open and dual.normal[i] >= 0 and np.abs(gaps[i]).max(initial=0.0) > OFF_SURFACE * max(size, 1e-12):
-                self._note(s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side")
+                self._note(
+                    s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side"
+                )
 
     def _without_excluded_velocities(self, s: Stepper, t: float, S: Reals, p: Reals, begins: bool) -> Reals:
         """S without what the new modes exclude at velocity level, removed by impulses; noted where a start `begins` with it."""
@@ -219,8 +238,24 @@ def _programs(equations: Equations, directions: tuple[Direction, ...]) -> dict[s
 @cache
 def _functions() -> dict[str, Any]:
     """Functions of the impact with dual numbers."""
-    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part}
-    return in_arithmetic([f"{_STEPPER}.{name}" for name in _MODULES], DualMath, refined)[f"{_STEPPER}.contact_modes"]
+    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part, "iterate_forces": _plain_iteration}
+    return in_arithmetic(_MODULES, DualMath, refined)[contact_modes.__name__]
+
+
+def _plain_iteration(original: Any, names: dict[str, Any]) -> Any:
+    """Iterated forces only show which modes are right, and need no derivatives."""
+    del original, names
+
+    def iterate(c: Any) -> None:
+        plain: Any = SimpleNamespace(**vars(c))
+        for name in ("reaction", "result", "target", "delassus", "coefficient", "direction", "path_force"):
+            numbers = getattr(c, name)
+            setattr(plain, name, plain_values(numbers.reshape(-1)).reshape(numbers.shape))
+        contact_complementarity.iterate_forces(plain)
+        for name in ("reaction", "result", "path_force"):
+            getattr(c, name)[:] = getattr(plain, name)
+
+    return iterate
 
 
 def _refined_directions(original: Any, names: dict[str, Any]) -> Any:
@@ -266,5 +301,3 @@ def _copy(c: ContactModes) -> Any:
             value = value.astype(object) if value.dtype == np.float64 and not name.startswith("change_") else value.copy()
         setattr(made, name, value)
     return made
-
-

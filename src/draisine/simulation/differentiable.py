@@ -1,9 +1,9 @@
 """Dynamics, steps and runs as maps with exact derivatives, forward and reverse, over batches: for libraries that differentiate.
 
-A map has `value`, `forward` (the change of its result along changes of its arguments) and `reverse` (the gradient of a weighted sum
-of its results by its arguments), all on arrays with an axis of samples first. Derivatives of programs are compiled (`codegen`): a
-tangent program, and an adjoint program that costs a few evaluations for any number of arguments. Those of steps and runs are the
-exact derivatives of the discrete method, stage by stage, forward in time and back again.
+A map has `value`, `forward` (the change of its result along changes of its arguments) and `reverse` (the gradient of a weighted
+sum of its results by its arguments), all on arrays with an axis of samples first. Derivatives of programs are compiled
+(`codegen`): a tangent program, and an adjoint program that costs a few evaluations for any number of arguments. Those of steps
+and runs are the exact derivatives of the discrete method, stage by stage, forward in time and back again.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ class StepMap:
         names = switching_functions(self.equations) if self.equations.can_switch else None
         if names is not None:
             raise ArgumentError(
-                f"as_jax: the state derivative of {self.equations.name!r} switches ({', '.join(names.outputs[0].labels[:3])}), and "
+                f"as_jax: the state derivative of {self.equations.name!r} switches "
+                f"({', '.join(names.outputs[0].labels[:3])}), and "
                 "derivatives of fixed steps across a switch would be wrong; simulate(…, sensitivity=…) has their jumps"
             )
 

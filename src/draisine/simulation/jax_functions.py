@@ -2,8 +2,8 @@
 
 Nothing is compiled by XLA but the call: the bicycle's functions and their derivatives are ready within a second, where its
 equations as JAX operations take XLA much longer. Under `vmap` a whole batch is one call. A function and its
-derivatives are primitives: the value, its change, linear in those of the arguments, and the transpose of that, as JAX has for its own
-operations.
+derivatives are primitives: the value, its change, linear in those of the arguments, and the transpose of that, as JAX has for
+its own operations.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class JaxFunctions:
 
     - `dynamics(t, x, u, p)`: the rate of the state.
     - `step(t, x, u, p)`: the state after one step of the classical Runge–Kutta method.
-    - `run(x, u, p)`: the states (steps + 1, n) of a run from t = 0; the number of steps is that of the rows of u (steps, m), which
-      is held during each step.
+    - `run(x, u, p)`: the states (steps + 1, n) of a run from t = 0; the number of steps is that of the rows of u (steps, m),
+      which is held during each step.
     - `x_names`, `u_names`, `p_names`: what the entries are; `p`: default parameters.
     """
 
@@ -66,8 +66,9 @@ class JaxFunctions:
 def as_jax(what: Model | System | Equations | Program | LinearSolveProgram, step: float = 0.01) -> Any:
     """A model as functions of JAX by compiled kernels (`JaxFunctions`), or a program as operations of JAX.
 
-    - Of a model: `dynamics`, one `step`, a whole `run`, with exact derivatives: `jax.grad`, `jax.jvp`, `jax.jacfwd`, `jax.jacrev`,
-      `jax.vmap` and `jax.jit` apply. They run on the CPU; second derivatives are refused. `step` is that of the method in seconds.
+    - Of a model: `dynamics`, one `step`, a whole `run`, with exact derivatives: `jax.grad`, `jax.jvp`, `jax.jacfwd`,
+      `jax.jacrev`, `jax.vmap` and `jax.jit` apply. They run on the CPU; second derivatives are refused. `step` is that of the
+      method in seconds.
     - Of a program, `dr.derive(model).dynamics`: a function written in operations of JAX, for accelerators, see
       `dr.codegen.as_jax`; XLA compiles it, about a second per thousand operations.
     """
@@ -100,7 +101,9 @@ def _run(step: StepMap) -> Callable[..., Any]:
     def run(x: Any, u: Any, p: Any) -> Any:
         shape = np.shape(u)
         if len(shape) != 2:
-            raise ArgumentError(f"run: u needs one row of inputs per step, (steps, {step.argument_shapes[2][0]}), got the shape {shape}")
+            raise ArgumentError(
+                f"run: u needs one row of inputs per step, (steps, {step.argument_shapes[2][0]}), got the shape {shape}"
+            )
         return of_length(shape[0])(x, u, p)
 
     run.__doc__ = "(x, u, p) → states (steps + 1, n) from t = 0; u (steps, m) is held during each step."
@@ -126,7 +129,7 @@ def function_of(what: DifferentiableMap, name: str) -> Callable[..., Any]:
 
 
 class _Primitives:
-    """A map as primitives of JAX: `value`, its derivative `tangent`, linear in the changes, and the transpose of that, `adjoint`."""
+    """A map as primitives of JAX: `value`, its derivative `tangent`, linear in the changes, its transpose, `adjoint`."""
 
     def __init__(self, what: DifferentiableMap, name: str) -> None:
         self._map, self._name = what, name
@@ -167,12 +170,16 @@ class _Primitives:
 
     def _no_second_derivative(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(
-            f"{self._name}: kernels have first derivatives only; for second ones use dr.as_jax(dr.derive(model).dynamics), which is "
-            "written in operations of JAX"
+            f"{self._name}: kernels have first derivatives only; for second ones use dr.as_jax(dr.derive(model).dynamics), "
+            "which is written in operations of JAX"
         )
 
     def _define(
-        self, primitive: Any, function: Callable[..., Any], arguments: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]]
+        self,
+        primitive: Any,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[int, ...]],
+        results: Sequence[tuple[int, ...]],
     ) -> None:
         """Evaluation, shapes, lowering and batching; further axes come first and are the same in all arguments."""
         jax = _jax()
@@ -215,7 +222,8 @@ class _Primitives:
             before = arrays[0].shape[: arrays[0].ndim - len(arguments[0])]
             count = int(np.prod(before, dtype=int))
             rows = [
-                np.ascontiguousarray(a, dtype=np.float64).reshape(count, *shape) for a, shape in zip(arrays, arguments, strict=True)
+                np.ascontiguousarray(a, dtype=np.float64).reshape(count, *shape)
+                for a, shape in zip(arrays, arguments, strict=True)
             ]
             found = function(*rows)
             listed = list(found) if isinstance(found, tuple) else [found]

@@ -345,7 +345,20 @@ def _reported(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction,
     )
 
 
-def start_mode_notes(
+def varied_start(
+    problem: StartProblem,
+    targets: Mapping[str, float | InitialGuess],
+    begin: Start,
+    equations: Equations,
+    directions: Sequence[Direction],
+    given: tuple[Mapping[str, float], Mapping[str, float]],
+) -> tuple[Reals, tuple[str, ...]]:
+    """∂x/∂θ of a consistent start with `given` parameters and inputs, and notes."""
+    notes = _start_mode_notes(problem, targets, begin, directions, *given) if equations.unilateral else ()
+    return initial_jacobian(problem, targets, begin, equations, directions), notes
+
+
+def _start_mode_notes(
     problem: StartProblem,
     targets: Mapping[str, float | InitialGuess],
     begin: Start,
@@ -356,7 +369,7 @@ def start_mode_notes(
     """Notes on varied start targets beside which contacts begin in other modes: derivatives are those of the present modes."""
     e = problem.equations
     modes, found = _closed_and_sticking(e, begin), []
-    for direction in directions if e.unilateral else ():
+    for direction in directions:
         if direction.slot != "x":
             continue
         value = _target(targets, direction.name)

@@ -1,8 +1,9 @@
 """Steady motions with named quantities fixed (`steady`): from a guess, by continuation from a straight motion, from more guesses.
 
 Newton's method from the fixed quantities finds motions near the defaults. Others are connected with straight running, or rest,
-by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, the family of
-straight motions is followed over its speed, and the branches that cross it up to the fixed value.
+by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, a turn or an
+acceleration at a given speed is increased in steps from straight running; then the family of straight motions is followed over
+its speed, and the branches that cross it up to the fixed value.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT
 from draisine.stability.linearization import explicit_equations_of, named_quantities, real_values
-from draisine.stability.steady_problem import ACCELERATION, SteadyMotion, accelerates, steady_near
+from draisine.stability.steady_problem import ACCELERATION, SPEED, SteadyMotion, accelerates, steady_near
 
 GRAVITY = 9.81  # m/s², for the scale of speeds, √(gravity · length)
 SPAN = 12.0  # speeds up to this multiple of the scale are searched
 GUESSES = (1.0, 2.0, 4.0, 0.5, 8.0)  # speeds of the guesses, in scales
 MOST_SWEPT = 3  # velocities over which straight motions are followed
 REACHED = 1e-9  # relative difference at which a branch has reached a value
-ACCELERATED = (0.25, 0.5, 0.75, 1.0)  # shares of an acceleration, one after the other
+RAMPED = (ACCELERATION, "curvature", "yaw_rate", "lean")  # targets that are zero in straight running
+RAMP, LEAST_RAMP = 0.25, 0.02  # steps in which they are increased
 MOST_CROSSINGS = 3  # of a branch, tried
 FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
 
@@ -71,8 +73,10 @@ def steady(
     try:
         return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
     except SolverError as failure:
-        if near is None and accelerates(equations, fixed):
-            return _accelerated(equations, fixed, free, parameters, inputs, failure)
+        if near is None and (reached := _Ramp(equations, free, parameters, inputs).found(fixed)) is not None:
+            return reached
+        if accelerates(equations, fixed):
+            raise  # branches have none
         search = _Search(equations, dict(fixed or {}), tuple(free), dict(parameters or {}), dict(inputs or {}))
         found = None if near is not None else search.found()
         if found is None:
@@ -80,24 +84,56 @@ def steady(
         return found
 
 
-def _accelerated(
-    equations: Equations,
-    fixed: dict[str, float],
-    free: Sequence[str],
-    parameters: Mapping[str, float] | None,
-    inputs: Mapping[str, float] | None,
-    failure: SolverError,
-) -> SteadyMotion:
-    """A trim with acceleration, from the steady motion without it in steps of the acceleration."""
-    targets = {n: v for n, v in fixed.items() if n != ACCELERATION}
-    try:
-        found = steady(equations, targets, free=free, parameters=parameters, inputs=inputs)
-        for share in ACCELERATED:
-            step = {**targets, ACCELERATION: share * fixed[ACCELERATION]}
-            found = steady_near(equations, step, free=free, near=found, parameters=parameters, inputs=inputs)
-    except SolverError:
-        raise failure from None
-    return found
+class _Ramp:
+    """The motion that is reached from straight running at the same speed, with turn and acceleration increased in steps."""
+
+    def __init__(
+        self,
+        equations: Equations,
+        free: Sequence[str],
+        parameters: Mapping[str, float] | None,
+        inputs: Mapping[str, float] | None,
+    ) -> None:
+        self.equations = equations
+        self.given = {"free": free, "parameters": parameters, "inputs": inputs}
+
+    def found(self, fixed: Mapping[str, float]) -> SteadyMotion | None:
+        """The motion with these targets, if they are reached."""
+        if SPEED not in fixed or not any(fixed.get(name) for name in RAMPED):
+            return None
+        for targets in (self._leaning(fixed), fixed):
+            try:
+                reached = self._increased(targets) if targets is not None else None
+                if reached is not None:
+                    return reached if targets is fixed else self._near(fixed, reached)
+            except FAILURES:
+                continue
+        return None
+
+    def _leaning(self, fixed: Mapping[str, float]) -> dict[str, float] | None:
+        """The lean that balances a turn in its place: steps of it may be large."""
+        rate = fixed.get("yaw_rate", fixed[SPEED] * fixed.get("curvature", 0.0))
+        if not rate or "lean" in fixed or "lean" not in {o.name for o in self.equations.outputs}:
+            return None
+        kept = {n: v for n, v in fixed.items() if n not in ("yaw_rate", "curvature")}
+        return {**kept, "lean": -math.atan(fixed[SPEED] * rate / GRAVITY)}
+
+    def _increased(self, fixed: Mapping[str, float]) -> SteadyMotion | None:
+        ramped = {n: v for n, v in fixed.items() if n in RAMPED and v}
+        motion = self._near({**fixed, **dict.fromkeys(ramped, 0.0)}, None)
+        done, step = 0.0, RAMP
+        while done < 1.0:
+            share = min(done + step, 1.0)
+            try:
+                motion, done = self._near({**fixed, **{n: share * v for n, v in ramped.items()}}, motion), share
+            except SolverError:
+                step /= 2
+                if step < LEAST_RAMP:
+                    return None
+        return motion
+
+    def _near(self, fixed: Mapping[str, float], near: SteadyMotion | None) -> SteadyMotion:
+        return steady_near(self.equations, fixed, near=near, **self.given)  # type: ignore[arg-type]
 
 
 def _with_curvature(equations: Equations, fixed: dict[str, float]) -> dict[str, float]:
@@ -140,9 +176,7 @@ class _Search:
         return steady_near(self.equations, self.targets, free=self.free, near=guess, **given)
 
     def _guesses(self) -> Iterator[SteadyMotion | Mapping[str, float]]:
-        """A lean that balances a given turn, motions on branches at which a target is reached, then states with other speeds."""
-        if {"speed", "curvature"} <= self.moving.keys() and "lean" not in self.moving and self._leans:
-            yield {"speed": self.moving["speed"], "lean": -math.atan(self.moving["speed"] ** 2 * self.moving["curvature"] / GRAVITY)}
+        """Motions on branches at which a target is reached, then states with other speeds."""
         for name, value in self.moving.items():
             for bounds in ({name: (-abs(value), abs(value))}, {}) if value != 0.0 else ({},):
                 for branch, after in self._branches({n: v for n, v in self.targets.items() if n != name}, bounds):
@@ -150,10 +184,6 @@ class _Search:
         for over, scale in self._speeds():
             for speed in (sign * part * scale for part in GUESSES for sign in (1.0, -1.0)):
                 yield {**self.moving, over: speed}
-
-    @property
-    def _leans(self) -> bool:
-        return "lean" in {o.name for o in self.equations.outputs}
 
     def _speeds(self) -> list[tuple[str, float]]:
         """Velocities of straight motions with their scales: the output "speed" first, if there is one."""

@@ -26,6 +26,8 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
+from draisine.numerics.rank import independent_columns, unit_rows
+from draisine.program.arguments import parameter_values
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -57,6 +59,8 @@ STEADY = 1e-7  # relative change by drifting coordinates that round-off may caus
 ROUNDED = 64 * np.finfo(float).eps  # residual of a row, relative to its terms, that rounding may leave
 LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
 NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
+# where a small residual of one equation, a curvature, keeps steps short because those of the others, accelerations, would grow
+FULL_STEPS = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=12, patience=3, max_step=1e3)
 
 
 @dataclass(frozen=True)
@@ -235,7 +239,8 @@ class SteadyProblem(Uncached):
             rows += [ca.jacobian(zeta, own) @ slope, speeds]
         own_names = (*self._inputs, *self._parameters, *self._own_targets)
         symbols = {name: rate if name in self._own_targets else self._symbol(name) for name in own_names}
-        rows += [symbols.get(name, d.candidates.get(name)) - targets[k] for k, name in enumerate(self.fixed)]
+        known = {**d.candidates, **symbols}
+        rows += [known[name] - targets[k] for k, name in enumerate(self.fixed)]
         slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "targets": targets}
         slots |= {"rate": rate} if self.accelerates else {}
         unknowns = ca.vertcat(d._x[: self.own], z, *[symbols[name] for name in self.free])
@@ -280,22 +285,39 @@ class SteadyProblem(Uncached):
             return np.arange(count)
         return np.array([*self._constraints, *range(len(self.equations.constraints), count)], dtype=np.int64)
 
+    def _dependent_rates(self, jacobian: Array) -> list[int]:
+        """Rows of rates of velocities that follow from the others where constraints of velocities hold: as many as these have
+        independent rows, for formulations that eliminate none. Beside the constraints they are independent with tiny pivots."""
+        e, first = self.equations, len(self.equations.coordinates)
+        levels = [i for i, constraint in enumerate(e.constraints) if constraint.level == "velocity"]
+        kept = levels if self._constraints is None else [i for i in levels if i in self._constraints]
+        if not self.rates or not kept or tuple(self.deviations.speeds) != e.independent:
+            return []
+        begin = len(jacobian) - len(self.fixed) - len(e.independent)
+        return [begin + j for j in independent_columns(unit_rows(jacobian[kept][:, first : self.own]))]
+
     def solve(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """x, u, p of the solution, by damped least-norm Newton steps."""
-        rows = self._working_rows
+        rows = np.setdiff1d(self._working_rows, self._dependent_rates(self.evaluate(y, x, u, p)[1]))
 
         def evaluate(y: Array) -> tuple[Array, Array]:
             residual, jacobian = self.evaluate(y, x, u, p)
             return residual[rows], jacobian[rows]
 
-        y = NEWTON.solve(evaluate, y, self._least_change).point.x
-        residual, jacobian = self.evaluate(y, x, u, p)
-        scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
-        worst = float(np.abs(residual).max(initial=0.0))
-        rounded = ROUNDED * np.abs(jacobian) @ np.abs(y)  # of each row: all that large numbers allow
-        if not (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
-            raise _not_found(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
-        return self.unpack(y, x, u, p)
+        nearest: tuple[float, Array] | None = None
+        for newton in (NEWTON, FULL_STEPS):
+            found = newton.solve(evaluate, y, self._least_change).point.x
+            residual, jacobian = self.evaluate(found, x, u, p)
+            scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
+            worst = float(np.abs(residual).max(initial=0.0))
+            rounded = ROUNDED * np.abs(jacobian) @ np.abs(found)  # of each row: all that large numbers allow
+            if (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
+                return self.unpack(found, x, u, p)
+            nearest = min(nearest or (np.inf, y), (worst, found), key=lambda candidate: candidate[0])
+            if not self.rates:
+                break
+        assert nearest is not None
+        raise _not_found(self.equations.name, self.fixed, self.unpack(nearest[1], x, u, p), nearest[0], steady=self.rates)
 
     def _least_change(self, point: Linearized) -> Array:
         """The smallest change of state that makes F vanish to first order. Forces are scaled by their magnitude and equations by
@@ -344,6 +366,18 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
+def _moved(motion: Motion, parameters: Mapping[str, float] | None, inputs: Mapping[str, float]) -> Motion:
+    """A motion with other parameters and inputs, where they are given."""
+    e, u = motion.equations, motion.u.copy()
+    for k, quantity in enumerate(e.inputs):
+        u[k] = inputs.get(quantity.name, u[k])
+    if not parameters:
+        return Motion(e, motion.x, u, motion.p)
+    own = dict(zip((q.name for q in e.parameters), motion.p.tolist(), strict=False))
+    p = parameter_values(e, own | dict(parameters))
+    return Motion(e, motion.x, u, np.concatenate([p[: len(own)], motion.p[len(own) :]]))
+
+
 def steady_near(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
@@ -363,11 +397,11 @@ def steady_near(
     begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known | trimmed}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
-        motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
+        motion = _moved(begin, parameters, given) if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
         naming = _naming_at(motion)
         if naming.names:
             require_no_time(equations, motion.x, motion.u, motion.p, "a steady motion")
-        ignorable = ignorable_names(equations, motion, naming.rows)
+        ignorable = _known_ignorable(near, motion) or ignorable_names(equations, motion, naming.rows)
     except SolverError as failure:
         cause = what_is_singular(Motion(equations, *failure.nearest))
         raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
@@ -397,6 +431,12 @@ def steady_near(
     if trimmed:
         values[ACCELERATION] = _acceleration(equations, x, u, p, values[SPEED])
     return SteadyMotion(equations, x, u, p, values, ignorable)
+
+
+def _known_ignorable(near: object, motion: Motion) -> tuple[str, ...]:
+    """Those of the steady motion from which a search starts, if it is one of the same equations and parameters."""
+    same = isinstance(near, SteadyMotion) and near.equations is motion.equations and np.array_equal(near.p, motion.p)
+    return near.ignorable if same else ()  # type: ignore[attr-defined]
 
 
 def _acceleration(equations: Equations, x: Array, u: Array, p: Array, speed: float) -> float:

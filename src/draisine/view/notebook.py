@@ -63,13 +63,15 @@ export default { render };
 _SLIDERS = """
 function render({ model, el }) {
   const rows = document.createElement("div"), picture = document.createElement("img"), words = document.createElement("p");
-  rows.style.cssText = "display:grid;grid-template-columns:max-content minmax(8rem,22rem) max-content;gap:.2rem .8rem;align-items:center";
+  const columns = "grid-template-columns:max-content minmax(8rem,22rem) max-content";
+  rows.style.cssText = `display:grid;${columns};gap:.2rem .8rem;align-items:center`;
   picture.style.cssText = "max-width:100%;background:white";
   picture.alt = "the run with these values";
   words.setAttribute("role", "status");
   for (const { name, label, low, high, step, unit } of model.get("sliders")) {
-    const caption = document.createElement("label"), slider = document.createElement("input"), number = document.createElement("output");
-    Object.assign(slider, { type: "range", min: low, max: high, step, value: model.get("values")[name], id: `${model.get("key")}-${name}` });
+    const [caption, slider, number] = ["label", "input", "output"].map((tag) => document.createElement(tag));
+    const id = `${model.get("key")}-${name}`;
+    Object.assign(slider, { type: "range", min: low, max: high, step, value: model.get("values")[name], id });
     caption.htmlFor = slider.id;
     caption.textContent = label;
     const show = () => { number.textContent = `${Number(Number(slider.value).toPrecision(4))} ${unit}`; };
@@ -106,7 +108,12 @@ def _widget_class(kind: str, script: str) -> Any:
     anywidget = require("anywidget", "interactive cells of notebooks", "anywidget")
     traits = require("traitlets", "interactive cells of notebooks", "anywidget")
     fields = {
-        "PageCell": {"page": traits.Unicode(), "title": traits.Unicode(), "height": traits.Int(HEIGHT), "time": traits.Float(0.0)},
+        "PageCell": {
+            "page": traits.Unicode(),
+            "title": traits.Unicode(),
+            "height": traits.Int(HEIGHT),
+            "time": traits.Float(0.0),
+        },
         "SliderCell": {
             "sliders": traits.List(),
             "values": traits.Dict(),
@@ -154,7 +161,8 @@ def sliders(
 
     `widget.values` are the values now; a run that fails leaves its message in `widget.words`.
 
-        dr.view.sliders(dr.gallery.bicycle(), 5.0, {"speed": (3.0, 8.0), "trail": (0.0, 0.15)}, start={"roll_rate": 0.5}, show=["lean"])
+        over = {"speed": (3.0, 8.0), "trail": (0.0, 0.15)}
+        dr.view.sliders(dr.gallery.bicycle(), 5.0, over, start={"roll_rate": 0.5}, show=["lean", "steer"])
     """
     experiment = _Experiment(model, until, over, tuple(show), start, dict(parameters or {}), draw, options)
     widget = _widget_class("SliderCell", _SLIDERS)(

@@ -20,7 +20,9 @@ START = {"speed": 4.6, "roll_rate": 0.5}
 
 @pytest.fixture(scope="module")
 def fmpy():
-    return pytest.importorskip("fmpy", reason="fmpy is not installed (extra `export`)")
+    import fmpy  # takes a second
+
+    return fmpy
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +104,13 @@ def test_the_description_is_valid(fmu, fmpy):
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_co_simulation_holds_inputs_and_keeps_constraints(fmu, fmpy):
-    """Inputs are constant from one communication point to the next, as those of a sampled control; the wheels stay on the ground."""
+    """Inputs are constant from one communication point to the next, as of a sampled control; the wheels stay on the ground."""
     times = np.arange(0.0, 4.0, 0.5)
     signal = np.array([(t, 0.3 * (-1) ** k) for k, t in enumerate(times)], dtype=[("time", float), ("steer_torque", float)])
     names = ["lean", "steer", "front_wheel_height_residual"]
     reported = fmpy.simulate_fmu(
-        str(fmu), fmi_type="CoSimulation", stop_time=4.0, step_size=0.5, output_interval=0.5, relative_tolerance=1e-10, input=signal,
-        output=names,
+        str(fmu), fmi_type="CoSimulation", stop_time=4.0, step_size=0.5, output_interval=0.5, relative_tolerance=1e-10,
+        input=signal, output=names,
     )  # fmt: skip
     torque = dict(zip(times.tolist(), signal["steer_torque"].tolist(), strict=True))
     control = dr.control.Sampled(lambda t, x: {"steer_torque": torque[round(t, 6)]}, 2.0)

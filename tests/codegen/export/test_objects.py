@@ -38,7 +38,8 @@ def test_casadi(make):
 
 @pytest.fixture
 def jax():
-    module = pytest.importorskip("jax", reason="jax is not installed")
+    import jax as module  # takes a second
+
     module.config.update("jax_enable_x64", True)
     yield module
     module.config.update("jax_enable_x64", False)

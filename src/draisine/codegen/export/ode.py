@@ -27,7 +27,8 @@ Reals = NDArray[np.float64]
 class Ode:
     """ẋ = f(t, x) with given inputs and parameters: `ode(t, x)`, and `ode.jacobian(t, x)`.
 
-    `states` are the names of the entries of x. Both take one state, or states in columns (n, k) as SciPy's `vectorized=True` gives.
+    `states` are the names of the entries of x. Both take one state, or states in columns (n, k) as SciPy's `vectorized=True`
+    gives.
     """
 
     equations: Equations
@@ -74,8 +75,8 @@ def as_ode(
 
     - `inputs`: constants and laws, as in `simulate`; the others are zero. `parameters`: as in `simulate`.
 
-    States of constrained systems must be consistent (`dr.consistent_start`), and these integrators do not project them: constraints
-    are kept to the accuracy of the integration.
+    States of constrained systems must be consistent (`dr.consistent_start`), and these integrators do not project them:
+    constraints are kept to the accuracy of the integration.
 
     >>> import draisine as dr
     >>> from scipy.integrate import solve_ivp
@@ -94,4 +95,3 @@ def as_ode(
     ode = Ode(equations, numbers("input", equations.inputs, constants), parameter_values(equations, parameters))
     _ = equations.explicit  # refuses 0 = F(t, x, ẋ)
     return ode
-

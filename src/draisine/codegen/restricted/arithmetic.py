@@ -6,21 +6,20 @@ derivatives of what the compiled code computes, whatever that is: there is no se
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 
 def in_arithmetic(
-    modules: Sequence[str], math: Any, refined: Mapping[str, Callable[[Any, dict[str, Any]], Any]] | None = None
+    modules: Sequence[ModuleType], math: Any, refined: Mapping[str, Callable[[Any, dict[str, Any]], Any]] | None = None
 ) -> dict[str, dict[str, Any]]:
     """The functions of some modules, by module and name, that call each other and functions of `math`.
 
     Arguments are records of any type with the same fields. `refined` functions take the place of those with their names: each is
     made from the original and the names of its module.
     """
-    spaces = {name: dict(vars(importlib.import_module(name))) for name in modules}
+    spaces = {module.__name__: dict(vars(module)) for module in modules}
     made: dict[Any, Any] = {}
     for name, space in spaces.items():
         for key, value in space.items():

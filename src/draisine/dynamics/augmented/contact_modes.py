@@ -80,6 +80,11 @@ class ContactRows:
         return sum((s * d for s, d in zip(self.moved, self.direction, strict=True)), ca.SX(0))
 
     @property
+    def backward(self) -> ca.SX:
+        """By how much it may go back."""
+        return BACKWARD + BACKWARD_SHARE * self.still
+
+    @property
     def slip_direction(self) -> list[ca.SX]:
         """d̂ of the tangential rows."""
         if len(self.slip) < 2:
@@ -140,7 +145,7 @@ class ModeRows:
             values.append(c.closed * stays + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
-            slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)
+            slips = c.forward + c.backward if c.tangential else ca.SX(1)
             values.append(c.closed * (c.sticks * room + (1 - c.sticks) * slips) + (1 - c.closed))
             labels += [f"{c.name}_gap_or_force", f"{c.name}_slip_or_friction"]
         return ca.vertcat(*values), labels

@@ -49,10 +49,10 @@ def planetary_gear() -> Model:
 
     pitch = 0.09 / (20 + 16)  # m a tooth: radius of the pitch circle, at the default numbers of teeth
     spider = [
-        {"kind": "tube", "path": [(0, -0.025, 0), (*_place(0.09, k)[:1], -0.025, _place(0.09, k)[2])], "radius": 0.008}
+        {"kind": "tube", "path": [(0, 0.025, 0), (*_place(0.09, k)[:1], 0.025, _place(0.09, k)[2])], "radius": 0.008}
         for k in range(3)
     ]
-    drum = {"kind": "cylinder", "radius": "drum_radius", "length": 0.04, "at": (0, -0.06, 0), "color": STEEL}
+    drum = {"kind": "cylinder", "radius": "drum_radius", "length": 0.04, "at": (0, 0.06, 0), "color": STEEL}
     ring = [_place(0.09 + 16 * pitch, k, 60) for k in range(61)]
     m.ground(shapes=[{"kind": "tube", "path": ring, "radius": 0.006, "color": STEEL}])
     m.body("sun_gear", mass=1.5, inertia=(i_sun / 2, i_sun, i_sun / 2), shapes=gear(20, 20 * pitch, 0.02))
@@ -70,7 +70,7 @@ def planetary_gear() -> Model:
         m.gear(f"{planet}_in_ring", "carrier", planet, -ring_teeth / planet_teeth)
     box = {"kind": "box", "size": (0.12, 0.12, 0.12)}
     m.prismatic(
-        "lift", "ground", m.body("load", mass=m.parameter("m_load", 20.0, "kg"), shapes=[box]), axis="z", at=(0.1, -0.06, -0.6)
+        "lift", "ground", m.body("load", mass=m.parameter("m_load", 20.0, "kg"), shapes=[box]), axis="z", at=(0.1, 0.06, -0.6)
     )
     m.rack("winch", "carrier", "lift", "drum_radius")
     m.generalized_force("sun", m.input("motor_torque", "N*m", "on the sun"))

@@ -84,7 +84,7 @@ def dry_friction(
     returned = _restitution(tangential_restitution, "tangential restitution", where)
     if returned != PLASTIC and impact != "newton":
         raise ModelError(
-            f"{where}: tangential restitution relates velocities before and after an impact, as Newton's law; give impact='newton'"
+            f"{where}: tangential restitution relates velocities before and after impacts, as Newton's law; give impact='newton'"
         )
     return DryFriction(static, kinetic, bounced, impact, returned)
 

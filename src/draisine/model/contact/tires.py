@@ -188,9 +188,10 @@ class LinearTire(Tire):
     Its states s, along and across, follow σ ṡ + |V| s = slip, across with |V| γ camber/cornering in addition; the force is
     −stiffness·s. So it also works at rest, as a spring, and backwards. `cornering` is the lateral stiffness per radian of slip
     angle, `longitudinal` that along the track, by default the same, `camber` that per radian of inclination of the wheel's plane.
-    Without `relaxation` the slips are those of the moment, divided by |V|. `trail` is the pneumatic trail, the lever of the aligning moment. With `friction` the force is bounded by friction·N. With
-    `stiffness`, the vertical one, in N/m, and `damping`, in N·s/m, the tire carries the wheel as a spring that can leave the
-    ground. |V| is V tanh(V/speed), which differs from it by less than 1e-15 from 18·speed on.
+    Without `relaxation` the slips are those of the moment, divided by |V|. `trail` is the pneumatic trail, the lever of the
+    aligning moment. With `friction` the force is bounded by friction·N. With `stiffness`, the vertical one, in N/m, and
+    `damping`, in N·s/m, the tire carries the wheel as a spring that can leave the ground. |V| is V tanh(V/speed), which differs
+    from it by less than 1e-15 from 18·speed on.
     """
 
     cornering: Amount

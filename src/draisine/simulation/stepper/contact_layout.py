@@ -48,6 +48,7 @@ class ContactModes(Record):
     sequential: int  # 1 if impacts of several contacts come one after the other
     bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
+    first_step: float  # length of the first step in the present modes
     touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
@@ -58,6 +59,31 @@ class ContactModes(Record):
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
     landing: Vector  # (3 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across
+    # factors of the mass matrix, and the dynamics in the present modes (`contact_field`)
+    system_kernel: int  # kernel of (t, x, u, p), 0 for none
+    rates: Vector  # those of the coordinates, and the power of given forces
+    lower: Vector  # (n n) L by columns, the last velocity first, and below in this order
+    inverse: Vector  # (n) D⁻¹
+    load: Vector  # (n) L⁻¹ F
+    columns: Vector  # (m n) L⁻¹ Aᵀ
+    row_side: Vector  # (m) A v̇ of closed contacts
+    row_speed: Vector  # (m) A v, and its part that moving surfaces have
+    drift: Vector  # (m)
+    rubbing: Vector  # (m) forces of friction against the slip, per normal force where there is one
+    gaps: Vector  # (c)
+    forward: Vector  # (c) slip along its direction
+    static_friction: Vector  # (c)
+    compliance: Vector  # (m)
+    multiplier: Vector  # (m)
+    pull: Vector  # (n) L⁻¹ (F + Aᵀ λ)
+    scaled: Vector  # (n)
+    effect: Matrix  # (m, n) of the forces that are solved for
+    field_row: Integers  # (m) their rows
+    field_matrix: Matrix  # (m, m)
+    field_pivot: Integers  # (m)
+    field_side: Vector  # (m)
+    field_force: Vector  # (m)
+    field_new: Vector  # (m)
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers

@@ -42,6 +42,7 @@ class UnilateralKernels:
     rows: int
     first_velocity: int
     length: float
+    system: int = 0
     usual: UsualKernels | None = None
 
 
@@ -62,6 +63,15 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
             "angle_matrix": (count, count),
+            "rates": (kernels.first_velocity + 1,),
+            "lower": (n * n,),
+            "columns": (m * n,),
+            "effect": (m, n),
+            "field_matrix": (m, m),
+            **{name: (n,) for name in ("inverse", "load", "pull", "scaled")},
+            **{name: (m,) for name in ("row_side", "row_speed", "drift", "rubbing", "compliance", "multiplier")},
+            **{name: (m,) for name in ("field_row", "field_pivot", "field_side", "field_force", "field_new")},
+            **{name: (count,) for name in ("gaps", "forward", "static_friction")},
             "permanent": (len(permanent),),
             "margins": (2 * count + 1,),
             "mass": (n * n,),
@@ -101,7 +111,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
 
 def use_usual_modes(modes: ContactModes, kernels: UnilateralKernels, stepper: Stepper, project: int) -> None:
     """Give the record the kernels of the usual modes and, beside them, those of all modes."""
-    modes.margin_kernel, modes.terms = kernels.margins, kernels.terms
+    modes.margin_kernel, modes.terms, modes.system_kernel = kernels.margins, kernels.terms, kernels.system
     modes.all_dynamics, modes.all_project, modes.all_margins = stepper.dynamics, project, kernels.margins
     if kernels.usual is None:
         return

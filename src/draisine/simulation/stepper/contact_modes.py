@@ -204,9 +204,10 @@ def collide(s: Stepper) -> bool:
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         restrict_to_group(c)
-        if count == 1 and not returns_slip(c, last):
+        rests = not bounces and fastest < slow
+        if count == 1 and not returns_slip(c, last) and not (rests and sticks_in_joints(c)):
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
-        elif not bounces and fastest < slow:
+        elif rests:
             c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces, max(slow, room))
@@ -241,6 +242,14 @@ def collided(c: ContactModes) -> bool:
     return found
 
 
+def sticks_in_joints(c: ContactModes) -> bool:
+    """Whether the dry friction of a joint sticks."""
+    found = False
+    for i in range(c.contacts):
+        found = found or (c.active[i] != 0 and not has_normal(c, i) and mode_of(c, i) == STICK)
+    return found
+
+
 def stop_rocking(c: ContactModes, slow: float) -> int:
     """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
     a body that rocks from one to another are left out."""
@@ -248,6 +257,8 @@ def stop_rocking(c: ContactModes, slow: float) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
+        if not has_normal(c, i) and mode_of(c, i) == STICK:
+            c.choice[i] = STICK  # its force would stop within a short time what such an impact sets in motion
         if c.active[i] != 0 and has_normal(c, i):
             rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
             c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Matrix, Vector, call_kernel
+from draisine.simulation.stepper.contact_field import contact_field
 from draisine.simulation.stepper.layout import TERMS, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 
@@ -42,8 +43,11 @@ def evaluate(s: Stepper, time: float, row: int) -> None:
         if s.switching != 0 and s.sliding > 0:
             sliding_field(s, s.k[row])
             return
-        call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
         s.evaluations += 1
+        if s.unilateral != 0 and s.modes.system_kernel != 0 and s.modes.usual == 0:
+            contact_field(s, s.k[row])
+            return
+        call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
 
 
 def weighted_sum(k: Matrix, weights: Vector, count: int, target: Vector, width: int) -> None:

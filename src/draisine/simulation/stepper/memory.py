@@ -545,6 +545,7 @@ _MODULES = (
     "saltation",
     "events_and_samples",
     "contact_monitor",
+    "contact_field",
     "contact_layout",
     "contact_laws",
     "contact_directions",

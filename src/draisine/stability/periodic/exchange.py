@@ -58,7 +58,10 @@ def _order(names: Sequence[str], parts: Mapping[str, str], model: str) -> list[i
     for name in names:
         other = exchanged_name(name, parts)
         if other not in names:
-            raise ArgumentError(f"exchange: {model} has {name!r} but no {other!r}; parts that change places have equal names but for {dict(parts)!r}")
+            raise ArgumentError(
+                f"exchange: {model} has {name!r} but no {other!r}; parts that change places have equal names but for "
+                f"{dict(parts)!r}"
+            )
         found.append(list(names).index(other))
     return found
 
@@ -74,10 +77,12 @@ def _check_symmetry(e: Equations, u: Array, x: Array, p: Array, orders: tuple[li
     apart, size = np.abs(rates[order] - others), np.abs(rates).max(initial=0.0)
     if e.contact_terms is not None:
         slot = [s.name for s in e.contact_terms.outputs].index("gap")
-        gaps, other_gaps = (np.ravel(e.contact_terms([t], y, u, q)[slot]) for t, y, q in ((0.0, x, p), (shift, x[order], swapped)))
+        gaps, other_gaps = (
+            np.ravel(e.contact_terms([t], y, u, q)[slot]) for t, y, q in ((0.0, x, p), (shift, x[order], swapped))
+        )
         apart, size = np.append(apart, np.abs(gaps[contacts] - other_gaps)), max(size, np.abs(gaps).max(initial=0.0))
     if apart.max(initial=0.0) > SYMMETRIC * size:
         raise ArgumentError(
-            f"exchange: {e.name} is not the same with its parts exchanged: rates or gaps differ by {apart.max() / size:.2g} of their "
-            "size; parts that change places need equal masses, lengths and contacts"
+            f"exchange: {e.name} is not the same with its parts exchanged: rates or gaps differ by {apart.max() / size:.2g} of "
+            "their size; parts that change places need equal masses, lengths and contacts"
         )

@@ -59,9 +59,9 @@ class Animation:
         else:
             write(self, target)
 
-    def picture(self, time: float) -> Figure:
-        """One instant as a figure with `save`, also as vector graphics."""
-        return picture(self, time)
+    def picture(self, time: float, *, near: float = 1.0) -> Figure:
+        """One instant as a figure with `save`, also as vector graphics; `near` scales the distance of the camera."""
+        return picture(self, time, near=near)
 
     def show(self) -> Path:
         """Open it in a browser; returns the file."""
