@@ -332,8 +332,9 @@ def as_maps(model: Model | System | Equations, step: float = 0.01) -> Maps:
     """A model as differentiable maps over batches, for libraries that differentiate programs.
 
     `map.value(*arguments)` are results; `map.forward(arguments, changes)` the change of the results along changes of the
-    arguments; `map.reverse(arguments, weights)` the gradients of a weighted sum of the results by each argument. All arrays have an axis of
-    samples first; `map.argument_shapes` and `map.result_shape` are those of one sample. `step` is that of the method in seconds.
+    arguments; `map.reverse(arguments, weights)` the gradients of a weighted sum of the results by each argument. All arrays have
+    an axis of samples first; `map.argument_shapes` and `map.result_shape` are those of one sample. `step` is that of the method
+    in seconds.
 
     >>> import draisine as dr
     >>> import numpy as np
