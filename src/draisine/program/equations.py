@@ -186,6 +186,9 @@ def check_events(events: tuple[Event, ...], own: Iterable[str] = ()) -> None:
         known.add(event.name)
 
 
+FIXED_STEP_RESIDUAL = 1e-11  # above it methods with a fixed step project states onto their constraints
+
+
 @dataclass(frozen=True)
 class RunLimits:
     """Limits for simulations: when to change the independent velocities, when and how often to project."""
