@@ -11,6 +11,7 @@ from . import (
     estimation as estimation,
     gallery as gallery,
     optimal as optimal,
+    parts as parts,
     stability as stability,
     symbolic as symbolic,
     view as view,
@@ -23,6 +24,7 @@ from .dynamics.derive import derive as derive
 from .estimation import losses as losses
 from .estimation.estimate import estimate as estimate
 from .estimation.filters.filter import filter as filter
+from .learning.environment import environment as environment
 from .model import contact as contact
 from .model.files import read_model as read_model, write_model as write_model
 from .model.model import Model as Model
@@ -41,6 +43,7 @@ from .simulation.ensemble.ensemble import ensemble as ensemble
 from .simulation.export import export as export
 from .simulation.initial.consistent_start import consistent_start as consistent_start
 from .simulation.initial.problem import InitialGuess as InitialGuess
+from .simulation.jax_functions import as_jax as as_jax
 from .simulation.simulate import simulate as simulate
 from .stability.linearization import linearize as linearize
 from .stability.modes import modes as modes

@@ -161,3 +161,19 @@ def rod_on_supports(mass: float, length: float, supports: list[float], e: float)
     for name, at in zip("AB", supports, strict=False):
         m.contact(name, m.point(f"at_{name}", body, (at, 0, 0)), restitution=e)
     return m
+
+
+def walker(hip: float, mass: float, along: float, slope: float, g: float) -> dr.Model:
+    """A hip with two legs of 1 m, each a point mass at a distance from the hip. A foot lands only ahead of the other one: as the
+    leg swings forward it passes below the ground."""
+    m, carriage = plane("walker", slope, g)
+    m.parameter("leg_mass", mass, "kg")
+    body = m.body("hip", mass=hip)
+    m.fixed("held", carriage, body)
+    for side in ("left", "right"):
+        m.revolute(f"{side}_turn", body, m.body(side, mass="leg_mass", center_of_mass=(0, 0, -along)), axis="y")
+        m.point(f"{side}_tip", side, (0, 0, -1))
+    for side, other in (("left", "right"), ("right", "left")):
+        ahead = f"position_x({side}_tip) - position_x({other}_tip) - 0.1"
+        m.contact(f"{side}_foot", f"{side}_tip", friction=1.0, lands_where=ahead)
+    return m

@@ -12,7 +12,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.contact import IMPACTS, DryFriction, dry_friction
+from draisine.model.contact.dry_friction import IMPACTS, DryFriction, dry_friction
 from draisine.model.contact_modes import in_modes
 from draisine.model.files import from_toml, to_toml
 
@@ -52,6 +52,7 @@ def test_coefficients_of_friction() -> None:
         "static friction",
         "kinetic friction",
         "restitution",
+        "tangential restitution",
     }
     assert (law_of(described(friction=math.inf)).static, law_of(described(friction=math.inf)).kinetic) == (None, None)
     mixed = law_of(described(friction=(math.inf, 0.3)))

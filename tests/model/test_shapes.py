@@ -31,6 +31,7 @@ EVERY = [
     '{ kind = "wheel", radius = 0.3, tube = 0.02 }',
     '{ kind = "revolved", profile = [[-0.1, "r"], [0.1, 0.25]] }',
     '{ kind = "prism", profile = [[0, 0], [1, 0], [0, 1]], length = 2 }',
+    '{ kind = "stadium", levels = [[0, "r", 0.1], [0.3, 0.1, 0.05]], axis = "x" }',
     '{ kind = "mesh", file = "parts/frame.stl", scale = 0.001 }',
 ]
 

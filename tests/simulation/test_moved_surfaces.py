@@ -147,10 +147,15 @@ def test_windows_written_with_magnitudes(law, width):
     assert_allclose(run["x_rate"][-1], math.sqrt(1.0 + 2.0 * push * 2.0 * width), rtol=1e-9)
 
 
-def test_ensembles_do_the_same():
-    law = {"f": "-2*sign(x_rate - where(t < t0, 1, -1))"}
+@pytest.mark.parametrize(
+    "law",
+    ["-2*sign(x_rate - where(t < t0, 1, -1))", "-2*sign(x_rate - sin(t)*t0) - 0.3*sign(x)", "-sign(x_rate - cos(t0*t)) - x"],
+)
+def test_ensembles_do_the_same_to_the_last_bit(law):
     m = block()
     m.parameter("t0", 2.0, "s")
-    many = dr.ensemble(m, 5.0, over={"t0": [1.0, 2.0, 3.5]}, inputs=law, outputs=["x"])
-    single = [dr.simulate(m, 5.0, parameters={"t0": t0}, inputs=law)["x"][-1] for t0 in (1.0, 2.0, 3.5)]
-    assert_allclose(many["x.end"], single, rtol=0, atol=1e-12)
+    cases = list(np.random.default_rng(3).uniform(0.5, 4.0, 6))
+    many = dr.ensemble(m, 5.0, over={"t0": cases}, inputs={"f": law}, outputs=["x", "x_rate"])
+    single = [dr.simulate(m, 5.0, parameters={"t0": t0}, inputs={"f": law}) for t0 in cases]
+    for name in ("x", "x_rate"):
+        assert list(many[f"{name}.end"]) == [run[name][-1] for run in single]

@@ -224,3 +224,33 @@ def test_modes_of_semi_explicit_and_of_index_three() -> None:
     assert values.real == pytest.approx(0.0, abs=1e-12)
     swept = dr.modes(e, g=np.array([4.0, 9.0]), near={"y": -1.0})
     assert np.sort(np.abs(swept.eigenvalues[:, 0])) == pytest.approx([2.0, 3.0])
+
+
+# ---------------------------------------------------------------- rates that are not determined on the way
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_singular_matrix_on_the_way_is_in_the_status(seed: int) -> None:
+    """(t − a) ẏ = n y has the solutions C (t − a)ⁿ on each side of a: what follows a is not determined by what precedes it."""
+    rng = np.random.default_rng(seed)
+    a, power = float(rng.uniform(0.3, 2.7)), int(rng.integers(1, 4))
+    y, dy, rates = unknowns(2)
+    turn = np.array([[np.cos(1.0 + seed), -np.sin(1.0 + seed)], [np.sin(1.0 + seed), np.cos(1.0 + seed)]])
+    rows = turn @ np.array([(t - a) * dy[0] - power * y[0], dy[1] + y[1] - y[0]])
+    system = dr.symbolic.implicit("singular", list(rows), y, rates=rates, start={y[0]: 1, y[1]: 0})
+    run = dr.simulate(system, 3.0)
+    assert str(run.status.kind) == "SINGULAR"
+    before = run.time < 0.9 * a
+    np.testing.assert_allclose(run["y1"][before], (1.0 - run.time[before] / a) ** power, rtol=1e-4)
+    assert str(dr.simulate(system, 0.95 * a).status.kind) == "FINISHED"
+    many = dr.ensemble(system, 3.0, {"start.y1": [1.0, 2.0]}, outputs=["y1"])
+    assert {str(status) for status in many["status"]} == {"SINGULAR"}
+
+
+def test_matrices_that_vary_and_stay_regular_are_none() -> None:
+    """(2 + sin 5t) ẏ = −y passes no singular matrix; a nonlinear rate that keeps its sign does not either."""
+    y, dy, rates = unknowns(1)
+    system = dr.symbolic.implicit("regular", [(2 + sp.sin(5 * t)) * dy[0] + y[0]], y, rates=rates, start={y[0]: 1})
+    assert str(dr.simulate(system, 10.0).status.kind) == "FINISHED"
+    system = dr.symbolic.implicit("cubic", [dy[0] ** 3 + dy[0] + y[0]], y, rates=rates, start={y[0]: 1})
+    assert str(dr.simulate(system, 10.0).status.kind) == "FINISHED"

@@ -66,6 +66,8 @@ POLYGON = N / 2 * math.sin(2 * math.pi / N) / math.pi  # its area beside that of
         ),
         ('{ kind = "prism", profile = [[0, 0], [0, "r"], [1, 0]], length = 3, orientation = [{ y = 0.3 }] }', 0.3, 1e-12),
         ('{ kind = "prism", profile = [[0, 0], [1, 0], [0, "r"]], length = 3, axis = "y" }', 0.3, 1e-12),
+        ('{ kind = "stadium", levels = [[0, "r", 0.3], [2, "r", 0.3]] }', 2 * (math.pi * R**2 + 4 * R * 0.3), 0.01),
+        ('{ kind = "stadium", levels = [[2, "r", 0.3], [0, "r", 0.3]], axis = "x" }', 2 * (math.pi * R**2 + 4 * R * 0.3), 0.01),
     ],
 )
 def test_volumes_and_the_way_out(table, wanted, exactly):

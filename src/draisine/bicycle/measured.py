@@ -18,10 +18,13 @@ from numpy.typing import ArrayLike
 
 from draisine.bicycle.benchmark import benchmark_bicycle
 from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
+from draisine.bicycle.ridden import SeatedRider
+from draisine.bicycle.skate import skate_bicycle
 from draisine.bicycle.uncertainty import UncertainModes, uncertainty
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
+from draisine.parts.riders.shapes import body_shapes
 from draisine.results.base import figure
 from draisine.results.files import replacing
 
@@ -55,6 +58,7 @@ class MeasuredBicycle:
 
     name: str
     text: BicycleText
+    rider: SeatedRider | None = None  # who sits on it; mass and inertia are those of the rear frame
 
     @staticmethod
     def of(name: str, parameters: Mapping[str, float], deviations: Mapping[str, float] | None = None) -> MeasuredBicycle:
@@ -90,9 +94,19 @@ class MeasuredBicycle:
                 found[f"iyy_{body}"] = possible
         return found
 
-    def model(self) -> Model:
-        """The Whipple–Carvallo bicycle with these parameters; those of `repaired` are replaced, with a warning."""
-        system = benchmark_bicycle().freeze()
+    @property
+    def is_skate(self) -> bool:
+        """Whether both wheels have radius 0: skates or blades, such as those of the two-mass-skate bicycle."""
+        return self.text.values["rR"] == 0
+
+    def model(self, *, drawn: bool = True) -> Model:
+        """The Whipple–Carvallo bicycle with these parameters; those of `repaired` are replaced, with a warning.
+
+        With wheels of radius 0 it runs on blades, which have neither mass nor spin. A rider is drawn, with `drawn`.
+        """
+        if self.is_skate:
+            return self._named(skate_bicycle(), self.parameters, "Bicycle on skates with the parameters of")
+        system = self._described(drawn).freeze()
         ours = {**self.parameters, **self.repaired}
         for name, value in self.repaired.items():
             warnings.warn(
@@ -100,13 +114,25 @@ class MeasuredBicycle:
                 f"{value:g} is used. Small deviations from straight running do not depend on it.",
                 stacklevel=2,
             )
-        parameters = tuple(replace(p, default=ours[p.name]) for p in system.parameters)
-        description = f"Whipple–Carvallo bicycle with the parameters of {self.name}"
+        return self._named(Model.of(system), ours, "Whipple–Carvallo bicycle with the parameters of")
+
+    def _described(self, drawn: bool) -> Model:
+        model = benchmark_bicycle()
+        if self.rider is not None and drawn:  # a body without mass: its mass and inertia are in the parameters of the frame
+            shapes = body_shapes(self.rider.human, self.rider.posture)
+            hips = (self.rider.seat[0], 0.0, self.rider.seat[1] - self.text.values["rR"])
+            model.fixed("rider_seat", "frame", model.body("rider", mass=0.0, shapes=shapes), at=hips)
+        return model
+
+    def _named(self, model: Model, values: Mapping[str, float], what: str) -> Model:
+        """The model with these parameters and the bicycle's name."""
+        system = model.freeze()
+        parameters = tuple(replace(p, default=values[p.name]) for p in system.parameters)
         name = re.sub(r"[^A-Za-z0-9]+", "_", self.name).strip("_").lower()
         name = name if name[:1].isalpha() else f"bicycle_{name}".rstrip("_")
-        model = Model.of(replace(system, name=name, description=description, parameters=parameters))
-        model.freeze()  # validates: a file may have impossible moments of inertia
-        return model
+        made = Model.of(replace(system, name=name, description=f"{what} {self.name}", parameters=parameters))
+        made.freeze()  # validates: a file may have impossible moments of inertia
+        return made
 
     def modes(self, speeds: ArrayLike, *, runs: int = 0, seed: int = 2007) -> UncertainModes:
         """Modes and critical speeds with standard deviations; see `uncertainty`."""

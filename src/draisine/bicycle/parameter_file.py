@@ -20,7 +20,7 @@ from pathlib import Path
 
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model import toml_files
+from draisine.results import files
 
 NAMES = (
     *("w", "c", "lam", "g"),
@@ -66,7 +66,7 @@ def _line(name: str, value: float, deviation: float) -> str:
 
 def read_text(path: str | Path) -> BicycleText:
     """The contents of a file, checked line by line."""
-    return parse_text(toml_files.read_text(path, ModelError), str(path))
+    return parse_text(files.read_text(path, ModelError), str(path))
 
 
 def parse_text(text: str, source: str = "parameters") -> BicycleText:
@@ -89,7 +89,7 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
         if name in lines:
             raise ModelError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
         lines[name] = number
-        values[name], deviations[name] = _number(name, content.partition("=")[2].strip(), where)
+        values[name], deviations[name] = parse_number(name, content.partition("=")[2].strip(), where)
         _plausible(name, values[name], where)
     missing = [name for name in NAMES if name not in values]
     if missing:
@@ -117,7 +117,7 @@ def _name(content: str, where: str) -> str:
     return name
 
 
-def _number(name: str, text: str, where: str) -> tuple[float, float]:
+def parse_number(name: str, text: str, where: str) -> tuple[float, float]:
     """Value and standard deviation; several values are averaged as independent ones."""
     found = []
     for part in text.split(","):
@@ -145,7 +145,7 @@ def _plausible(name: str, value: float, where: str) -> None:
         raise ModelError(
             f"{entry}: the steer axis tilt is in radians, less than π/2; if it is in degrees, write {math.radians(value):.6g}"
         )
-    if name in ("w", "rR", "rF") and not value > 0:
+    if (name == "w" and not value > 0) or (name in ("rR", "rF") and value < 0):
         raise ModelError(f"{entry}: must be positive")
     if name in ("w", "rR", "rF", "c", "xB", "xH", "zB", "zH") and abs(value) > 20:
         raise ModelError(f"{entry}: lengths are in meters; if it is in millimeters, write {value / 1000:g}")
@@ -160,6 +160,14 @@ def _plausible(name: str, value: float, where: str) -> None:
 
 
 def _consistent(values: Mapping[str, float], lines: Mapping[str, int], source: str) -> None:
+    for radius in ("rR", "rF"):
+        if values[radius] == 0:  # a skate, which has neither mass nor spin: both or none
+            heavy = [name for name in ("rR", "rF", "mR", "mF", "IRxx", "IRyy", "IFxx", "IFyy") if values[name] != 0]
+            if heavy:
+                raise ModelError(
+                    f"{source}, line {lines[radius]}: {radius} = 0 is a skate, but {heavy[0]} = {values[heavy[0]]:g}; "
+                    "a bicycle runs on two wheels, or on two skates without mass and inertia"
+                )
     for name, equal in _EQUAL.items():
         if name in values and values[name] != values[equal]:
             raise ModelError(

@@ -13,7 +13,7 @@ from draisine.dynamics.linear_algebra import ZERO
 from draisine.dynamics.mechanism import Mechanism
 from draisine.expr.expression import Expr, Name
 from draisine.expr.tree import Call, walk
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
 from draisine.model.items import GROUND, Float, Glide, Joint, Rotate, Translate
 from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Equations, GroundPose, Structure

@@ -83,6 +83,7 @@ _MODELS = {
     "wheel_on_waves": "waves",
     "wheelset": "wheelset",
     "sliding_bicycle": "sliding_bicycle",
+    "car_on_tires": "handling",
     "three_body": "three_body",
     "three_body_with_multiplier": "three_body",
     "three_body_in_momenta": "three_body",
@@ -98,6 +99,8 @@ _MODELS = {
     "two_mass_skate": "two_mass_skate",
     "leaning_rider": "leaning_rider",
     "flexible_frame": "flexible_frame",
+    "sharp_motorcycle": "sharp_motorcycle",
+    "motorcycle": "motorcycle",
     "double_integrator": "double_integrator",
     "bead_on_wire": "brachistochrone",
     "dubins_car": "shortest_cars",
@@ -117,6 +120,11 @@ _MODELS = {
     "rimless_wheel": "rimless_wheel",
     "newtons_cradle": "newtons_cradle",
     "braking_bicycle": "braking_bicycle",
+    "superball": "superball",
+    "tippe_top": "tippe_top",
+    "simplest_walker": "simplest_walker",
+    "kerb_bicycle": "kerb",
+    "skidding_bicycle": "skidding_bicycle",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -156,6 +164,7 @@ _STUDIES = {
     "wheelset_limit_cycles": "hunting",
     "bicycle_weaves": "weave",
     "bicycle_slides": "sliding_bicycle",
+    "handling_diagram": "handling",
     "three_body_treatments": "three_body",
     "van_der_pol_relaxes": "van_der_pol",
     "singular_constraint_branches": "singular_constraint",
@@ -170,6 +179,8 @@ _STUDIES = {
     "why_bicycles_settle": "why_stable",
     "rider_steers_by_leaning": "leaning_rider",
     "wobble_appears": "flexible_frame",
+    "sharp_oscillates": "sharp_motorcycle",
+    "motorcycle_corners": "motorcycle",
     "trolley_parks": "double_integrator",
     "brachistochrone": "brachistochrone",
     "shortest_cars": "shortest_cars",
@@ -200,6 +211,12 @@ _STUDIES = {
     "rimless_wheel_rolls": "rimless_wheel",
     "cradle_swings": "newtons_cradle",
     "bicycle_brakes": "braking_bicycle",
+    "superball_returns": "superball",
+    "tippe_top_turns_over": "tippe_top",
+    "simplest_walker_walks": "simplest_walker",
+    "bicycle_drops_off_a_kerb": "kerb",
+    "bicycle_skids": "skidding_bicycle",
+    "bicycle_learns_to_balance": "learning_to_balance",
 }
 
 # study → function of the same file that solves its maneuver

@@ -38,7 +38,18 @@ KINDS = {
     "tables": "a table",
     "outputs": "an output",
     "events": "an event",
+    "parts": "a part",
 }
+
+
+def in_order(items: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """All items, those of parts first, in the order of the parts: so a model file, which has parts and items apart, is read as
+    the system that was written."""
+    if not items["parts"]:
+        return items
+    made = [item for part in items["parts"].values() if not part.within for item in part.items]
+    first = {kind: [name for k, name in made if k == kind and name in items[kind]] for kind in items}
+    return {kind: {name: items[kind][name] for name in dict.fromkeys((*first[kind], *items[kind]))} for kind in items}
 
 
 Measured = Joint | Expr | str  # a joint with one coordinate, the name of a coordinate, or an expression

@@ -1,4 +1,4 @@
-"""Shapes of bodies for drawing: boxes, spheres, ellipsoids, tubes, wheels, solids of revolution, prisms, and meshes from files.
+"""Shapes of bodies for drawing: boxes, spheres, ellipsoids, tubes, wheels, solids of revolution, prisms, stadium solids, meshes.
 
 A shape has no mass and does not affect the equations. In Python and in model files it is a table:
 
@@ -105,6 +105,15 @@ class Prism(_Placed):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stadium(_Placed):
+    """A solid through stadiums, such as a trunk: `levels` have the position along the axis, the radius of the half disks and the
+    half length between their centers, which is along the second following axis: y for z."""
+
+    levels: tuple[tuple[Expr, Expr, Expr], ...]
+    axis: str = "z"
+
+
+@dataclass(frozen=True, kw_only=True)
 class MeshFile(_Placed):
     """A triangle mesh from an STL, OBJ, Collada or glTF file. `folder` is that of the model file; it is not written to files."""
 
@@ -117,7 +126,7 @@ class MeshFile(_Placed):
         return Path(self.folder) / self.file
 
 
-BodyShape = Box | Sphere | Ellipsoid | Cylinder | Tube | Wheel | Revolved | Prism | MeshFile
+BodyShape = Box | Sphere | Ellipsoid | Cylinder | Tube | Wheel | Revolved | Prism | Stadium | MeshFile
 SHAPES: dict[str, type[Any]] = {
     "box": Box,
     "sphere": Sphere,
@@ -127,6 +136,7 @@ SHAPES: dict[str, type[Any]] = {
     "wheel": Wheel,
     "revolved": Revolved,
     "prism": Prism,
+    "stadium": Stadium,
     "mesh": MeshFile,
 }
 Given = Mapping[str, Any] | BodyShape
@@ -212,6 +222,7 @@ _READERS: dict[str, Callable[[Entry, str], Any]] = {
     "scale": lambda entry, key: amount_in(entry.amount(key), None, f"{key} of {entry.where}"),
     "path": lambda entry, key: _rows(entry, key, 3, 2),
     "profile": lambda entry, key: _rows(entry, key, 2, 2),
+    "levels": lambda entry, key: _rows(entry, key, 3, 2),
     "orientation": _turns,
     "axis": lambda entry, key: entry.text(key, None, ("x", "y", "z")),
     "color": _color,

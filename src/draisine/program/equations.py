@@ -124,6 +124,8 @@ class Unilateral:
     impact: str = "energetic"
     stands: bool = False  # by default it is closed at a start
     unit: str = "m"  # of its gap
+    sequential: bool = False  # impacts of several contacts come one after the other
+    bounded: bool = False  # it ends where it would not land
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -206,7 +208,10 @@ class Equations:
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
     - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
-      inside the modes; `contact_terms` → what a change of modes needs.
+      inside the modes; `contact_terms` → what a change of modes needs; `contact_system` (or None) → factors of the mass matrix
+      and what else the dynamics of any mode follow from. `usual_dynamics`, `usual_margins` and `usual_project`
+      are the same, with reduced equations, while wheels roll and other contacts are open; behind these margins is the condition
+      of the independent velocities.
     """
 
     name: str
@@ -243,6 +248,10 @@ class Equations:
     mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
     contact_margins: Program | LinearSolveProgram | None = None
     contact_terms: Program | None = None
+    contact_system: Program | None = None
+    usual_dynamics: Program | None = None
+    usual_margins: Program | None = None
+    usual_project: Program | None = None
 
     def __post_init__(self) -> None:
         named = (
@@ -273,6 +282,11 @@ class Equations:
     def states(self) -> tuple[Quantity, ...]:
         speeds = {v.name: v for v in self.velocities}
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
+
+    @property
+    def variations(self) -> int:
+        """The number of directions whose derivatives are part of the state."""
+        return 0
 
     @property
     def can_switch(self) -> bool:
@@ -327,7 +341,7 @@ _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "const
 _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
-    *("contact_margins", "contact_terms"),
+    *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
 )
 _NOT_STORED = frozenset({"with_independent"})  # a function
 

@@ -21,6 +21,7 @@ from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program, Slot
 
+REMAINING_COMPLIANCE = 1e-4  # of dependent rows of contacts, in derivatives
 MAX_DIRECTIONS = 16  # beyond it forward differentiation in each direction is not tried
 
 
@@ -155,12 +156,19 @@ def _differentiated(
         return Program.build(name, seeds.arguments, _results(what, results, [seeds.of(r) for r in results], outputs, whole))
     if what.further is not None:
         raise ArgumentError(f"{what.name!r} is a derivative already, and its solutions can be differentiated only once")
+    what = _stiffer(what)
     z = ca.SX.sym("z", what.size)
     matrix, side = what.linear(seeds.inner, z)
     sides = seeds.of(side - matrix @ z)
+    count, compliance = sides.shape[1], ca.jacobian(side, z) if what.factorized_once else ca.SX(0, 0)
+    rows = sorted(set(compliance.sparsity().row()))
+    sides = ca.horzcat(sides, *[compliance[:, row] for row in rows])
     solutions = ca.SX.sym("solutions", what.size, 1 + sides.shape[1])
+    # (K + E) z′ = s leaves an error of E z′, the first term of which is removed: z′ + (K + E)⁻¹ E z′
+    derived = solutions[:, 1 : 1 + count]
+    derived = derived + solutions[:, 1 + count :] @ derived[rows, :] if rows else derived
     results = what.after.function.call([*seeds.inner, z])
-    through = [ca.jacobian(ca.vec(r), z) @ solutions[:, 1:] for r in results]
+    through = [ca.jacobian(ca.vec(r), z) @ derived for r in results]
     derivatives = [seeds.of(r) + via for r, via in zip(results, through, strict=True)]
     made = _results(what, results, derivatives, outputs, whole)
     after = {key: ca.substitute(value, z, solutions[:, 0]) for key, value in made.items()}
@@ -173,6 +181,19 @@ def _differentiated(
         further=Program.build(f"{name}_sides", {**seeds.arguments, "z": z}, {"sides": sides}),
         after=Program.build(name, {**seeds.arguments, "solutions": solutions}, after),
     )
+
+
+def _stiffer(what: LinearSolveProgram) -> LinearSolveProgram:
+    """The same system with less of the compliance that its iteration removes (`augmented.contact_modes.compliant`): derivatives
+    are solved for without an iteration."""
+    if not what.factorized_once:
+        return what
+    arguments, z = dict(zip((slot.name for slot in what.inputs), what.symbols(), strict=True)), ca.SX.sym("z", what.size)
+    matrix, side = what.linear(list(arguments.values()), z)
+    surplus = (1.0 - REMAINING_COMPLIANCE) * ca.jacobian(side, z)
+    entries = ca.SX(ca.project(matrix - surplus, what.entry_pattern.sparsity).nz[:])
+    made = Program.build(what.system.name, {**arguments, "z": z}, {"entries": entries, "side": side - surplus @ z})
+    return replace(what, system=made)
 
 
 def _results(

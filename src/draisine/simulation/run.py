@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,10 @@ from draisine.codegen.restricted.types import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.arguments import numbers, parameter_values
 from draisine.program.equations import Equations
+from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
-from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.compiled_equations import VelocityChoices, compile_form, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
     Auto,
@@ -43,10 +44,20 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.result import FinalState, Occurrence, Recording, Run, Segment, describe, undetermined
+from draisine.simulation.result import (
+    FinalState,
+    Occurrence,
+    Recording,
+    Run,
+    Segment,
+    describe,
+    indeterminate_rates,
+    undetermined,
+)
 from draisine.simulation.run_warnings import Notes, Observations, run_warnings
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, PassageStep, has_loops, set_limits
+from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
@@ -70,6 +81,16 @@ UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
 
 
+class ContactJumps(Protocol):
+    """Jumps of derivatives where contacts change their modes: called by the loop, with what they note for the status."""
+
+    failure: BaseException | None
+    notes: list[str]
+
+
+Jumps = Callable[[Memory], ContactJumps]
+
+
 def integrate(
     equations: Equations | VelocityChoices,
     x0: ArrayLike,
@@ -84,12 +105,14 @@ def integrate(
     progress: ProgressCallback | None = None,
     only_samples: bool = False,
     steps_too: bool = False,
+    jumps: Jumps | None = None,
 ) -> Run:
     """Integrate from the state `x0` at time `start` to time `until`; an earlier `until` runs backwards.
 
     `samples` are the output times, in the order of the run; without them the accepted steps are kept. `inputs` are constant
     unless a `control` sets them. `progress` is called at intervals with a `Progress`. With `only_samples` the run may end after
     the last of the samples; with `steps_too` the accepted steps are kept beside them (`Segment.at_steps`).
+    `jumps` makes what computes jumps of derivatives where contacts change their modes.
     Events, projection and the choice of velocities are those of the equations. Without a `method` one is selected
     (`Auto`); the run's `method` says which, and why.
     The run's `status` says how it ended; no exception is raised for a run that ends early.
@@ -124,6 +147,7 @@ def integrate(
             progress,
             only_samples,
             steps_too and samples is not None and not isinstance(control, EveryStage),
+            jumps,
         )
         return driver.run()
 
@@ -199,6 +223,7 @@ class _Driver:
         progress: ProgressCallback | None,
         only_samples: bool,
         steps_too: bool,
+        jumps: Jumps | None,
     ) -> None:
         self._only_samples = only_samples
         self._applied: list[tuple[float, Reals]] = []  # by a sampled control
@@ -212,6 +237,7 @@ class _Driver:
         # external methods keep the kernels they are given
         external = self._method.scheme.external
         self._compiled = (choices.optimized if external else choices.compiled)(choices.root.choice)
+        self._implicit = isinstance(choices.root.dynamics, DaeResidual)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
         self._caller: ControlCaller | None = None
@@ -225,9 +251,20 @@ class _Driver:
         self._restarts: dict[float, str] = {}  # restart times → names of the switching functions
         tables = self._switch_tables(span, x, inputs)
         self._memory = Memory(
-            self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops, tables, steps_too
+            self._kernels(),
+            self._method,
+            x,
+            inputs,
+            parameters,
+            span,
+            samples,
+            directions,
+            stops,
+            tables,
+            steps_too or self._implicit,
         )
         self._set_marks(span)
+        self._jumps = None if jumps is None or not choices.root.unilateral else jumps(self._memory)
         stepper = self._memory.stepper
         stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
         stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
@@ -285,10 +322,22 @@ class _Driver:
         started = time.perf_counter()
         try:
             reason = self._integrate()
-            status = describe(self._situation(), reason)
+            status = self._without_singular_rates(describe(self._situation(), reason))
         except KeyboardInterrupt:
             status = describe(self._situation(), None)
         return self._result(status, time.perf_counter() - started)
+
+    def _without_singular_rates(self, status: Status) -> Status:
+        """The status of implicit equations, which may have passed a state that does not determine their rates."""
+        if not self._implicit or status.kind not in (Ending.FINISHED, Ending.EVENT) or self._callback is not None:
+            return status
+        s, compiled = self._memory.stepper, self._compiled
+        form = compiled.form if compiled.switching is None else compile_form(compiled.equations.dynamics)
+        steps = slice(0, s.step_count)
+        found = singular_interval(
+            form.form, form.jacobian, s.step_time[steps], s.step_x[steps], s.step_u[steps], self._parameters
+        )
+        return status if found is None else indeterminate_rates(found)
 
     def _integrate(self) -> int:
         """Run to the end, with calls of a sampled control; return the loop's reason."""
@@ -338,6 +387,8 @@ class _Driver:
             elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
+                if self._jumps is not None and self._jumps.failure is not None:
+                    raise self._jumps.failure
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED
@@ -493,6 +544,7 @@ class _Driver:
             self._recording.store_last_state(self._compiled)
         switching = self._compiled.switching
         switches = () if switching is None else switching.occurrences(stepper, self._restarts)
+        self._notes.one_sided = () if self._jumps is None else tuple(self._jumps.notes)
         observed = Observations(
             stepper,
             self._choices.root,

@@ -34,6 +34,7 @@ class Notes:
         self.stiff_since: float | None = None  # where the method was not changed
         self.all_restarts = True  # none is missing among the times at which functions of time switch
         self.passages: list[Passage] = []  # of singular positions
+        self.one_sided: tuple[str, ...] = ()  # where contacts change modes and derivatives are those of one side
         self.worst_condition = (0.0, 0.0)  # largest condition number accepted, and its time
 
 
@@ -69,6 +70,9 @@ def run_warnings(o: Observations) -> Iterator[tuple[str, str]]:
     one_sided = "" if switching is None else switching.one_sided(o.stepper)
     if one_sided:
         yield "sensitivities are those of one side", one_sided
+    if o.notes.one_sided:
+        first, more = o.notes.one_sided[0], len(o.notes.one_sided) - 1
+        yield "sensitivities are those of one side where contacts change", f"{first}{f' (and {more} more)' if more else ''}"
     yield from _sliding(o)
     if o.notes.stiff_since is not None:
         yield (

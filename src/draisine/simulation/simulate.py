@@ -185,7 +185,7 @@ def compute(
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
-    _refuse_across_modes(model, until, control, drift, sensitivity)
+    _refuse_across_modes(model, until, control, drift)
     if drift is not None or formulation is not None:
         # these import CasADi, which other runs do not need
         from draisine.simulation.stabilization import (
@@ -229,12 +229,12 @@ def compute(
     directions: tuple[Direction, ...] = ()
     if sensitivity:
         # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
+        from draisine.simulation.sensitivity import directions_of, integrate_varied, sizes_of, varied_start
 
         directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
             refuse_sensitivity(drift, stabilized)
-        jacobian = initial_jacobian(starts, targets, begin, fitting, directions)
+        jacobian, beside = varied_start(starts, targets, begin, fitting, directions, (values, constants))
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
@@ -261,13 +261,11 @@ def compute(
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())
-    notes = start_notes(start, named, begin, u, p, laws)
+    notes = (*start_notes(start, named, begin, u, p, laws), *(beside if directions else ()))
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
-def _refuse_across_modes(
-    model: Model | System | Equations, until: float, control: Any, drift: Drift | None, sensitivity: Sequence[str]
-) -> None:
+def _refuse_across_modes(model: Model | System | Equations, until: float, control: Any, drift: Drift | None) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
     if not contacts:
@@ -281,11 +279,6 @@ def _refuse_across_modes(
         raise ArgumentError(
             f"drift={drift!r}: the contacts {contacts} of {model.name!r} slip and open, and a run projects those that are "
             "closed; leave out drift="
-        )
-    if sensitivity:
-        raise ArgumentError(
-            f"sensitivity: derivatives jump where the contacts {contacts} of {model.name!r} change between sticking, slipping "
-            "and flight, and these jumps are not computed; fix the modes, model.in_modes({…}), or compare two runs"
         )
     if until < 0.0:
         raise ArgumentError(

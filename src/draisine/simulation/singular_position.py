@@ -1,7 +1,11 @@
-"""Whether the position constraints are singular at a state: their Jacobian has a lower rank than at positions nearby.
+"""Singular states: where position constraints lose rank, and where implicit equations do not determine the rates.
 
-Examples are a parallelogram that is flat, where a second branch of motion begins, and a slider-crank at a dead center of its rod.
-Redundant rows are no singularity: their rank is as low everywhere.
+Position constraints are singular where their Jacobian has a lower rank than at positions nearby. Examples are a parallelogram
+that is flat, where a second branch of motion begins, and a slider-crank at a dead center of its rod. Redundant rows are no
+singularity: their rank is as low everywhere.
+
+0 = F(t, x, ẋ, z) determines rates and algebraic unknowns where (∂F/∂ẋ  ∂F/∂z) is regular. Across a state where its determinant
+changes sign, (t − 1) ẏ = 2 y at t = 1, infinitely many motions continue the same past, and a method follows any one of them.
 """
 
 from __future__ import annotations
@@ -9,9 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.kernel import Kernel
 from draisine.numerics.rank import decompose
 from draisine.program.equations import Equations
 from draisine.program.interpreter import complex_step_derivatives
+from draisine.program.program import DaeResidual
 
 Reals = NDArray[np.float64]
 
@@ -50,3 +56,42 @@ def singular_position(equations: Equations, t: float, x: Reals, u: Reals, p: Rea
     involved = np.abs(own.left_null_space.T @ there).max(axis=1, initial=0.0) > SEPARATE  # combinations that vanish only here
     involved = np.abs(own.left_null_space[:, involved]).max(axis=1, initial=0.0) > SEPARATE
     return tuple(e.constraints[row].name for row, is_one in zip(rows, involved, strict=True) if is_one)
+
+
+REGULAR = 1e-9  # relative singular value of a matrix whose determinant has a sign
+ENTRIES = 2**22  # of matrices that are held at once
+
+
+def singular_interval(
+    form: DaeResidual, jacobian: Kernel, times: Reals, states: Reals, inputs: Reals, p: Reals
+) -> tuple[float, float] | None:
+    """The first interval between two steps in which the matrix of rates and algebraic unknowns passes through a singular one.
+
+    Rates are differences of the states. None if there is no such interval, and where the matrix is singular throughout, as that
+    of equations of higher index is.
+    """
+    n = form.size
+    if len(times) < 3 or max(form.index, default=1) > 1:
+        return None
+    rates = np.gradient(states, times, axis=0)
+    by_state, by_rate = jacobian.map(times[:, None], states, rates, inputs, p)
+    rows, columns = form.pattern
+    values = np.where(np.array(form.differential)[columns], by_rate, by_state)
+    if not np.isfinite(values).all() or not np.ptp(values, axis=0).any():
+        return None
+    sign = np.zeros(len(times))
+    count = max(1, ENTRIES // n**2)
+    for first in range(0, len(times), count):
+        part = values[first : first + count]
+        matrices = np.zeros((len(part), n, n))
+        matrices[:, rows, columns] = part
+        scale = np.abs(matrices).max(axis=2, keepdims=True)
+        matrices /= np.where(scale > 0.0, scale, 1.0)
+        singular_values = np.linalg.svd(matrices, compute_uv=False)
+        regular = singular_values[:, -1] > REGULAR * singular_values[:, 0]
+        sign[first : first + len(part)] = np.where(regular, np.linalg.slogdet(matrices)[0], 0.0)
+    signed = np.flatnonzero(sign)
+    changes = np.flatnonzero(sign[signed[1:]] != sign[signed[:-1]])
+    if not len(changes):
+        return None
+    return float(times[signed[changes[0]]]), float(times[signed[changes[0] + 1]])

@@ -49,7 +49,7 @@ class Motion:
     equations: Equations
     x: Array
     u: Array
-    p: Array
+    p: Array  # with the modes of contacts that open at its end
 
     def as_start(self) -> dict[str, float]:
         """States, all velocities, inputs and parameters: a start whose run tells where its inputs or parameters differ."""
@@ -58,7 +58,7 @@ class Motion:
         slot = [s.name for s in e.report.outputs].index("v")
         v = np.ravel(e.report([0.0], self.x, self.u, self.p)[slot]).tolist()
         named = dict(zip((q.name for q in e.velocities), v, strict=True)) | named  # independent velocities as they are
-        for quantities, values in ((e.inputs, self.u), (e.parameters, self.p)):
+        for quantities, values in ((e.inputs, self.u), (e.parameters, self.p[: len(e.parameters)])):
             named |= dict(zip((q.name for q in quantities), values.tolist(), strict=True))
         return {name: StateValue(value) for name, value in named.items()}
 
@@ -101,10 +101,8 @@ def motion_at(
         real_values(equations, kind, given)
         for kind, given in (("target", named_start(at)), ("parameter", parameters), ("input", inputs))
     )
-    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
-    u = numbers("input", equations.inputs, inputs)
-    x = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {})).x
-    return Motion(equations, x, u, p)
+    found = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {}))
+    return Motion(equations, found.x, numbers("input", equations.inputs, inputs), found.given[2])
 
 
 def real_values(equations: Equations, kind: str, given: Mapping[str, Any] | None) -> dict[str, Any]:

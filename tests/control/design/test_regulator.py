@@ -88,7 +88,8 @@ def test_a_turn_is_held_by_steering_alone(bike):
         p = scipy.linalg.solve_continuous_are(a, part.B[:, [0]], q, [[0.1]])
         nearly.append(part.B[:, [0]].T @ p / 0.1)
     np.testing.assert_allclose(law.K, 2 * nearly[1] - nearly[0], rtol=1e-5, atol=1e-6)
-    assert evaluate_number(law["pedal_torque"]) == pytest.approx(turn["pedal_torque"])  # the motion needs it
+    assert abs(turn["pedal_torque"]) < 1e-12  # rolling takes no power: it may be left out of the law
+    assert "pedal_torque" not in law or evaluate_number(law["pedal_torque"]) == turn["pedal_torque"]
     closed = dr.steady(law.on(bike), {"speed": 3.0, "lean": 0.1}, near={"speed": 3.0, "lean": 0.1, "steer": -0.1})
     assert closed["steer"] == pytest.approx(turn["steer"], abs=1e-9)
     assert_among(law.eigenvalues, closed.linearize(("lean", "steer")).essential().eigenvalues, 1e-8)

@@ -130,3 +130,20 @@ def test_no_stabilizing_solution_is_an_error():
     for solve, matrix in ((continuous_riccati, a), (discrete_riccati, np.array([[1.0, 0.1], [0.0, 1.0]]))):
         with pytest.raises(np.linalg.LinAlgError):
             solve(matrix, b, np.zeros((2, 2)), np.eye(1), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gains_of_several_inputs_follow_their_units(seed):
+    """Poles are placed by two inputs in one of many ways: the same one in all units."""
+    rng = np.random.default_rng(200 + seed)
+    a, b, *_ = random_problem(rng, 4)
+    d, e, s = scales(rng, 4, 6.0), scales(rng, 2, 6.0), float(scales(rng, 1, 5.0)[0])
+    poles = np.array([-1.0, -2.0, -3.0 + 1.0j, -3.0 - 1.0j])
+
+    def law(a, b, poles):
+        return dr.control.pole_placement(model(a, b), poles=list(poles), controls=["u0", "u1"]).K
+
+    plain = law(a, b, poles)
+    np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(a - b @ plain)), np.sort_complex(poles), rtol=1e-8)
+    scaled = law(s * a * d / d[:, None], s * b * e / d[:, None], s * poles)
+    np.testing.assert_allclose(scaled * e[:, None] / d, plain, rtol=1e-6, atol=1e-7 * np.abs(plain).max())

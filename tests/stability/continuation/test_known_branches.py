@@ -221,3 +221,21 @@ def test_progress_is_reported(hoop):
     branch = dr.stability.continuation(hoop, "omega", between=(1.9, 2.1), progress=reported.append)
     assert reported[0].values["points"] == 2  # points of this direction so far
     assert len(reported) == len(branch) - 3  # not reported: the start and the two ends of the range
+
+
+@pytest.mark.parametrize("speed", [1e-5, 1e-3, 1e3])
+def test_branch_points_of_slow_and_fast_systems(speed):
+    """A bead on a hoop leaves the bottom at ω² = g/r, in whatever unit time is measured."""
+    angle, omega = dynamicsymbols("theta"), sp.symbols("omega")
+    hoop = dr.lagrangian(
+        "bead_in_other_units",
+        [angle],
+        kinetic=0.5**2 * (angle.diff() ** 2 + omega**2 * sp.sin(angle) ** 2) / 2,
+        potential=-9.81 * speed**2 * 0.5 * sp.cos(angle),
+        parameters={omega: 2.0 * speed},
+    )
+    branch = dr.stability.continuation(hoop, "omega", between=(0.5 * speed, 12.0 * speed))
+    assert [point.kind for point in branch.special] == ["branch point"]
+    assert branch.special[0].value == pytest.approx(speed * np.sqrt(9.81 / 0.5), rel=1e-12)
+    aside = branch.switch()
+    np.testing.assert_allclose(np.cos(aside["theta"]) * aside["omega"] ** 2 * 0.5, 9.81 * speed**2, rtol=1e-9)

@@ -28,8 +28,8 @@ from draisine.program.program import LazyProgram, Program, Slot
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 14  # raise these when other code is generated for the same program
-_HOISTED_VERSION = 10
+_CODE_VERSION = 15  # raise these when other code is generated for the same program
+_HOISTED_VERSION = 11
 
 _CALLS_BEFORE_QUICK = 50  # the others are slower, and compile and load nothing
 _LONG_CODE = 200_000  # bytes: such kernels take tens of microseconds, during which other threads of Python may run

@@ -104,21 +104,22 @@ def _dense(solved: LinearSolveProgram) -> _Solution:
 
 
 def _active(solved: LinearSolveProgram) -> _Solution:
-    n, count = solved.size, solved.entry_pattern.nnz()
-    rows, columns = (np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns))
+    n, pattern = solved.size, solved.entry_pattern
+    rows, columns = (np.array(a, dtype=np.int64) for a in (pattern.rows, pattern.columns))
+    places = np.lexsort((columns, rows))  # by rows
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    lists = "ptr @starts, ptr @columns, ptr @places, ptr %entries"
     return _Solution(
         (
-            f"declare void @{PREFIX}decompose_active(i64, ptr, ptr, ptr)",
-            f"declare void @{PREFIX}substitute_active(i64, ptr, ptr, ptr, ptr)",
-            f"declare void @{PREFIX}scatter(i64, ptr, ptr, i64, ptr)",
-            _integers("indices", columns * n + rows),
+            f"declare void @{PREFIX}decompose_active(i64{', ptr' * 7})",
+            f"declare void @{PREFIX}substitute_active(i64{', ptr' * 8})",
+            _integers("starts", starts),
+            _integers("columns", columns[places]),
+            _integers("places", places),
         ),
-        {"matrix": n * n, "factors": n * n + n, "pivots": 2 * n + 1},
-        (
-            f"call void @{PREFIX}scatter(i64 {count}, ptr @indices, ptr %entries, i64 {n * n}, ptr %matrix)",
-            f"call void @{PREFIX}decompose_active(i64 {n}, ptr %matrix, ptr %factors, ptr %pivots)",
-        ),
-        f"call void @{PREFIX}substitute_active(i64 {n}, ptr %matrix, ptr %factors, ptr %pivots, ptr SIDE)",
+        {"factors": n * ((n + 3) // 4 * 4) + n, "column": (n + 3) // 4 * 4, "pivots": 2 * n},  # 4 n integers
+        (f"call void @{PREFIX}decompose_active(i64 {n}, {lists}, ptr %factors, ptr %column, ptr %pivots)",),
+        f"call void @{PREFIX}substitute_active(i64 {n}, {lists}, ptr %factors, ptr %column, ptr %pivots, ptr SIDE)",
     )
 
 

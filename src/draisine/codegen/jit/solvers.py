@@ -88,54 +88,150 @@ def substitute(n: int, a: Vector, pivots: AnyIntegers, b: Vector) -> None:
             b[i] -= a[k * n + i] * value
 
 
-def decompose_active(n: int, a: Vector, factors: Vector, pivots: AnyIntegers) -> None:
-    """LU decomposition without the rows that have a diagonal entry alone. `pivots` are the pivot rows, then the indices of the
-    others, then their number; their matrix is in `factors`, which has n more numbers for right-hand sides."""
-    m = 0
+# Systems of contacts (`Solver.ACTIVE`). Kernels pass their pattern by rows: `starts` has the first entry of every row, `columns` and
+# `places` its column and its place among the computed entries. Of the numbers in `pivots` the first n are pivot rows, the next
+# n the rows that take part, then their number, then for every row its place among these, or −1.
+
+
+def decompose_active(
+    n: int,
+    starts: AnyIntegers,
+    columns: AnyIntegers,
+    places: AnyIntegers,
+    entries: Vector,
+    factors: Vector,
+    lower: Vector,
+    pivots: AnyIntegers,
+) -> None:
+    """LU decomposition without the rows that have a diagonal entry alone, in columns of a multiple of four numbers; behind them
+    are the diagonal entries of the others. `lower` has room for a column."""
+    m = take_part(n, starts, columns, places, entries, factors, pivots)
+    stride = (m + 3) // 4 * 4
+    for k in range(m * stride):
+        factors[k] = 0.0
+    for i in range(m):
+        row = int(pivots[n + i])
+        for k in range(int(starts[row]), int(starts[row + 1])):
+            column = int(pivots[2 * n + 1 + int(columns[k])])
+            if column >= 0:
+                factors[column * stride + i] = entries[int(places[k])]
+    for k in range(m):
+        eliminate(m, stride, k, factors, lower, pivots)
+
+
+def take_part(
+    n: int,
+    starts: AnyIntegers,
+    columns: AnyIntegers,
+    places: AnyIntegers,
+    entries: Vector,
+    factors: Vector,
+    pivots: AnyIntegers,
+) -> int:
+    """List the rows that have more than a diagonal entry, and store this entry of the others; return the number of the first."""
+    m, diagonals = 0, n * ((n + 3) // 4 * 4)
     for i in range(n):
-        alone = a[i * n + i] != 0.0
-        for j in range(n):
-            if j != i and a[j * n + i] != 0.0:
+        alone, own = True, 0.0
+        k, end = int(starts[i]), int(starts[i + 1])
+        while alone and k < end:
+            value = entries[int(places[k])]
+            if columns[k] == i:
+                own = value
+            elif value != 0.0:
                 alone = False
-        if not alone:
+            k += 1
+        pivots[2 * n + 1 + i] = -1
+        factors[diagonals + i] = own
+        if not alone or own == 0.0:
             pivots[n + m] = i
+            pivots[2 * n + 1 + i] = m
             m += 1
     pivots[2 * n] = m
-    for k in range(m):
-        column = int(pivots[n + k]) * n
-        for i in range(m):
-            factors[k * m + i] = a[column + int(pivots[n + i])]
-    decompose(m, factors, pivots)
+    return m
 
 
-def substitute_active(n: int, a: Vector, factors: Vector, pivots: AnyIntegers, b: Vector) -> None:
-    """b ← a⁻¹ b, with a matrix after `decompose_active`."""
-    m = int(pivots[2 * n])
-    first = m * m
+def eliminate(m: int, stride: int, k: int, a: Vector, lower: Vector, pivots: AnyIntegers) -> None:
+    """One step of the decomposition of m columns of `stride` numbers. Sums begin at a multiple of four, with factors that are
+    zero down to the diagonal: vector instructions need no remainder."""
+    row = k
+    best = abs(a[k * stride + k])
+    for i in range(k + 1, m):
+        if abs(a[k * stride + i]) > best:
+            best = abs(a[k * stride + i])
+            row = i
+    pivots[k] = row
+    if row != k:
+        for j in range(m):
+            a[j * stride + k], a[j * stride + row] = a[j * stride + row], a[j * stride + k]
+    inverse = 1.0 / a[k * stride + k]
+    first = k // 4 * 4
+    for i in range(first, k + 1):
+        lower[i] = 0.0
+    for i in range(k + 1, stride):
+        lower[i] = a[k * stride + i] * inverse
+    for i in range(k + 1, stride):
+        a[k * stride + i] = lower[i]
+    for j in range(k + 1, m):
+        top = a[j * stride + k]
+        if top != 0.0:  # most are zero in the augmented matrices of mechanisms
+            for i in range(first, stride):
+                a[j * stride + i] -= lower[i] * top
+
+
+def substitute_active(
+    n: int,
+    starts: AnyIntegers,
+    columns: AnyIntegers,
+    places: AnyIntegers,
+    entries: Vector,
+    factors: Vector,
+    side: Vector,
+    pivots: AnyIntegers,
+    b: Vector,
+) -> None:
+    """b ← a⁻¹ b, with a matrix after `decompose_active`. `side` has room for a column."""
+    m, diagonals = int(pivots[2 * n]), n * ((n + 3) // 4 * 4)
+    stride = (m + 3) // 4 * 4
     for i in range(m):
-        factors[first + i] = b[int(pivots[n + i])]
-    k = 0
+        side[i] = b[int(pivots[n + i])]
     for j in range(n):
-        if k < m and pivots[n + k] == j:
-            k += 1
-            continue
-        value = b[j] / a[j * n + j]
-        b[j] = value
-        if value != 0.0:
-            for i in range(m):
-                factors[first + i] -= a[j * n + int(pivots[n + i])] * value
+        if pivots[2 * n + 1 + j] < 0:
+            b[j] /= factors[diagonals + j]
+            if b[j] != 0.0:
+                known(n, j, b[j], starts, columns, places, entries, side, pivots)
     for k in range(m):
-        row = pivots[k]
-        value = factors[first + row]
-        factors[first + row] = factors[first + k]
-        factors[first + k] = value
-        for i in range(k + 1, m):
-            factors[first + i] -= factors[k * m + i] * value
-    for k in range(m - 1, -1, -1):
-        value = factors[first + k] / factors[k * m + k]
+        row = int(pivots[k])
+        side[row], side[k] = side[k], side[row]
+    for k in range(m):
+        value = side[k]
+        if value != 0.0:
+            for i in range(k + 1, m):
+                side[i] -= factors[k * stride + i] * value
+    for back in range(m):
+        k = m - 1 - back
+        value = side[k] / factors[k * stride + k]
         b[int(pivots[n + k])] = value
         for i in range(k):
-            factors[first + i] -= factors[k * m + i] * value
+            side[i] -= factors[k * stride + i] * value
+
+
+def known(
+    n: int,
+    j: int,
+    value: float,
+    starts: AnyIntegers,
+    columns: AnyIntegers,
+    places: AnyIntegers,
+    entries: Vector,
+    side: Vector,
+    pivots: AnyIntegers,
+) -> None:
+    """Subtract the column of an unknown with a known value from the right-hand side."""
+    for i in range(int(pivots[2 * n])):
+        row = int(pivots[n + i])
+        for k in range(int(starts[row]), int(starts[row + 1])):
+            if columns[k] == j:
+                side[i] -= entries[int(places[k])] * value
 
 
 def scatter(count: int, index: AnyIntegers, values: Vector, total: int, a: Vector) -> None:

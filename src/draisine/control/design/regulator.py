@@ -119,10 +119,11 @@ def pole_placement(
     basis = structure.basis
     inner, into = basis.T @ part.A @ basis, basis.T @ b
     control = python_control("place")
-    if len(controls) == 1:
-        gain = _place_single_input(control, inner, into, wanted, part.exact and structure.complete)
-    else:
-        gain = _place_multi_input(control, part, inner, into, wanted, controls)
+    if len(controls) > 1:
+        _refuse_collinear(part, into, controls)
+        _refuse_repeated(part, into, wanted, controls)
+    place = control.acker if len(controls) == 1 else control.place
+    gain = _scaled_placement(place, inner, into, wanted, part.exact and structure.complete)
     return feedback(part, tuple(controls), np.asarray(gain) @ basis.T, structure, reference, limits)
 
 
@@ -196,29 +197,24 @@ def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) ->
     return wanted
 
 
-def _place_single_input(control: Any, inner: Array, into: Array, wanted: list[complex], exact: bool) -> Array:
-    """The only gain with these poles; where no entry is rounding error, in scaled states, input and time, because the test of
-    reachability depends on units."""
+def _scaled_placement(place: Any, inner: Array, into: Array, wanted: list[complex], exact: bool) -> Array:
+    """The gain with these poles; where no entry is rounding error, in scaled states, inputs and time, because the test of
+    reachability and, with several inputs, the choice among gains depend on units."""
     if not exact:
-        return np.atleast_2d(control.acker(inner, into, wanted))
+        return np.atleast_2d(place(inner, into, wanted))
     scale, unit = unit_scales(inner, into)
     speed = float(np.abs(inner * scale / scale[:, None]).max(initial=0.0)) or max(map(abs, wanted)) or 1.0
-    gain = control.acker(
-        inner * scale / scale[:, None] / speed, into * unit / scale[:, None] / speed, [pole / speed for pole in wanted]
-    )
+    gain = place(inner * scale / scale[:, None] / speed, into * unit / scale[:, None] / speed, [pole / speed for pole in wanted])
     return np.atleast_2d(gain) * unit[:, None] / scale
 
 
-def _place_multi_input(
-    control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex], controls: Sequence[str]
-) -> Array:
-    _refuse_collinear(part, into, controls)
-    most, rank = max(wanted.count(z) for z in wanted), rank_of(into)
+def _refuse_repeated(part: LinearModel, into: Array, wanted: list[complex], controls: Sequence[str]) -> None:
+    """Refuse poles that are repeated more often than there are independent controls."""
+    most, rank = max(wanted.count(z) for z in wanted), rank_of(into / np.maximum(np.linalg.norm(into, axis=0), 1e-300))
     if most > rank:
         raise ArgumentError(
             f"{part.model}: a pole is given {most} times, but {rank} controls can place it only {rank} times; separate them"
         )
-    return np.asarray(control.place(inner, into, wanted))  # type: ignore[attr-defined]
 
 
 def _refuse_collinear(part: LinearModel, into: Array, controls: Sequence[str]) -> None:

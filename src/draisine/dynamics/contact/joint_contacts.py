@@ -10,7 +10,7 @@ import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.model.contact import DryFriction
+from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.items import JointFriction, ResidualConstraint, Stop
 
 

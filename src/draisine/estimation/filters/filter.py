@@ -85,7 +85,8 @@ def filter(
     equations, driving = with_input_laws(model, [experiment], inputs or {})
     problem = _build_problem(equations, experiment, measured, noise, start, start_time, driving, parameters, process, spread)
     manifold = Manifold(problem.equations, problem.p)
-    propagator = Propagator(manifold, problem.recording, problem.noise, integration or Propagator.usual(problem.equations))
+    stepping = integration or Propagator.usual(problem.equations, problem.largest)
+    propagator = Propagator(manifold, problem.recording, problem.noise, stepping)
     return _run(problem, propagator, method or ExtendedKalmanFilter(), smooth, progress)
 
 
@@ -103,6 +104,12 @@ class _FilterProblem:
     x: Reals
     p: Reals
     spread: Mapping[str, float]
+
+    @property
+    def largest(self) -> float:
+        """The largest value among the start, its uncertainty and the data."""
+        known = [*np.abs(self.x), *self.spread.values(), *np.abs(self.recording.values[np.isfinite(self.recording.values)])]
+        return float(max(known, default=0.0))
 
 
 def _build_problem(

@@ -21,6 +21,7 @@ from draisine.errors import SolverError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
 from draisine.estimation.filters.process_noise import Noise, independent_states
+from draisine.estimation.tangent_coordinates import usual_size
 from draisine.numerics.runge_kutta import gauss_kronrod
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
@@ -77,9 +78,11 @@ class Propagator:
     method: Method
 
     @staticmethod
-    def usual(equations: Equations) -> Method:
-        """The default integration method for these equations."""
-        return STIFF if isinstance(equations.dynamics, DaeResidual) else FINE
+    def usual(equations: Equations, largest: float) -> Method:
+        """The default integration method for these equations; its absolute tolerance follows the largest state where all of
+        them are small."""
+        method = STIFF if isinstance(equations.dynamics, DaeResidual) else FINE
+        return replace(method, atol=float(np.min(method.atol)) * usual_size(largest))
 
     @property
     def equations(self) -> Equations:

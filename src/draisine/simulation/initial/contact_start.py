@@ -234,11 +234,14 @@ def inactive_rows(e: Equations, p: Reals, level: str) -> int:
 
 
 def _gaps(e: Equations, q: np.ndarray, given: Given) -> np.ndarray:
+    """Gaps of contacts; those that have passed the other surface, where they do not land, are far away."""
     assert e.contact_terms is not None
     t, u, p = given
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
-    return np.atleast_1d(e.contact_terms([t], x, u, p)[slots.index("gap")])
+    values = e.contact_terms([t], x, u, p)
+    gaps, lands = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 3))[:, 1]
+    return np.where((gaps < -TOUCHES * e.limits.length) & ~(lands > 0.0), np.inf, gaps)
 
 
 def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:

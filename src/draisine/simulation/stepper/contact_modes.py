@@ -17,6 +17,7 @@ from draisine.simulation.stepper.contact_impact import (
     impact_on_several,
     restore_others,
     restrict_to_group,
+    returns_slip,
 )
 from draisine.simulation.stepper.contact_laws import (
     BOUNDARY,
@@ -29,6 +30,7 @@ from draisine.simulation.stepper.contact_laws import (
     tangential_size,
 )
 from draisine.simulation.stepper.contact_layout import (
+    ENDLESS,
     FOUND,
     MODE_ENTRIES,
     OPEN,
@@ -55,39 +57,47 @@ from draisine.simulation.stepper.contact_slip import (
 )
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
+from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usual_modes
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
+EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 PROJECTIONS = 2
 BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
+MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
 
-def begin_modes(s: Stepper) -> int:
-    """The modes at a start: contacts with a gap are open, the others follow from velocities and forces."""
+def note_contacts_below(s: Stepper) -> None:
+    """At a start: the open contacts that are below the other surface and do not land there."""
     c = s.modes
+    load_terms(s)
     for i in range(c.contacts):
         c.excluded[i] = 0
-    return change_modes(s, -1)
+        c.below[i] = 1 if mode_of(c, i) == OPEN and passes(c, i) and c.gap[i] < 0.0 else 0
 
 
 def change_modes(s: Stepper, row: int) -> int:
-    """At (t, x), where the margin `row` has ended (−1 for none): impacts, then the modes of all contacts."""
+    """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
     c.lost, c.late = 0.0, 0.0
     for k in range(c.rows):
         c.total[k] = 0.0
+    leave_usual_modes(s)
     return_to_constraints(s)
     load_terms(s)
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    for i in range(c.contacts):
-        closes = i == ended and row >= 0 and which == 0 and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+    if row >= 0 and which == 0 and mode_of(c, ended) == OPEN and passes(c, ended):
+        c.below[ended] = 1 - c.below[ended]
+        update_parameters(s)
+        return CONTINUE
+    if activate(c, row):  # a part of a profile has ended, and the next one has taken over
+        row = -1
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -100,8 +110,42 @@ def change_modes(s: Stepper, row: int) -> int:
     return settle(s, ended if row >= 0 else -1, which)
 
 
+def passes(c: ContactModes, i: int) -> bool:
+    """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
+    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[3 * i + 1] > 0.0)
+
+
+def is_left(c: ContactModes, i: int) -> bool:
+    """Whether a contact with a part of a ground profile is at its end."""
+    return c.bounded[i] != 0 and c.landing[3 * i + 1] <= EDGE * c.length
+
+
+def takes_over(c: ContactModes, i: int) -> bool:
+    """Whether an open contact with a part of a profile begins where that with its neighbor ends."""
+    near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[3 * i + 1] >= -EDGE * c.length
+    return near and abs(c.gap[i]) <= EDGE * c.length
+
+
+def activate(c: ContactModes, row: int) -> bool:
+    """The contacts that are closed, or close where the margin `row` has ended; whether it is that of a part of a profile that has
+    ended, so that the next one takes over."""
+    ended = (row - c.first_margin) // 2 if row >= 0 and (row - c.first_margin) % 2 == 0 else -1
+    left = ended >= 0 and mode_of(c, ended) != OPEN and is_left(c, ended)
+    if left:
+        set_mode(c, ended, OPEN)
+    for i in range(c.contacts):
+        closes = closes_too(c, i) or takes_over(c, i) if left else closes_too(c, i) or i == ended
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes else 0
+        c.below[i] = 0 if c.active[i] != 0 else c.below[i]
+    if left:
+        c.active[ended], c.below[ended] = 0, 1
+    return left
+
+
 def closes_too(c: ContactModes, i: int) -> bool:
     """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
+    if passes(c, i):
+        return False
     duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
     reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
     return c.gap[i] <= max(reached, GAP_ERROR * c.length)
@@ -130,20 +174,25 @@ def leaves(c: ContactModes, i: int, which: int) -> int:
 def collide(s: Stepper) -> bool:
     """Impacts of contacts that approach, each with those coupled to it, until none does; False if impulses are not found."""
     c = s.modes
-    for _ in range(MOST_IMPACTS * c.contacts):
+    for _ in range((MOST_SEQUENTIAL if c.sequential != 0 else MOST_IMPACTS) * c.contacts):
         slow = RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300))
         room = ROUNDING * velocity_scale(s)
         first = -1
         for i in range(c.contacts):
             if c.active[i] != 0 and has_normal(c, i):
                 speed = c.speed[int(c.normal[i])]
-                if speed > room and mode_of(c, i) == OPEN:
+                if speed > room and mode_of(c, i) == OPEN and c.sequential == 0:
                     c.active[i] = 0  # it separates
-                elif speed < -room and first < 0:
+                elif speed < -room and (first < 0 or (c.sequential != 0 and speed < c.speed[int(c.normal[first])])):
                     first = i
         if first < 0:
+            if c.sequential != 0:
+                release_separated(s, max(room, slow))
             return True
         find_group(c, first)
+        if c.sequential != 0:
+            for i in range(c.contacts):
+                c.group[i] = 1 if i == first else 0
         count, last, bounces, fastest = 0, first, False, 0.0
         for i in range(c.contacts):
             if c.group[i] == 1:
@@ -155,25 +204,34 @@ def collide(s: Stepper) -> bool:
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         restrict_to_group(c)
-        if count == 1:
+        rests = not bounces and fastest < slow
+        if count == 1 and not returns_slip(c, last) and not (rests and sticks_in_joints(c)):
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
-        elif not bounces and fastest < slow:
+        elif rests:
             c.outcome = stop_rocking(c, slow)
         else:
-            c.outcome = impact_on_several(c, bounces)
+            c.outcome = impact_on_several(c, bounces, max(slow, room))
         restore_others(c)
         if c.outcome != FOUND:
             return False
         if not bounces:
             c.late = max(c.late, bounces_left(c, last))
         apply_impulse(s)
-        for i in range(c.contacts):
-            if c.active[i] != 0 and has_normal(c, i):
-                speed = c.speed[int(c.normal[i])]
-                if speed > 1e-9 * velocity_scale(s) and speed > slow:
-                    c.active[i] = 0
-                    set_mode(c, i, OPEN)
-    return True
+        if c.sequential == 0:  # else one that separates may be struck again
+            release_separated(s, slow)
+    c.outcome = ENDLESS if c.sequential != 0 else FOUND
+    return c.sequential == 0
+
+
+def release_separated(s: Stepper, slow: float) -> None:
+    """Open contacts that separate after an impact."""
+    c = s.modes
+    for i in range(c.contacts):
+        if c.active[i] != 0 and has_normal(c, i):
+            speed = c.speed[int(c.normal[i])]
+            if speed > 1e-9 * velocity_scale(s) and speed > slow:
+                c.active[i] = 0
+                set_mode(c, i, OPEN)
 
 
 def collided(c: ContactModes) -> bool:
@@ -184,6 +242,14 @@ def collided(c: ContactModes) -> bool:
     return found
 
 
+def sticks_in_joints(c: ContactModes) -> bool:
+    """Whether the dry friction of a joint sticks."""
+    found = False
+    for i in range(c.contacts):
+        found = found or (c.active[i] != 0 and not has_normal(c, i) and mode_of(c, i) == STICK)
+    return found
+
+
 def stop_rocking(c: ContactModes, slow: float) -> int:
     """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
     a body that rocks from one to another are left out."""
@@ -191,6 +257,8 @@ def stop_rocking(c: ContactModes, slow: float) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
+        if not has_normal(c, i) and mode_of(c, i) == STICK:
+            c.choice[i] = STICK  # its force would stop within a short time what such an impact sets in motion
         if c.active[i] != 0 and has_normal(c, i):
             rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
             c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
@@ -225,23 +293,31 @@ def bounces_left(c: ContactModes, i: int) -> float:
 
 
 def apply_impulse(s: Stepper) -> None:
-    """Velocities, the energy that is lost, and the work that moving surfaces and stops do."""
+    """Velocities, the energy that is lost, and the work: the change of kinetic energy, with that of moving surfaces, stops and
+    prescribed motions."""
     c = s.modes
-    power, driven = 0.0, 0.0
+    n = c.velocities
+    power, work = 0.0, 0.0
+    for j in range(n):
+        c.side[j] = 0.0
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
-        driven += c.impulse[k] * moving(s, k)
+        for j in range(n):
+            c.side[j] += c.impulse[k] * c.response[k, j]
+    for i in range(n):  # Δv·M (v + Δv/2)
+        for j in range(n):
+            work += c.side[i] * c.mass[i * n + j] * (s.x[c.first_velocity + j] + 0.5 * c.side[j])
+    for j in range(n):
+        s.x[c.first_velocity + j] += c.side[j]
     for k in range(c.rows):
         c.total[k] += c.impulse[k]
         if c.impulse[k] != 0.0:
-            for j in range(c.velocities):
-                s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
             for l in range(c.rows):
                 c.speed[l] += c.impulse[k] * c.delassus[l, k]
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
     c.lost -= 0.5 * power
-    s.x[c.work] += 0.5 * power - driven
+    s.x[c.work] += work
 
 
 def moving(s: Stepper, row: int) -> float:
@@ -387,7 +463,7 @@ def update_parameters(s: Stepper) -> None:
     update_hoisted_values(s)
     for i in range(c.contacts):
         c.touch[i] = 0.0
-        if mode_of(c, i) == OPEN and c.gap[i] < CLOSE * c.length:
+        if mode_of(c, i) == OPEN and c.below[i] == 0 and c.gap[i] < CLOSE * c.length:
             least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
             slow = c.speed[int(c.normal[i])] < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
@@ -398,6 +474,7 @@ def update_parameters(s: Stepper) -> None:
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
     record_modes(s)
+    enter_usual_modes(s)
 
 
 def record_modes(s: Stepper) -> None:

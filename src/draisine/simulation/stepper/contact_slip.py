@@ -56,7 +56,7 @@ def load_terms_at(s: Stepper, time: float) -> None:
     """The same at (time, point)."""
     c = s.modes
     s.time[0] = time
-    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient)
+    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient, c.landing)
     call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
 
 

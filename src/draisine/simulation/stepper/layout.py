@@ -359,6 +359,7 @@ class Stepper(Record):
     sliding_pivot: Integers  # (m)
     resting: int  # whether all states rest on these surfaces, behind a limit of switches
     sliding_row: int  # 1 + the surface that determines all shares, of laws that act along one line; 0 if each does, −1 if none
+    off_surface: int  # 1 if the step left its surfaces farther than rounding and drift explain
     # the law while sliding (`mixture`)
     mixed_dynamics: int  # kernels of (t, x, u, p) that take branches between those of two sides, 0 for none: derivative, …
     mixed_rates: int  # … rates of the switching functions, …

@@ -11,8 +11,9 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import begin_modes, change_modes
+from draisine.simulation.stepper.contact_modes import note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_saltation import change_modes_varied
 from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
@@ -85,6 +86,9 @@ from draisine.simulation.stepper.switching import (
     change_branches,
     start_margins,
 )
+from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
+
+SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are no guide to the next mode
 
 
 def advance(s: Stepper) -> int:
@@ -130,7 +134,8 @@ def begin(s: Stepper) -> int:
     if s.switching != 0:
         reason = begin_branches(s)
         if reason == CONTINUE and s.unilateral != 0:
-            reason = begin_modes(s)
+            note_contacts_below(s)
+            reason = change_modes_varied(s, -1)
         if reason != CONTINUE:
             return reason
         start_margins(s)
@@ -356,21 +361,25 @@ def change_at(s: Stepper, row: int) -> int:
         if s.switches_here > MOST_SWITCHES:
             s.modes.outcome = ENDLESS
             return CONTACT_UNSOLVED
-        return change_modes(s, row)
+        return change_modes_varied(s, row)
     reason = beyond_limit(s, change_branches(s, row))
     if s.unilateral != 0 and reason == CONTINUE:
-        reason = change_modes(s, -1)  # forces may have jumped
+        reason = change_modes_varied(s, -1)  # forces may have jumped
     return reason
 
 
 def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     """After a step h: switch where a margin or an interval of time ended, else keep the branches."""
-    if s.sliding > 0 and not return_to_surfaces(s, h) and row < 0:
+    if s.sliding > 0 and s.off_surface != 0 and row < 0:
         row = int(s.sliding_margin[0])
     if row < 0 and not at_restart(s):
         keep_margins(s)
         if s.unilateral != 0:
             row = follow_slips(s)
+            if badly_conditioned(s):
+                leave_usual_modes(s)
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
         if row < 0:
             s.switches_here = 0
             if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
@@ -401,9 +410,22 @@ def restart(s: Stepper, m: Tableau) -> int:
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
-    if s.unilateral != 0 and m.implicit == 0 and s.check_stiffness != 0 and begins_to_slip(s.modes):
-        return STIFF
+    if s.unilateral != 0 and m.implicit == 0 and begins_to_slip(s.modes):
+        return STIFF if s.check_stiffness != 0 else CONTINUE
+    if s.unilateral != 0:
+        lengthen(s, m)
     return CONTINUE
+
+
+def lengthen(s: Stepper, m: Tableau) -> None:
+    """After a change of modes: steps that became short before it need not be short behind it."""
+    c, length = s.modes, abs(s.h)
+    if m.implicit == 0 and m.external == 0 and s.adaptive != 0:
+        if length < SHORT * c.first_step:
+            first_step(s)
+            s.h = max(length, abs(s.h))
+        s.last_rejected = 0
+        c.first_step = abs(s.h)
 
 
 def finite_dense(s: Stepper, m: Tableau) -> bool:
@@ -415,7 +437,7 @@ def finite_dense(s: Stepper, m: Tableau) -> bool:
 
 
 def finish_step(s: Stepper, m: Tableau, h: float) -> int:
-    """At the new state: derivative, projection, history, records, condition number."""
+    """At the new state: derivative, projections onto constraints and sliding surfaces, history, records, condition number."""
     copy(s.k[m.stages], s.k[0], s.width)
     if m.implicit != 0:
         for j in range(m.solved):
@@ -426,6 +448,8 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
     reason = CONTINUE
     if s.project != 0:
         reason = project(s, m)
+    if s.switching != 0 and s.sliding > 0:  # before the state is recorded: its last sample is its end
+        s.off_surface = 0 if return_to_surfaces(s, h) else 1
     depth = s.tableau.history
     for j in range(depth - 1, 0, -1):
         copy(s.past[j - 1], s.past[j], s.width)

@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 ANYWHERE: Range = (-np.inf, np.inf)
+ROUNDING = 1e-12  # size of a row of the Jacobian, relative to the largest, below which it is rounding error
 PERTURBATION = 0.05  # of a parameter, relative; absolute where it is zero
 
 
@@ -101,6 +102,14 @@ class ContinuationProblem:
         raise problem
 
 
+def _solved_scales(jacobian: Array, solved: slice) -> Array:
+    """Scales of accelerations and other unknowns that are solved for: their changes with the scaled other unknowns, so that a
+    slow system is not judged by the units of time; one where nothing changes them."""
+    inner, outer = jacobian[:, solved], np.delete(jacobian, np.r_[solved], axis=1)
+    changes = np.linalg.norm(np.linalg.pinv(inner) @ outer, axis=1)
+    return np.where(changes > ROUNDING * changes.max(initial=0.0), changes, 1.0)
+
+
 class SteadyCurve:
     """The curve of a problem through a steady motion, and the motions at its points."""
 
@@ -123,7 +132,10 @@ class SteadyCurve:
         if question.over in free and np.isfinite(high - low):
             scale[len(y) - len(free) + free.index(question.over)] = (high - low) / 10
         _, jacobian = self._evaluate(y)
-        weights = 1 / np.maximum(1.0, np.linalg.norm(jacobian[:-1] * scale, axis=1))
+        between = slice(self.problem.own, len(y) - len(free))
+        scale[between] = _solved_scales(jacobian[:-1] * scale, between)
+        sizes = np.linalg.norm(jacobian[:-1] * scale, axis=1)
+        weights = 1 / np.where(sizes > ROUNDING * sizes.max(initial=0.0), sizes, np.maximum(1.0, sizes))
         self.curve = ImplicitCurve(self._evaluate, scale, weights)
         self.y = y / scale
         self._check_freedom()

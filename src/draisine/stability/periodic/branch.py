@@ -175,7 +175,7 @@ def follow_cycle(
         raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; give another value")
     flow = replace(cycle.shot.flow, parameter=parameter, size=size)
     begun = cycle.shot
-    nodes = [flow.node(begun.time(i), node.x, begun.p) for i, node in enumerate(begun.nodes)]
+    nodes = [flow.node(begun.time(i), node.x, node.p) for i, node in enumerate(begun.nodes)]
     walk = _FamilyWalk(shoot(flow, begun.conditions, nodes, begun.period, begun.p), to, first, largest)
     shots = [walk.now]
     whole = _size(walk.now)

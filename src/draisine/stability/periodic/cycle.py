@@ -35,6 +35,13 @@ from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
 from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.linearization import Motion, motion_at, motion_of
+from draisine.stability.periodic.contact_motions import (
+    check_repetition,
+    contact_naming,
+    ignorable_of_contacts,
+    modes_of_samples,
+)
+from draisine.stability.periodic.exchange import exchanged_name, exchanged_places
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import (
@@ -125,17 +132,18 @@ class Cycle(Result):
     @property
     def start(self) -> Motion:
         """The initial state."""
-        return Motion(self.equations, self.shot.nodes[0].x, self.shot.flow.u, self.shot.p)
+        return Motion(self.equations, self.shot.nodes[0].x, self.shot.flow.u, self.shot.nodes[0].p)
 
     @property
     def parameters(self) -> dict[str, float]:
-        return dict(zip((q.name for q in self.equations.parameters), self.shot.p.tolist(), strict=True))
+        return dict(zip((q.name for q in self.equations.parameters), self.shot.p.tolist(), strict=False))
 
     def run(self, periods: float = 1.0, samples: int = 401) -> Trajectory:
         """The motion over one period, or several."""
         run = _run(self.equations, self.shot, periods * self.period, samples)
         pieces = [report_segment(segment, self.shot.p) for segment in run.segments if len(segment.times)]
-        return assemble(self.equations.name, pieces, status=run.status, parameters=self.parameters, scene={"method": run.method})
+        made = assemble(self.equations.name, pieces, status=run.status, parameters=self.parameters, scene={"method": run.method})
+        return replace(made, modes=run.modes)
 
     @cached_property
     def _fine(self) -> Trajectory:
@@ -207,6 +215,7 @@ def limit_cycle(
     nodes: int = 1,
     settle: float = 0.0,
     advance: Mapping[str, float] | None = None,
+    exchange: Mapping[str, str] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
     states: Sequence[str] = (),
@@ -225,6 +234,8 @@ def limit_cycle(
     - `nodes`: number of nodes of multiple shooting; unstable and long motions need several.
     - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
       (position on the track, angles of rotors) are detected and need not be periodic.
+    - `exchange`: parts of names that change places in a period, {"left": "right"}: the period of a walking machine is then one
+      step, after which the left leg moves as the right one did, and the multipliers are those of a step.
     - `states`: names of deviations, as in `linearize`.
     - `parameters`, `inputs`, `method`: as in `simulate`.
     - `accuracy`: of the closed orbit, relative to the size of the motion; `rounds`: largest number of Newton steps.
@@ -238,15 +249,19 @@ def limit_cycle(
         raise ArgumentError(f"{e.name} depends on time, so that its period is that of the excitation: give period=…")
     x = motion.x
     if settle > 0.0:
-        x, found = _settle(e, x, u, p, settle, method)
+        x, p, found = _settle(e, x, u, p, settle, method)
         period = found if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
     fixed = dict(fixed or {})
-    preferred = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
-    guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
-    flow, ignorable = _flow(e, guess, u, p, preferred, method)
+    named = (*states, *(name for name in fixed if name != PERIOD), *(advance if advance and e.unilateral else ()))
+    named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))
+    preferred = tuple(dict.fromkeys(named))
+    guess, modes = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
+    flow, ignorable = _flow(e, guess, u, modes, preferred, method)
     notes = _repetition(flow, guess, period, p) if depends_on_time(dynamics) else ()
+    if e.unilateral and driven:
+        check_repetition(e, guess, u, p, period)
     for name in preferred:
         if name not in flow.names:
             raise ArgumentError(f"{e.name}: {name!r} is ignorable: it need not be periodic and cannot be fixed")
@@ -258,8 +273,12 @@ def limit_cycle(
     if PERIOD in fixed and driven:
         raise ArgumentError(f"{e.name} depends on time: its period is given by period=… and cannot be fixed")
     indices = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
-    begun = [flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, p), p) for i, k in enumerate(indices)]
-    conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]))
+    begun = [
+        flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, modes[k]), modes[k])
+        for i, k in enumerate(indices)
+    ]
+    swap = exchanged_places(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
+    conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)
@@ -300,7 +319,8 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
         notes += (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
     multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
-    if unresolved(multipliers, regular.monodromy, flow.scales):
+    # where contacts stick, deviations have fewer dimensions: small multipliers are zero, and there are no factors of one size
+    if not flow.equations.unilateral and unresolved(multipliers, regular.monodromy, flow.scales):
         multipliers = factored_floquet(multipliers, *factors(regular), flow.scales)
     return Cycle(found, multipliers, ignorable, notes)
 
@@ -314,13 +334,18 @@ def _peak(values: Array) -> float:
 
 
 def _flow(
-    e: Equations, states: Array, u: Array, p: Array, preferred: tuple[str, ...], method: Method
+    e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method
 ) -> tuple[Flow, tuple[str, ...]]:
     """Periodic deviations with their scales along the first guess, and the ignorable coordinates."""
-    looks = states[np.linspace(0, len(states) - 1, LOOKS).round().astype(int)]
-    ignorable = ignorable_at(e, list(looks), u, p)
+    indices = np.linspace(0, len(states) - 1, LOOKS).round().astype(int)
+    looks, p = states[indices], modes[0]
     deviations = deviations_of(e, preferred)
-    naming = well_conditioned_naming(deviations, looks, u, p)
+    if e.unilateral:
+        ignorable = ignorable_of_contacts(e, list(looks), u, [modes[i] for i in indices])
+        naming = contact_naming(e, preferred, states[0], u, p)
+    else:
+        ignorable = ignorable_at(e, list(looks), u, p)
+        naming = well_conditioned_naming(deviations, looks, u, p)
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
     values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
@@ -336,22 +361,27 @@ def _flow(
 # ------------------------------------------------------------------------------------------------------------- motions
 
 
-def _integrated(e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method) -> Array:
+def _integrated(
+    e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method
+) -> tuple[Array, list[Array]]:
+    """States of a run, and the parameters there, which have the modes of contacts."""
     run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
     if run.status.kind != Ending.FINISHED:
         raise SolverError(f"{e.name}: the first guess cannot be simulated for {until:g} s: {run.status}")
-    return run.states
+    return run.states, modes_of_samples(run) if e.unilateral else [p] * len(run.states)
 
 
 def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
     times = np.linspace(0.0, until, samples)
-    return integrate(e, found.nodes[0].x, until, parameters=found.p, inputs=found.flow.u, method=found.flow.method, samples=times)
+    p = found.nodes[0].p
+    return integrate(e, found.nodes[0].x, until, parameters=p, inputs=found.flow.u, method=found.flow.method, samples=times)
 
 
-def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, float | None]:
-    """The state at the last upward crossing of the mean of an oscillating quantity, and the time since the state was similar."""
+def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, Array, float | None]:
+    """State and parameters at the last upward crossing of the mean of an oscillating quantity, and the time since the state was
+    similar."""
     count = 4001
-    states = _integrated(e, x, u, p, seconds, count, method)
+    states, modes = _integrated(e, x, u, p, seconds, count, method)
     late = states[count // 2 :]
     spread = np.ptp(late, axis=0)
     half = len(late) // 2
@@ -366,7 +396,7 @@ def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: 
             apart = (late[rising[-1]] - late[rising[-back]])[moving] / spread[moving]
             found.append((float(exact[-1] - exact[-back]), float(np.abs(apart).max()), int(rising[-1])))
     if not found:
-        return states[-1], None
+        return states[-1], modes[-1], None
     smallest_miss = min(miss for _, miss, _ in found)
     samples, _, index = min(entry for entry in found if entry[1] <= max(2 * smallest_miss, RETURNED))
-    return late[index], samples * seconds / (count - 1)
+    return late[index], modes[count // 2 + index], samples * seconds / (count - 1)

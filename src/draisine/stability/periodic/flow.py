@@ -19,6 +19,7 @@ from draisine.errors import SolverError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import Newton
+from draisine.numerics.rank import independent_rows
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
@@ -46,6 +47,7 @@ class Node:
     rates: Array  # ζ̇
     span: Array  # δx by deviations, (states, names)
     shift: Array  # δx by the parameter at fixed ζ, (states,); zero without one
+    p: Array  # parameters, with the modes of contacts here
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class Flow:
         return started if self.parameter is None else (*started, Direction(self.parameter, "p", self.parameter_index))
 
     def node(self, t: float, x: Array, p: Array) -> Node:
-        """Deviations, rates and directions at a state."""
+        """Deviations, rates and directions at a state; p has the modes of contacts at its end."""
         derivatives = deviations_of(self.equations, self.preferred).derivatives(t, x[None], self.u[None], p[None])
         if not all(np.isfinite(a).all() for a in (derivatives.by_state, derivatives.names, derivatives.constraints)):
             raise SolverError(
@@ -100,21 +102,36 @@ class Flow:
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
         span = np.zeros((len(x), len(self._kept)))
-        span[: self._own] = self.naming.span(derivatives)[0][:, self._kept]
+        span[: self._own] = self._naming_at(derivatives).span(derivatives)[0][:, self._kept]
         shift = np.zeros(len(x))
         if self.parameter is not None:
             shift[: self._own] = self._shift(t, x, p, derivatives)
-        return Node(x, derivatives.values[0][chosen], self.naming.rates(derivatives)[0][self._kept], span, shift)
+        return Node(x, derivatives.values[0][chosen], self.naming.rates(derivatives)[0][self._kept], span, shift, p)
+
+    def _naming_at(self, derivatives: Derivatives) -> Naming:
+        """The naming with the constraints that are independent here: those of contacts depend on their modes."""
+        if not self.equations.unilateral:
+            return self.naming
+        gradient = derivatives.constraints[0]
+        rows, _ = independent_rows(gradient, np.zeros((0, gradient.shape[1])))
+        if len(rows) + len(self.naming.chosen) != gradient.shape[1]:
+            raise SolverError(
+                f"{self.equations.name}: contacts that are closed or stick differ at the begin and the end of its period, or "
+                "between nodes; give a start, and a period, at which they are the same, and nodes=1"
+            )
+        return replace(self.naming, rows=tuple(rows))
 
     def _shift(self, t: float, x: Array, p: Array, derivatives: Derivatives) -> Array:
         """δx by the parameter that satisfies the constraints and keeps every ζ constant."""
         by_constraints, by_names = _by_parameter(self.equations, self.preferred, self.parameter_index)([t], x, self.u, p)
-        square = np.vstack([derivatives.constraints[0][list(self.naming.rows)], derivatives.names[0][list(self.naming.chosen)]])
-        side = -np.concatenate([by_constraints[list(self.naming.rows)], by_names[list(self.naming.chosen)]])
+        rows, chosen = list(self._naming_at(derivatives).rows), list(self.naming.chosen)
+        square = np.vstack([derivatives.constraints[0][rows], derivatives.names[0][chosen]])
+        side = -np.concatenate([by_constraints[rows], by_names[chosen]])
         return np.asarray(np.linalg.solve(square, side))
 
     def passage(self, t: float, node: Node, duration: float, p: Array) -> Passage:
         """Integrate from a node, with sensitivities."""
+        p = self._with_modes(p, node.p)
         derivatives = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
         sizes = np.append(np.ones(len(self.names)), [] if self.parameter is None else self.size)
         run = integrate_varied(
@@ -135,6 +152,8 @@ class Flow:
         n, count = len(node.x), len(self._directions)
         end = run.final_state[:n]
         carried = run.final_state[n:].reshape(count, n).T[: self._own]
+        if run.segments[-1].parameters is not None:
+            p = self._with_modes(p, run.segments[-1].parameters)
         arrived = self.node(t + duration, end, p)
         final = deviations_of(self.equations, self.preferred).derivatives(t + duration, end[None], self.u[None], p[None])
         rows = final.names[0][[self.naming.chosen[i] for i in self._kept]]
@@ -145,8 +164,14 @@ class Flow:
             by_parameter = propagated[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
         return Passage(arrived, propagated[:, : len(self.names)], by_parameter, run.status.warnings)
 
+    def _with_modes(self, p: Array, modes: Array) -> Array:
+        """The parameters with the modes of contacts at another node."""
+        count = len(self.equations.parameters)
+        return np.concatenate([p[:count], modes[count:]])
+
     def moved(self, t: float, node: Node, change: Array, p: Array, by_parameter: float = 0.0) -> Node:
-        """The node with changed ζ, projected onto the constraints."""
+        """The node with changed ζ, projected onto the constraints; contacts keep their modes."""
+        p = self._with_modes(p, node.p)
         x = node.x + node.span @ change + node.shift * by_parameter
         return self.node(t, project_onto_constraints(self.equations, t, x, self.u, p), p)
 

@@ -13,6 +13,7 @@ from draisine.program.branches import branches_at, nearest_limit
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.program.switching import find_switching
+from draisine.stability.periodic.contact_motions import change_near
 
 Array = NDArray[np.float64]
 
@@ -21,10 +22,14 @@ ON_SURFACE = 1e-12  # a switching function of motions that stay on its surface
 
 
 def surface_near(e: Equations, t: float, x: Array, u: Array, p: Array, duration: float) -> str:
-    """The name of a switching function whose surface the motion crosses about now, or on which it slides; "" if there is none.
+    """The name of a switching function whose surface the motion crosses about now, or on which it slides, or of a contact that
+    changes its mode; "" if there is none.
 
     Switches of time alone do not count: deviations do not change their times.
     """
+    contact = change_near(e, t, x, u, p, duration)
+    if contact:
+        return contact
     found = find_switching(e)
     if found is None or isinstance(found.dynamics, DaeResidual):
         return ""

@@ -233,6 +233,7 @@ def _unilateral(subject: Subject, system: System) -> list[str]:
         if law is None:
             continue
         static, kinetic = ("∞" if amount is None else _amount(subject, amount) for amount in (law.static, law.kinetic))
+        kinetic = str(law.kinetic) if law.depends_on_slip else kinetic
         where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
         rows.append((contact.name, where, static, kinetic, _amount(subject, law.restitution), law.impact))
     head = ("contact", "between", "static friction", "kinetic friction", "restitution", "impact")

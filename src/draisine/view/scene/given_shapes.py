@@ -12,11 +12,12 @@ from draisine.model.items import GROUND, System
 from draisine.view.plots.style import body_colors
 from draisine.view.scene.mesh_files import read_mesh
 from draisine.view.scene.scene import Array, orthonormal_pair
-from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
+from draisine.view.scene.solids import Box, Ellipsoid, Loft, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
 
 STONE = "#8D949C"  # of shapes on the ground
 _RUBBER, _METAL = "#2B2D30", "#A9B0B7"
 _SPOKES = 20
+_ARC = 17  # points of half a circle
 
 
 def given_solids(system: System, values: Mapping[str, float]) -> tuple[Solid, ...]:
@@ -44,6 +45,7 @@ class _GivenSolids:
             items.Wheel: self._wheel,
             items.Revolved: self._turned,
             items.Prism: self._prism,
+            items.Stadium: self._stadium,
             items.MeshFile: self._mesh,
         }
         at = np.array([self._number(c) for c in shape.at])
@@ -111,6 +113,17 @@ class _GivenSolids:
         k = "xyz".index(shape.axis)
         axes = orientation[:, [k, (k + 1) % 3, (k + 2) % 3]]
         return [Prism(self.body, at, axes, self._numbers(shape.profile), self._number(shape.length), color)]
+
+    def _stadium(self, shape: items.Stadium, at: Array, orientation: Array, color: str) -> list[Solid]:
+        k = "xyz".index(shape.axis)
+        levels = self._numbers(shape.levels)
+        along, radius, half = (column[:, None] for column in (levels if levels[-1, 0] > levels[0, 0] else levels[::-1]).T)
+        angle = np.linspace(0.0, np.pi, _ARC)
+        across, long = radius * np.cos(angle), half + radius * np.sin(angle)
+        flat = [np.concatenate(pair, axis=1) for pair in ((across, -across), (long, -long))]
+        axes = [orientation[:, (k + i) % 3] for i in range(3)]
+        rings = at + along[..., None] * axes[0] + flat[0][..., None] * axes[1] + flat[1][..., None] * axes[2]
+        return [Loft(self.body, rings, color)]
 
     def _mesh(self, shape: items.MeshFile, at: Array, orientation: Array, color: str) -> list[Solid]:
         found: Mesh = read_mesh(

@@ -225,7 +225,20 @@ class Prism:
         return joined([sides, Mesh(self.body, *_with_caps(self.at + ends, np.zeros((0, 3), dtype=int)), self.color)])[0]
 
 
-Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box | Revolved | Prism
+@dataclass(frozen=True, eq=False)
+class Loft:
+    """A closed surface through rings of equally many points, counter-clockwise as seen from the last, and plane ends."""
+
+    body: str
+    rings: Array  # (n, sides, 3)
+    color: str
+
+    def mesh(self) -> Mesh:
+        rings = np.asarray(self.rings, dtype=float)
+        return Mesh(self.body, *_with_caps(rings, _walls(len(rings), rings.shape[1], closed=False)), self.color)
+
+
+Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box | Revolved | Prism | Loft
 
 
 def ball(body: str, at: Array, radius: float, color: str) -> Ellipsoid:

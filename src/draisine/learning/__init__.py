@@ -1,0 +1,1 @@
+"""Environments for reinforcement learning: models as Gymnasium environments, single or many side by side."""

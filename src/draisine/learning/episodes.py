@@ -1,0 +1,190 @@
+"""Episodes of many environments side by side: steps, rewards, ends and resets, independent of Gymnasium.
+
+An episode is *terminated* where a condition of `terminate` holds, where a stopping event of the model occurs, and where the
+motion cannot be continued (a singular position, constraints that cannot be kept, values that are not finite); the status says
+which. It is *truncated* where it reaches its time limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.errors import ArgumentError
+from draisine.learning.quantities import Actions, Expressions, Law, Observe, Part, observed_texts
+from draisine.learning.starts import BLOCK, EpisodeStarts, Reset
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations, Event, Quantity
+from draisine.results.status import Ending
+from draisine.simulation.ensemble.fixed_step_batch import FixedStepBatch, StepProblem
+
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Terminate = Law | Mapping[str, Law] | Callable[..., Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is learned: equations, what is observed, done and rewarded, and when an episode ends."""
+
+    equations: Equations
+    problem: StepProblem
+    actions: Actions
+    observe: Part
+    observed: tuple[Quantity, ...]
+    reward: Part
+    terminate: Part
+    terminations: tuple[str, ...]  # names of the conditions
+    events: Part | None
+    stops: tuple[tuple[int, Event], ...]  # stopping events by their place
+    limit: int | None  # steps of an episode
+
+    @staticmethod
+    def of(
+        equations: Equations,
+        observe: Observe,
+        act: Mapping[str, Any],
+        reward: Law | Callable[..., Any],
+        terminate: Terminate,
+        step: float,
+        substeps: int,
+        until: float | None,
+    ) -> Task:
+        """Compile what is given as texts; functions are called with columns of the quantities that their parameters name."""
+        actions = Actions.of(equations, act)
+        expressions = Expressions(equations, actions.names)
+        observed: tuple[Quantity, ...] = ()
+        if callable(observe):
+            seen = expressions.function(observe, "observe")
+        else:
+            texts, observed = observed_texts(equations, observe)
+            seen = expressions.part(list(texts.values()), "observe")
+        paid = expressions.any_part(reward, "reward")
+        ends, names = _terminations(expressions, terminate)
+        stops = tuple((k, event) for k, event in enumerate(equations.event_list) if event.action == "stop")
+        events = expressions.events(equations.events) if stops and equations.events is not None else None
+        problem = StepProblem(
+            equations, step, substeps, expressions.stacked, expressions.symbols, actions.indices, actions.low, actions.high
+        )
+        limit = None if until is None else max(1, round(until / step))
+        return Task(equations, problem, actions, seen, observed, paid, ends, names, events, stops, limit)
+
+
+def _terminations(expressions: Expressions, given: Terminate) -> tuple[Part, tuple[str, ...]]:
+    if given is None:
+        return expressions.part([], "terminate"), ()
+    if isinstance(given, Mapping):
+        return expressions.part(list(given.values()), "terminate"), tuple(given)
+    return expressions.any_part(given, "terminate"), (str(given) if isinstance(given, str) else "condition",)
+
+
+class Outcome(NamedTuple):
+    """The results of a step."""
+
+    observation: Reals  # (members, entries)
+    reward: Reals  # (members)
+    terminated: Bools
+    truncated: Bools
+    status: dict[int, str]  # of the members whose episode ended: how
+
+
+class Episodes:
+    """The episodes of all members, and their present states."""
+
+    def __init__(
+        self,
+        task: Task,
+        members: int,
+        reset: Reset,
+        parameters: Mapping[str, Any],
+        inputs: Mapping[str, float],
+        threads: int | None,
+        model: Model | System | Equations,
+    ) -> None:
+        self.task, self.members = task, members
+        block = 1 if members == 1 else max(BLOCK, members)
+        self.starts = EpisodeStarts.of(model, task.equations, reset, parameters, inputs, block)
+        self.batch = FixedStepBatch(task.problem, members, threads)
+        self.steps = np.zeros(members, dtype=np.int64)
+        self._before = np.zeros((members, 0 if task.events is None else len(task.equations.event_list)))
+
+    def restart(self, which: NDArray[np.intp], random: np.random.Generator, targets: Mapping[str, Any] | None = None) -> None:
+        """Begin new episodes; `targets` replace those of the reset."""
+        if targets:
+            parts = [self.starts.given(targets, random) for _ in which]
+            x, p = (np.concatenate([part[k] for part in parts]) for k in range(2))
+        else:
+            x, p = self.starts.take(random, len(which))
+        self.batch.place(which, x, np.tile(self.starts.inputs, (len(which), 1)), p)
+        self.steps[which] = 0
+        if self.task.events is not None:
+            self._before[which] = self.task.events(self.batch.values[which])
+
+    def observation(self) -> Reals:
+        """What all members see now, as a copy."""
+        return np.array(self.task.observe(self.batch.values[: self.members]), dtype=float, order="C")
+
+    def step(self, actions: Reals) -> Outcome:
+        """One step of all members. The reward is that of the state after the step and of the action that led there."""
+        task, status = self.task, dict[int, str]()
+        ended = self.batch.advance(actions)
+        self.steps += 1
+        values = self.batch.values[: self.members]
+        reward = np.array(task.reward(values)[:, 0], dtype=float)
+        if task.terminations:
+            self._conditions(task.terminate(values) != 0.0, status)  # NaN is not zero
+        if task.events is not None:
+            self._stopping_events(task.events(values), status)
+        status |= {member: str(why) for member, why in ended.items()}
+        if not np.isfinite(reward).all():
+            for member in np.flatnonzero(~np.isfinite(reward)).tolist():
+                status.setdefault(member, f"{Ending.NOT_FINITE}: the reward is not finite at t = {self._time(member):g} s")
+                reward[member] = 0.0
+        terminated, truncated = np.zeros(self.members, dtype=bool), np.zeros(self.members, dtype=bool)
+        terminated[list(status)] = True
+        if task.limit is not None:
+            truncated = (self.steps >= task.limit) & ~terminated
+            status |= {k: f"{Ending.FINISHED}: reached t = {self._time(k):g} s" for k in np.flatnonzero(truncated).tolist()}
+        return Outcome(self.observation(), reward, terminated, truncated, status)
+
+    def _time(self, member: int) -> float:
+        return float(self.steps[member]) * self.task.problem.step
+
+    def _conditions(self, holds: Bools, status: dict[int, str]) -> None:
+        if holds.any():
+            members, first = np.flatnonzero(holds.any(axis=1)).tolist(), holds.argmax(axis=1)
+            for member in members:
+                name = self.task.terminations[min(int(first[member]), len(self.task.terminations) - 1)]
+                status[member] = f"{Ending.EVENT}: {name} at t = {self._time(member):g} s"
+
+    def _stopping_events(self, now: Reals, status: dict[int, str]) -> None:
+        """Events whose function changed its sign since the last step, in the direction of the event."""
+        for k, event in self.task.stops:
+            before, after = self._before[:, k], now[:, k]
+            crossed = np.zeros(self.members, dtype=bool)
+            if event.direction >= 0:
+                crossed |= (before < 0.0) & (after >= 0.0)
+            if event.direction <= 0:
+                crossed |= (before > 0.0) & (after <= 0.0)
+            for member in np.flatnonzero(crossed).tolist():
+                text = event.description or event.name
+                status[member] = f"{Ending.EVENT}: {event.name}: {text} before t = {self._time(member):g} s"
+        self._before[:] = now
+
+
+def checked_step(step: float, substeps: int, until: float | None) -> None:
+    """Refuse steps and durations that are not positive."""
+    if isinstance(step, bool) or not isinstance(step, int | float) or not (math.isfinite(step) and step > 0.0):
+        raise ArgumentError(f"environment: step is the time between two actions in seconds, positive and finite, got {step!r}")
+    if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
+        raise ArgumentError(
+            f"environment: substeps is the number of integration steps from one action to the next, got {substeps!r}"
+        )
+    if until is not None and (isinstance(until, bool) or not isinstance(until, int | float) or not until >= step):
+        raise ArgumentError(f"environment: until is the duration of an episode in seconds, at least one step, got {until!r}")

@@ -1,0 +1,1 @@
+"""A rider: body segments from measurements, postures, and the assembly of a model."""

@@ -1,0 +1,127 @@
+"""Machines of parts: equal to the same machines by hand, and to closed forms."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.errors import ModelError, UnknownNameError
+from draisine.model.files import from_toml, to_toml
+from machines_of_parts import MACHINES, bicycle, car_with_trailer
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda f: f.__name__)
+def test_a_machine_is_short_and_its_file_reads_back_as_the_same_system(machine):
+    assert len(inspect.getsource(machine).splitlines()) < 25
+    model = machine()
+    text = to_toml(model)
+    assert "[parts." in text and "[bodies." not in text
+    assert len([line for line in text.splitlines() if line.strip()]) < 120
+    assert from_toml(text).freeze() == model.freeze()
+
+
+def test_the_bicycle_of_parts_is_the_benchmark():
+    ours, theirs = (
+        np.sort_complex(dr.linearize(m, {"speed": 5.0}, states=("lean", "steer")).essential().eigenvalues)
+        for m in (bicycle(), dr.gallery.bicycle())
+    )
+    assert np.abs(ours - theirs).max() < 1e-12
+
+
+REFERENCE = {
+    10.0: [1.0, 31.25782682817235, 334.1085509725161, 1481.6223935657422, 3301.3828790102275],
+    30.0: [1.0, 10.419275609390784, 54.30374661779206, 195.53586774973343, 547.4912164977906],
+}
+
+
+@pytest.fixture(scope="module")
+def towing():
+    return dr.derive(car_with_trailer())
+
+
+@pytest.mark.parametrize("speed", REFERENCE)
+def test_car_and_trailer_have_the_published_polynomial(towing, speed):
+    found = np.poly(dr.linearize(towing, {"speed": speed}).essential().eigenvalues).real
+    assert np.abs(found / REFERENCE[speed] - 1).max() < 1e-9
+
+
+def test_the_snaking_speed_is_that_of_the_hurwitz_condition(towing):
+    crossings = dr.modes(towing, speed=np.linspace(20.0, 45.0, 6)).critical()
+    snaking = [c.value for c in crossings if 30 < c.value < 45]
+    assert len(snaking) == 1 and abs(snaking[0] / 37.500672199670035 - 1) < 1e-9
+
+
+def test_a_part_is_exchanged_for_another_one():
+    model = bicycle()
+    sprung = dr.parts.replace(model, "fork", dr.parts.telescopic_fork, stiffness="20 kN/m", preload="300 N", lower_mass=1.0)
+    made = {part.name: part for part in sprung.freeze().parts}
+    assert made["fork"].kind == "telescopic_fork" and made["front"].options == dict(model._items["parts"])["front"].options
+    assert "fork_travel" in {c.name for c in sprung.freeze().coordinates}
+    assert model.freeze() == bicycle().freeze()  # the model itself stays
+    back = dr.parts.replace(sprung, "fork", "rigid_fork")
+    assert back.freeze().bodies == model.freeze().bodies
+
+
+def test_a_part_that_was_changed_by_hand_is_written_as_items():
+    model = bicycle()
+    system = model.freeze()
+    wheels = tuple(replace(w, tube=system.bodies[0].mass * 0 + 0.01) for w in system.wheels)
+    text = to_toml(replace(system, wheels=wheels))
+    assert "[parts.front]" not in text and "[bodies.front]" in text and "[parts.fork]" in text
+    assert from_toml(text).freeze().wheels == wheels
+
+
+def test_parts_inside_parts_belong_to_the_outer_one():
+    @dr.parts.part
+    def axle(own, on, *, x=0.0, track=0.7):
+        """Two wheels at the ends of an axle."""
+        for side, y in (("left", track / 2), ("right", -track / 2)):
+            frame = own.frame(side, str(on), (x, y, 0.24))
+            own.part(dr.parts.wheel, side + "_wheel", frame, radius=0.24)
+
+    m = dr.Model("cart")
+    cart = dr.parts.frame(m, "cart", points={"hub": (1.0, 0.24)})
+    back = axle(m, "back", cart["body"])
+    dr.parts.wheel(m, "nose", cart["hub"], radius=0.24)
+    parts = {part.name: part for part in m.freeze().parts}
+    assert parts["back_left_wheel"].within == "back" == parts["back_right_wheel"].within and not parts["nose"].within
+    assert ("bodies", "back_left_wheel") in back.items
+    with pytest.raises(ModelError, match="belongs to part 'back'"):
+        dr.parts.replace(m, "back_left_wheel", radius=0.3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda m: dr.parts.wheel(m, "front", "frame_haed"),
+            "no frame, point or body 'frame_haed' to mount on; did you mean 'frame_head'",
+        ),
+        (lambda m: dr.parts.wheel(m, "front", "frame_head", raduis=0.3), "wheel has no option 'raduis'; did you mean 'radius'"),
+        (lambda m: dr.parts.wheel(m, "front"), "missing a required argument: 'on'"),
+        (lambda m: dr.parts.wheel(m, "front", "frame_head", radius="3 kg"), "kg"),
+        (lambda m: dr.parts.frame(m, "other", motion="flying"), "motion must be one of"),
+        (lambda m: dr.parts.brake(m, "brake", "frame"), "no wheel 'frame'"),
+        (lambda m: dr.parts.telescopic_fork(m, "fork", "frame_head", spring=[(0, 0), (1, 1)], stiffness=3.0), "not both"),
+    ],
+)
+def test_what_is_wrong_is_named_and_leaves_the_model_as_it_was(call, message):
+    m = dr.Model("bike")
+    frame = dr.parts.frame(m, "frame", wheelbase=1.0, trail=0.05, steer_axis_tilt="18 deg", points={"axle": (0, 0.3)})
+    dr.parts.wheel(m, "rear", frame["axle"], radius=0.3)
+    before = {kind: dict(items) for kind, items in m._items.items()}
+    with pytest.raises(ModelError, match=message.replace("(", r"\(")):
+        call(m)
+    assert m._items == before
+    with pytest.raises(UnknownNameError, match="has no 'haed'; did you mean 'head'"):
+        frame["haed"]
+
+
+def test_a_model_file_names_the_line_of_a_wrong_part():
+    text = to_toml(bicycle()).replace('kind = "rigid_fork"', 'kind = "rigid_frok"')
+    with pytest.raises(ModelError, match=r"line 1[0-9].*no kind of part 'rigid_frok'; did you mean 'rigid_fork'"):
+        from_toml(text)
