@@ -39,7 +39,12 @@ def superball() -> Model:
     moment = 0.4 * mass * r**2
     ball = m.body("ball", mass=mass, inertia=(moment,) * 3, shapes=[{"kind": "sphere", "radius": r}])
     in_vertical_plane(m, ball, turn="turn", height=0.4)
-    laws: dict[str, Any] = {"friction": math.inf, "restitution": "restitution", "tangential_restitution": "tangential", "impact": "newton"}
+    laws: dict[str, Any] = {
+        "friction": math.inf,
+        "restitution": "restitution",
+        "tangential_restitution": "tangential",
+        "impact": "newton",
+    }
     m.contact("floor", ball, radius=r, **laws)
     m.contact("table", ball, radius=r, on=m.frame("underside", "ground", (0, 0, TABLE), [("x", "pi")]), **laws)
     return m

@@ -58,7 +58,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     size = n + m
     made.allocate(
         {
-            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")},
+            **{
+                name: (count,)
+                for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")
+            },
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
@@ -83,7 +86,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
-            "landing": (3 * count,),
+            "landing": (4 * count,),
             **{name: (count,) for name in ("below", "bounded")},
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
@@ -147,7 +150,7 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
             ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
             parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
             if "across" in parts:
-                parts["across"] *= float(modes.landing[3 * j + 2])
+                parts["across"] *= float(modes.landing[4 * j + 2])
             parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
             if any(parts.values()):
                 impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
