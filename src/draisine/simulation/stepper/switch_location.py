@@ -68,8 +68,8 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
 
 
 def shorten_for_flights(s: Stepper, m: Tableau, h: float) -> float:
-    """The factor by which a step is to be shortened, 1 for none: in a part of it a body may fly past a sphere or an edge, from one
-    side to the other, which margins at a few points do not show."""
+    """The factor by which a step is to be shortened, 1 for none: in a part of it a body may fly past a sphere or an edge, from
+    one side to the other, which margins at a few points do not show."""
     c, factor, filled = s.modes, 1.0, False
     stride = MARGIN_GRID // GRID
     for i in range(c.contacts if s.adaptive != 0 else 0):
