@@ -142,7 +142,7 @@ def test_a_ball_and_a_particle_on_a_ramp() -> None:
 def distance(profile: Any, x: float, z: float) -> float:
     """From a point to a profile, whose first and last plane go on."""
     points = np.array(profile, dtype=float)
-    points[0, 0], points[-1, 0] = -10.0, 10.0
+    points[0, 0], points[-1, 0] = min(points[0, 0], -10.0), max(points[-1, 0], 10.0)
     found = []
     for first, second in pairwise(points):
         along = second - first
@@ -165,6 +165,27 @@ def test_a_ball_bounces_down_stairs() -> None:
     assert run.status.kind == "FINISHED" and len(run.modes) > 40 and run["z"][-1] < -0.4
     assert min(distance(profile, x, z) for x, z in zip(run["x"], run["z"], strict=True)) > radius - 1e-9
     assert np.diff(run["total_energy"]).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_profiles(seed: int) -> None:
+    """A disc is thrown onto random ground: it does not penetrate, and gains no energy."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(3, 7))
+    inner = list(zip(np.sort(rng.uniform(-2, 2, count)).tolist(), rng.uniform(-0.5, 0.5, count).tolist(), strict=True))
+    profile = [(-3.0, inner[0][1]), *inner, (3.0, inner[-1][1])]
+    radius = float(rng.uniform(0.05, 0.4))
+    m, carriage = plane("thrown")
+    body = m.body("disc", mass=2.0, inertia=(float(rng.uniform(0.3, 1)) * 2 * radius**2,) * 3)
+    m.revolute("turn", carriage, body, axis="y")
+    m.wheel("rim", body, radius, friction=float(rng.choice([0.0, 0.3, 1.0])), restitution=float(rng.choice([0.0, 0.5])))
+    m.ground(profile=profile)
+    start = {"x": rng.uniform(-2.5, 2), "z": 1.5, "x_rate": rng.normal(0, 2), "z_rate": 0, "turn_rate": rng.normal(0, 5)}
+    run = dr.simulate(m, 3.0, start=start)
+    assert run.status.kind == "FINISHED", run.status
+    far = [(-99.0, profile[0][1]), *inner, (99.0, profile[-1][1])]
+    assert min(distance(far, x, z) for x, z in zip(run["x"], run["z"], strict=True)) > radius - 1e-9
+    assert np.diff(run["total_energy"]).max() < 1e-7
 
 
 def test_a_particle_strikes_a_post() -> None:
