@@ -144,6 +144,13 @@ PARTS = {
         "ensembles",
         _both,
     ),
+    "learning": Part(
+        "Environments for learning",
+        "Bicycles side by side under random torques, with observations, rewards and ends of episodes; and a chain of hinges "
+        "without contact beside MuJoCo. Processor time, the least of several rounds.",
+        "learning",
+        _wanted,
+    ),
     "stability": Part(
         "Stability",
         "Eigenvalues over speeds, stability maps, gradients of critical speeds.",

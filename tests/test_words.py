@@ -72,9 +72,12 @@ NO_SUFFIX = re.compile(r"\w*(wise|cise|prise)[sd]?|(prom|comprom|prem|disgu|supe
 LITERAL = (
     ("src/draisine/codegen/", "lane", "of a vector register"),
     ("src/draisine/simulation/ensemble/batch", "lane", "of a vector register"),
+    ("src/draisine/simulation/ensemble/fixed_step", "lane", "of a vector register"),
     ("benchmarks/speed.py", "lane", "of a vector register"),
     ("src/draisine/gallery/", "lane", "of a road"),
     ("src/draisine/gallery/entries/waves.py", "road", "on which a wheel rolls"),
+    ("src/draisine/model/contact/roads.py", "road", "on which wheels roll"),
+    ("src/draisine/model/contact/roads.py", "roads", "on which wheels roll"),
     ("src/draisine/gallery/entries/hanging_rope.py", "slopes", "of a rope against the horizontal"),
     ("src/draisine/gallery/entries/flexible_frame.py", "shaken", "handlebar"),
     ("src/draisine/gallery/entries/three_body.py", "treatment", "of one motion by several methods"),

@@ -16,6 +16,7 @@ from . import (
     symbolic as symbolic,
     view as view,
 )
+from .codegen.export.jax_functions import as_jax as as_jax
 from .control.design.regulator import lqr as lqr
 from .diagnostics.certify import certify as certify
 from .diagnostics.diagnosis import diagnose as diagnose

@@ -134,3 +134,18 @@ def test_what_is_refused(options: dict, message: str) -> None:
 def test_unknown_orders_are_refused() -> None:
     with pytest.raises(ModelError, match="sequential"):
         dr.Model("m").impacts("sequentially")
+
+
+def test_a_prescribed_pusher_strikes_a_mass() -> None:
+    """The impulse that keeps its motion does work, p v, which the energy balance has."""
+    m = dr.Model("pusher")
+    m.gravity(0)
+    for name, mass in (("pusher", 3.0), ("mass", 2.0)):
+        m.prismatic(f"{name}_x", "ground", m.body(name, mass=mass), axis="x")
+    m.prescribe("drive", "pusher_x", "0.8*t")
+    m.contact("face", "mass", radius=0.1, on="pusher", on_radius=0.1, restitution=0.5)
+    run = dr.simulate(m, 1.0, start={"mass_x": 0.5, "mass_x_rate": -0.4})
+    assert run.status.kind == "FINISHED" and not run.warnings
+    np.testing.assert_allclose(run["mass_x_rate"][-1], 0.8 + 0.5 * 1.2, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run["work"][-1], 0.5 * 2.0 * (1.4**2 - 0.4**2), rtol=0, atol=1e-10)
+    assert np.ptp(run["total_energy"] - run["work"]) < 1e-10

@@ -45,13 +45,14 @@ def environment(
 ) -> Any:
     """A Gymnasium environment over a model: `gymnasium.Env`, or with `num_envs` a `gymnasium.vector.VectorEnv`.
 
-    - `observe`: names of outputs, states and inputs, or expressions of them: `["lean", "sin(heading)"]`; a mapping gives them labels.
+    - `observe`: names of outputs, states and inputs, or expressions of them: `["lean", "sin(heading)"]`; a mapping gives them
+      labels.
     - `act`: inputs that actions set, with their bounds: `{"steer_torque": 5.0}` for ±5 N·m, `("-2 N*m", "3 N*m")` for others.
       Actions beyond them are clipped. An action is held for `step` seconds.
     - `reward`: an expression of the state after the step and of the actions, `"1 - lean^2 - 0.01*steer_torque^2"`.
-    - `reset`: start targets by name, as `start` of `simulate`: numbers, texts with a unit, (low, high) for a uniform distribution,
-      or distributions of `dr.distributions`; the rest of the state follows from the constraints. Or a function of a random generator
-      and a number of starts that returns such a mapping.
+    - `reset`: start targets by name, as `start` of `simulate`: numbers, texts with a unit, (low, high) for a uniform
+      distribution, or distributions of `dr.distributions`; the rest of the state follows from the constraints. Or a function of
+      a random generator and a number of starts that returns such a mapping.
     - `terminate`: a condition, `"abs(lean) > 0.8"`, or several by name. Stopping events of the model terminate too.
     - `until`: seconds after which an episode is truncated; without it episodes end by termination alone.
     - `parameters`: as in `simulate`; (low, high) and distributions are drawn anew for every episode.
@@ -60,8 +61,8 @@ def environment(
     - `num_envs`, `threads`: number of environments side by side, and of cores that share them (all by default).
     - `autoreset`: what a vector environment does with episodes that ended: reset in the next step, in the same step, or not.
 
-    `observe`, `reward` and `terminate` may be Python functions: their parameters name the quantities that they take, as arrays over
-    the environments: `lambda lean, steer: np.cos(lean) - steer**2`.
+    `observe`, `reward` and `terminate` may be Python functions: their parameters name the quantities that they take, as arrays
+    over the environments: `lambda lean, steer: np.cos(lean) - steer**2`.
     """
     checked_argument("environment", "model", model)
     checked_step(step, substeps, until)
@@ -80,7 +81,8 @@ def environment(
         equations = derive(model, laws, work=False)
     if isinstance(equations.dynamics, DaeResidual):
         raise ArgumentError(
-            f"environment: {equations.name!r} is given as 0 = F(t, x, ẋ) and has no explicit steps; reduce its index first (reduce_index)"
+            f"environment: {equations.name!r} is given as 0 = F(t, x, ẋ) and has no explicit steps; reduce its index first "
+            "(dr.dae.reduce_index)"
         )
     task = Task.of(equations, observe, act, reward, terminate, float(step), substeps, until)
     episodes = Episodes(task, num_envs or 1, reset, dict(parameters or {}), constants, threads, model)
@@ -195,6 +197,8 @@ def _actions(episodes: Episodes, given: Any, axes: tuple[int, ...]) -> Any:
     if found.shape != (*axes, count):
         names = ", ".join(episodes.task.actions.names)
         raise ArgumentError(f"step: the actions are {names}: an array of the shape {(*axes, count)} is needed, got {given!r}")
+    if np.isnan(found).any():
+        raise ArgumentError(f"step: {np.isnan(found).sum()} of {found.size} numbers of the actions are NaN; none was applied")
     return found.reshape(-1, count)
 
 
@@ -235,7 +239,8 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             waiting = np.flatnonzero(self._ended)
             if len(waiting) and self._autoreset == "disabled":
                 raise ArgumentError(
-                    f"step: {len(waiting)} episodes have ended and autoreset is disabled; reset(options={{'reset_mask': ended}}) first"
+                    f"step: {len(waiting)} episodes have ended and autoreset is disabled; first call "
+                    "reset(options={'reset_mask': ended})"
                 )
             found = self.episodes.step(_actions(self.episodes, actions, (self.num_envs,)))
             observation, infos = found.observation, dict[str, Any]()

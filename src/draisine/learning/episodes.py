@@ -1,8 +1,8 @@
 """Episodes of many environments side by side: steps, rewards, ends and resets, independent of Gymnasium.
 
-An episode is *terminated* where a condition of `terminate` holds, where a stopping event of the model occurs, and where the motion
-cannot be continued (a singular position, constraints that cannot be kept, values that are not finite); the status says which. It is
-*truncated* where it reaches its time limit.
+An episode is *terminated* where a condition of `terminate` holds, where a stopping event of the model occurs, and where the
+motion cannot be continued (a singular position, constraints that cannot be kept, values that are not finite); the status says
+which. It is *truncated* where it reaches its time limit.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class Task:
         """Compile what is given as texts; functions are called with columns of the quantities that their parameters name."""
         actions = Actions.of(equations, act)
         expressions = Expressions(equations, actions.names)
+        observed: tuple[Quantity, ...] = ()
         if callable(observe):
-            seen, observed = expressions.function(observe, "observe"), ()
+            seen = expressions.function(observe, "observe")
         else:
             texts, observed = observed_texts(equations, observe)
             seen = expressions.part(list(texts.values()), "observe")

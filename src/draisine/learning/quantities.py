@@ -42,7 +42,8 @@ class Part:
         found = np.asarray(self.function(*own.T), dtype=float)
         if found.shape[:1] != (len(values),):
             raise ArgumentError(
-                f"{self.where}: the function must return one row per environment, {len(values)} of them, got the shape {found.shape}"
+                f"{self.where}: the function must return one row per environment, {len(values)} of them, got the shape "
+                f"{found.shape}"
             )
         return found if found.ndim == 2 else found.reshape(len(values), -1)
 
@@ -81,7 +82,7 @@ class Expressions:
             return self.function(given, where)
         if isinstance(given, bool) or not isinstance(given, str | Expr | int | float):
             raise ArgumentError(f"{where}: give a text such as '1 - lean^2', or a function, got {given!r}")
-        return self.part([given], where)  # type: ignore[list-item]
+        return self.part([given], where)
 
     def events(self, program: Program | LinearSolveProgram) -> Part:
         """The functions of the model's events."""

@@ -31,7 +31,7 @@ def export(
     """Write programs of a model, or one program, as source code in other languages; return the paths of the files.
 
     - `lang`: c, fortran, julia, octave (MATLAB too), javascript, script (JavaScript for pages), rust, python; casadi for a file
-      that CasADi loads; fmu for a functional mock-up unit (FMI 3.0, model exchange) of the whole model.
+      that CasADi loads; fmu for a functional mock-up unit (FMI 3.0, model exchange and co-simulation) of the whole model.
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `out`: the folder of the files; it is made if it does not exist.

@@ -38,7 +38,8 @@ def test_casadi(make):
 
 @pytest.fixture
 def jax():
-    module = pytest.importorskip("jax", reason="jax is not installed")
+    import jax as module  # takes a second
+
     module.config.update("jax_enable_x64", True)
     yield module
     module.config.update("jax_enable_x64", False)
@@ -51,20 +52,31 @@ def test_jax(make, jax):
     assert_same(jax.jit(as_jax(program))(*given), program(*given))
 
 
-def test_jax_differentiates_and_maps(jax):
-    equations = dr.derive(dr.gallery.bicycle())
-    rng = np.random.default_rng(8)
-    x = rng.normal(size=(5, 13)) * 0.2
-    x[:, 3] += 1.0
-    u, p = np.ones(3), equations.default_parameters
+def assert_differentiated(jax, equations, x, u) -> None:
+    """Values and Jacobians of the dynamics in operations of JAX, at several states."""
+    p = equations.default_parameters
     slope = lambda x: as_jax(equations.dynamics)(0.0, x, u, p)[0]  # noqa: E731
     many = jax.jit(jax.vmap(slope))(x)
     assert_same([many], [np.array([equations.dynamics(0.0, row, u, p)[0] for row in x])])
     exact = equations.dynamics.jacobian("xdot", "x")(0.0, x[0], u, p)[0]
-    assert_allclose(jax.jacfwd(slope)(x[0]), exact, rtol=1e-11, atol=1e-11)
+    assert_allclose(jax.jit(jax.jacfwd(slope))(x[0]), exact, rtol=1e-11, atol=1e-11)
+
+
+def test_jax_differentiates_and_maps(jax):
+    equations = dr.derive(dr.gallery.cart_pole_graph())
+    states, inputs = len(equations.states), len(equations.inputs)
+    assert_differentiated(jax, equations, np.random.default_rng(8).normal(size=(5, states)), np.ones(inputs))
     table = samples.tables()
     at = np.array([0.3, 0.4])
-    assert_allclose(jax.jacrev(lambda x: as_jax(table)(x)[0])(at), table(at)[1], rtol=1e-12, atol=1e-13)
+    assert_allclose(jax.jit(jax.jacrev(lambda x: as_jax(table)(x)[0]))(at), table(at)[1], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.long
+def test_jax_differentiates_the_bicycle(jax):
+    """XLA takes 15 s for it; the kernels of `dr.as_jax(model)` a second."""
+    x = np.random.default_rng(8).normal(size=(5, 13)) * 0.2
+    x[:, 3] += 1.0
+    assert_differentiated(jax, dr.derive(dr.gallery.bicycle()), x, np.ones(3))
 
 
 def test_jax_complains_by_name(jax):

@@ -150,7 +150,9 @@ def test_what_a_residual_has_not_is_said(pendulum, bicycle, tmp_path, capsys):
         items(pendulum, ["dynamics"])
     with pytest.raises(ExportError, match=r"'bicycle' has no residual to export; it has dynamics"):
         items(bicycle, ["residual"])
-    with pytest.raises(ExportError, match="model exchange computes the rate of the state, but 'pendulum' is given as 0 = F"):
+    with pytest.raises(
+        ExportError, match="functional mock-up unit computes the rate of the state, but 'pendulum' is given as 0 = F"
+    ):
         dr.export(pendulum, "fmu", out=tmp_path / "here")
     assert not (tmp_path / "here").exists()
     paths = dr.export(pendulum, ["c", "python"], ["residual", "linear"], tmp_path)

@@ -1,5 +1,5 @@
 /*
- * FMI 3.0 for model exchange, around generated functions.
+ * FMI 3.0 for model exchange and co-simulation, around generated functions.
  *
  * model.h gives the sizes NX, NU, NP, NR (states, inputs, parameters, reported numbers), the TOKEN, the values at the start, and
  *     static void model_slope(double t, const double *x, const double *u, const double *p, double *slope);
@@ -7,6 +7,8 @@
  * the place FIRST_RESIDUAL of the NC constraint residuals among the reported numbers, with residual_names,
  * and, if the derivatives switch, the number NE of event indicators, zero where they do, and
  *     static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators);
+ * With position constraints HAS_PROJECTION is defined, and one Newton step towards them writes the new states and the residual before it:
+ *     static void model_projection(double t, const double *x, const double *u, const double *p, double *projection);
  * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers, event indicators.
  */
 #include <math.h>
@@ -26,6 +28,14 @@ static void model_indicators(double t, const double *x, const double *u, const d
 }
 #endif
 
+#ifndef HAS_PROJECTION
+static void model_projection(double t, const double *x, const double *u, const double *p, double *projection) {
+    (void)t, (void)u, (void)p;
+    memcpy(projection, x, NX * sizeof(double));
+    projection[NX] = 0.0;
+}
+#endif
+
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
 #else
@@ -34,6 +44,8 @@ static void model_indicators(double t, const double *x, const double *u, const d
 
 #define LARGEST_RESIDUAL 1e-6 /* m, rad, m/s: consistent starts have less than 1e-9 */
 #define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
+#define USUAL_TOLERANCE 1e-8 /* of co-simulation, where the importer gives none */
+#define PROJECTIONS 4        /* Newton steps onto the constraints after a step, at most */
 
 enum { FIRST_STATE = 1, FIRST_SLOPE = FIRST_STATE + NX, FIRST_INPUT = FIRST_SLOPE + NX, FIRST_PARAMETER = FIRST_INPUT + NU,
        FIRST_REPORTED = FIRST_PARAMETER + NP, FIRST_INDICATOR = FIRST_REPORTED + NR, END = FIRST_INDICATOR + NE };
@@ -45,12 +57,14 @@ typedef void (*LogMessage)(void *environment, Status status, const char *categor
 /* Everything that changes: this is the state that can be kept and brought back. */
 typedef struct {
     double t, x[AT_LEAST_ONE(NX)], u[AT_LEAST_ONE(NU)], p[AT_LEAST_ONE(NP)];
+    double length; /* of the next step of co-simulation, or 0 */
 } Values;
 
 typedef struct {
     Values values;
     double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)], indicators[AT_LEAST_ONE(NE)];
     bool slope_known, report_known, indicators_known, parameters_changed;
+    double tolerance;
     void *environment;
     LogMessage log;
 } Instance;
@@ -96,9 +110,7 @@ EXPORTED Status fmi3SetDebugLogging(void *instance, bool on, size_t n, const cha
     return OK;
 }
 
-EXPORTED void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *resources, bool visible, bool logging,
-                                            void *environment, LogMessage log) {
-    (void)name, (void)resources, (void)visible, (void)logging;
+static void *instantiate(const char *token, void *environment, LogMessage log) {
     if (token == NULL || strcmp(token, TOKEN) != 0) {
         if (log != NULL) log(environment, ERROR, "error", "the instantiation token is not that of this FMU; its description is of another version");
         return NULL;
@@ -107,22 +119,28 @@ EXPORTED void *fmi3InstantiateModelExchange(const char *name, const char *token,
     if (m == NULL) return NULL;
     m->environment = environment;
     m->log = log;
+    m->tolerance = USUAL_TOLERANCE;
     start(m);
     return m;
+}
+
+EXPORTED void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *resources, bool visible, bool logging,
+                                            void *environment, LogMessage log) {
+    (void)name, (void)resources, (void)visible, (void)logging;
+    return instantiate(token, environment, log);
 }
 
 EXPORTED void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
                                            bool events, bool early, const Reference needed[], size_t n, void *environment,
                                            LogMessage log, void *update) {
-    (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)events, (void)early, (void)needed, (void)n, (void)update;
-    if (log != NULL) log(environment, ERROR, "error", "this FMU is for model exchange only");
-    return NULL;
+    (void)name, (void)resources, (void)visible, (void)logging, (void)events, (void)early, (void)needed, (void)n, (void)update;
+    return instantiate(token, environment, log);
 }
 
 EXPORTED void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *resources, bool visible, bool logging,
                                                  void *environment, LogMessage log, void *clock, void *lock, void *unlock) {
     (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)clock, (void)lock, (void)unlock;
-    if (log != NULL) log(environment, ERROR, "error", "this FMU is for model exchange only");
+    if (log != NULL) log(environment, ERROR, "error", "this FMU is for model exchange and co-simulation");
     return NULL;
 }
 
@@ -131,9 +149,10 @@ EXPORTED void fmi3FreeInstance(void *instance) { free(instance); }
 /* ---------------------------------------------------------------- modes */
 
 EXPORTED Status fmi3EnterInitializationMode(void *instance, bool has_tolerance, double tolerance, double time, bool has_end, double end) {
-    (void)has_tolerance, (void)tolerance, (void)has_end, (void)end;
+    (void)has_end, (void)end;
     Instance *m = instance;
     m->values.t = time;
+    if (has_tolerance && tolerance > 0.0) m->tolerance = fmax(tolerance, 1e-13);
     changed(m);
     return OK;
 }
@@ -146,6 +165,7 @@ EXPORTED Status fmi3Reset(void *instance) {
 #define NOTHING_TO_DO(name) \
     EXPORTED Status name(void *instance) { (void)instance; return OK; }
 NOTHING_TO_DO(fmi3EnterEventMode)
+NOTHING_TO_DO(fmi3EnterStepMode)
 NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
 NOTHING_TO_DO(fmi3Terminate)
 
@@ -272,6 +292,109 @@ EXPORTED Status fmi3GetEventIndicators(void *instance, double values[], size_t n
     return OK;
 }
 
+/* ---------------------------------------------------------------- co-simulation */
+
+/* J. R. Dormand, P. J. Prince, "A family of embedded Runge-Kutta formulae", J. Comp. Appl. Math. 6 (1980) 19-26; step size control
+   and estimate of the first step after Hairer, Norsett & Wanner I, section II.4. */
+enum { STAGES = 7, MOST_STEPS = 1000000 };
+static const double NODE[STAGES] = {0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0};
+static const double WEIGHT[STAGES][STAGES - 1] = {
+    {0.0},
+    {1.0 / 5.0},
+    {3.0 / 40.0, 9.0 / 40.0},
+    {44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0},
+    {19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0},
+    {9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0},
+    {35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0}};
+static const double ERROR_WEIGHT[STAGES] = {71.0 / 57600.0,      0.0,           -71.0 / 16695.0, 71.0 / 1920.0,
+                                            -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0};
+
+/* A step of the length h from the present state: the new state, and the error relative to the tolerance, infinite without values. */
+static double attempt(const Instance *m, double h, double *new_state) {
+    const Values *v = &m->values;
+    double rates[STAGES][AT_LEAST_ONE(NX)], sum = 0.0;
+    for (int stage = 0; stage < STAGES; stage++) {
+        for (int i = 0; i < NX; i++) {
+            double change = 0.0;
+            for (int j = 0; j < stage; j++) change += WEIGHT[stage][j] * rates[j][i];
+            new_state[i] = v->x[i] + h * change;
+        }
+        model_slope(v->t + NODE[stage] * h, new_state, v->u, v->p, rates[stage]);
+    }
+    for (int i = 0; i < NX; i++) {
+        double error = 0.0;
+        for (int stage = 0; stage < STAGES; stage++) error += ERROR_WEIGHT[stage] * rates[stage][i];
+        error *= h / (m->tolerance * (1.0 + fmax(fabs(v->x[i]), fabs(new_state[i]))));
+        sum += error * error;
+    }
+    const double size = sqrt(sum / AT_LEAST_ONE(NX));
+    return isfinite(size) ? size : INFINITY;
+}
+
+/* Whether a switching function changes its sign during a step: the step must end there. */
+static bool switches(Instance *m, double h, const double *new_state) {
+    if (NE == 0) return false;
+    double after[AT_LEAST_ONE(NE)];
+    const double *before = indicators(m);
+    model_indicators(m->values.t + h, new_state, m->values.u, m->values.p, after);
+    for (int k = 0; k < NE; k++)
+        if ((before[k] > 0.0) != (after[k] > 0.0) && before[k] != 0.0) return true;
+    return false;
+}
+
+/* Newton steps onto the position constraints, as long as the residual exceeds a tenth of the tolerance. */
+static bool project(Instance *m) {
+    double found[NX + 1];
+    for (int k = 0; k < PROJECTIONS; k++) {
+        model_projection(m->values.t, m->values.x, m->values.u, m->values.p, found);
+        if (found[NX] <= 0.1 * m->tolerance) return true;
+        if (!isfinite(found[NX])) return false;
+        memcpy(m->values.x, found, NX * sizeof(double));
+    }
+    return found[NX] <= LARGEST_RESIDUAL;
+}
+
+EXPORTED Status fmi3DoStep(void *instance, double time, double step, bool no_return, bool *event, bool *end, bool *early, double *last) {
+    (void)no_return;
+    Instance *m = instance;
+    Values *v = &m->values;
+    *event = *end = *early = false;
+    *last = v->t;
+    const double target = time + step, small = 16.0 * 2.3e-16 * fmax(fabs(target), fabs(step));
+    if (fabs(time - v->t) > 1e-9 * fmax(1.0, fabs(time))) return complain(m, ERROR, "a step begins where the last one ended");
+    if (!(step > 0.0)) return complain(m, ERROR, "the length of a step must be positive");
+    if (m->parameters_changed && check_constraints(m) != OK) return ERROR;
+    double new_state[AT_LEAST_ONE(NX)];
+    if (v->length <= 0.0) v->length = fmin(step, 1e-3);
+    for (int count = 0; count < MOST_STEPS; count++) {
+        const double left = target - v->t;
+        if (left <= small) {
+            v->t = target;
+            changed(m);
+            *last = target;
+            return OK;
+        }
+        const bool ends = v->length * 1.01 >= left;
+        const double h = ends ? left : v->length, size = attempt(m, h, new_state);
+        const double factor = size > 0.0 && isfinite(size) ? fmin(5.0, fmax(0.2, 0.9 * pow(size, -0.2))) : size > 0.0 ? 0.2 : 5.0;
+        if (size > 1.0 || (h > 1e-10 && switches(m, h, new_state))) {
+            v->length = size > 1.0 ? h * factor : 0.5 * h; /* steps are halved until a switch lies in a very short one */
+            if (v->length > small) continue;
+            char message[200];
+            snprintf(message, sizeof message, "the motion cannot be continued beyond t = %g: its rates are not finite, or vary too fast", v->t);
+            return complain(m, ERROR, message);
+        }
+        v->t += h;
+        memcpy(v->x, new_state, NX * sizeof(double));
+        if (!ends || factor < 1.0) v->length = h * factor;
+        changed(m);
+        *last = v->t;
+        if (!project(m)) return complain(m, ERROR, "the constraints cannot be kept: the position is singular");
+        changed(m);
+    }
+    return complain(m, ERROR, "a step took more than a million internal steps");
+}
+
 /* ---------------------------------------------------------------- keeping and bringing back */
 
 EXPORTED Status fmi3GetFMUState(void *instance, void **state) {
@@ -372,9 +495,6 @@ REFUSED(fmi3SetIntervalFraction, (void *instance, REFERENCES, const uint64_t cou
 REFUSED(fmi3SetShiftDecimal, (void *instance, REFERENCES, const double shifts[]), UNUSED4(references, n, shifts, 0))
 REFUSED(fmi3SetShiftFraction, (void *instance, REFERENCES, const uint64_t counters[], const uint64_t resolutions[]),
         UNUSED4(references, n, counters, resolutions))
-REFUSED(fmi3EnterStepMode, (void *instance), (void)0)
 REFUSED(fmi3GetOutputDerivatives, (void *instance, REFERENCES, const int32_t orders[], double values[], size_t count),
         UNUSED4(references, n, orders, values), (void)count)
-REFUSED(fmi3DoStep, (void *instance, double time, double step, bool no_return, bool *event, bool *end, bool *early, double *last),
-        UNUSED4(time, step, no_return, event), UNUSED4(end, early, last, 0))
 REFUSED(fmi3ActivateModelPartition, (void *instance, Reference clock, double time), UNUSED4(clock, time, 0, 0))

@@ -1,4 +1,4 @@
-"""Functional mock-up units (FMU): FMI 3.0 for model exchange, from the generated C.
+"""Functional mock-up units (FMU): FMI 3.0 for model exchange and co-simulation, from the generated C.
 
 The file contains the sources, and the binary for this machine if a C compiler is found. Variables have the names and units of the
 model.
@@ -54,7 +54,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description:
     """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
     if isinstance(equations.dynamics, DaeResidual):
         raise ExportError(
-            f"a functional mock-up unit for model exchange computes the rate of the state, but {equations.name!r} is given as "
+            f"a functional mock-up unit computes the rate of the state, but {equations.name!r} is given as "
             "0 = F(t, x, ẋ) and not solved for ẋ; reduce its index first, or export its residual"
         )
     x0 = np.asarray(start, dtype=float)
@@ -93,7 +93,8 @@ class _Unit:
 
     def contents(self) -> dict[str, str]:
         """Text files by their path in the archive."""
-        written = items(self.equations, ("dynamics", "report"), self.description)
+        project = ("project",) if self.equations.project is not None else ()
+        written = items(self.equations, ("dynamics", "report", *project), self.description)
         sources = {file_name(i.program, C()): source_text(i.program, C(), i.guide) for i in written}
         sources["fmi3.c"] = files("draisine.codegen.export").joinpath("fmi3.c").read_text(encoding="utf-8")
         sources["model.h"] = self._header()
@@ -180,6 +181,8 @@ class _Unit:
             lines += ["", *_bridge(role, program, role)]
         if self.switching:
             lines += ["", *_bridge("indicators", self.switching, "indicators")]
+        if equations.project is not None:
+            lines += ["", "#define HAS_PROJECTION", *_bridge("projection", equations.project, "projection")]
         return "\n".join([*lines, ""])
 
 
@@ -273,9 +276,9 @@ def model_description(
             "variableNamingConvention": "flat",
         },
     )
-    ET.SubElement(
-        root, "ModelExchange", {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
-    )
+    able = {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
+    ET.SubElement(root, "ModelExchange", able)
+    ET.SubElement(root, "CoSimulation", {**able, "canHandleVariableCommunicationStepSize": "true"})
     shown = [(reference, variable) for reference, variable in enumerate(variables) if variable.shown]
     _units(root, sorted({plain(v.unit) for _, v in shown if v.unit}))
     ET.SubElement(root, "DefaultExperiment", {"startTime": "0", "stopTime": f"{until:g}"})

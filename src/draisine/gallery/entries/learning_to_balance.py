@@ -1,14 +1,14 @@
 """A bicycle at 2 m/s, where it is unstable, learns to balance: a random search over linear policies, compared with LQR.
 
 What it shows: an environment over a model (`dr.environment`), many of them side by side, and a search that knows nothing of the
-equations. A policy is four gains, torque = −K (lean, steer, roll rate, steer rate). In every round hundreds of candidates are drawn
-from a normal distribution, all ride from the same starts at the same time, and the distribution is fitted to the best eighth of
-them (the cross-entropy method). The reward is quadratic in the state and the torque, so that the answer is known: the linear-quadratic
-regulator of the linearized bicycle, which knows the equations.
+equations. A policy is four gains, torque = −K (lean, steer, roll rate, steer rate). In every round hundreds of candidates are
+drawn from a normal distribution, all ride from the same starts at the same time, and the distribution is fitted to the best
+eighth of them (the cross-entropy method). The reward is quadratic in the state and the torque, so that the answer is known: the
+linear-quadratic regulator of the linearized bicycle, which knows the equations.
 
-What you should see: at first nearly all candidates fall within two seconds. After a few rounds some ride to the end; then the search refines
-the gains until its return is that of the regulator. The gains themselves agree less well than the returns: near the optimum the
-return is flat.
+What you should see: at first nearly all candidates fall within two seconds. After a few rounds some ride to the end; then the
+search refines the gains until its return is that of the regulator. The gains themselves agree less well than the returns: near
+the optimum the return is flat.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def bicycle_learns_to_balance(candidates: int = 256, starts: int = 8, rounds: in
     assert all(abs(run["lean"][-1]) < 1e-3 and run.status.complete for run in runs.values())
     figures = {"losses": _losses(most - found, most - along), "lean_and_torque": _compared(runs)}
     findings = (
-        f"{found.size * starts:,} episodes in {rounds} rounds; in the first {np.mean(found[0] > 0.9 * most):.0%} of the candidates rode to "
-        f"the end from all starts, in the last {np.mean(found[-1] > 0.9 * most):.0%}",
+        f"{found.size * starts:,} episodes in {rounds} rounds; in the first {np.mean(found[0] > 0.9 * most):.0%} of the "
+        f"candidates rode to the end from all starts, in the last {np.mean(found[-1] > 0.9 * most):.0%}",
         f"of {most:.0f} rewards the learned policy loses {lost[0]:.3f} on the average of 512 new starts, LQR {lost[1]:.3f}",
         "gains learned " + ", ".join(f"{name} {gain:.1f}" for name, gain in closed.items()),
         "gains of LQR  " + ", ".join(f"{name} {gain:.1f}" for name, gain in zip(SEEN, regulator, strict=True)),

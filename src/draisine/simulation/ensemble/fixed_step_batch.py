@@ -1,4 +1,4 @@
-"""Driver of compiled fixed steps (`fixed_steps`): a batch of states that is advanced again and again, with new inputs each time."""
+"""Driver of compiled fixed steps (`fixed_steps`): a batch of states that is advanced again and again, each time by new inputs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class FixedStepBatch:
         whole = groups * lanes
         hoisted = problem.compiled.dynamics
         assert hoisted is not None
-        self._extended = hoisted.extended
+        self._extended = np.asarray if self._vector is None else hoisted.extended
         extended = self._extended(e.default_parameters[None]).shape[1]
         self._x = np.zeros((groups, len(e.states) * lanes))
         self._u = np.zeros((groups, len(e.inputs) * lanes))
@@ -114,7 +114,7 @@ class FixedStepBatch:
             self._each = -(-groups // count)
             self._memories = [self._memory(first, min(first + self._each, groups)) for first in range(0, groups, self._each)]
             self._code = _entry(lanes).load()
-        self._groups = np.arange(groups)
+        self._groups = np.arange(groups, dtype=float)  # rows that threads share
 
     # ---------------------------------------------------------------- members
 

@@ -1,10 +1,10 @@
 """Compiled fixed steps of a batch: all members make the same number of equal steps of the classical Runge–Kutta method.
 
 Restricted Python; `fixed_step_batch` compiles it. Members stand side by side in groups of as many as vector registers have lanes:
-number i of lane k is at i · lanes + k. A step has the operations of the stepping loop in the same order, and the kernels of a lane
-have the bits of the scalar ones, so that a member moves as in a single run, bit for bit. Members for which the loop would do
-something rare (another choice of velocities, a shorter step, a projection that fails) are left where they were and marked; the
-driver of single runs makes their steps.
+number i of lane k is at i · lanes + k. A step has the operations of the stepping loop in the same order, and the kernels of a
+lane have the bits of the scalar ones, so that a member moves as in a single run, bit for bit. Members for which the loop would
+do something rare (another choice of velocities, a shorter step, a projection that fails) are left where they were and marked;
+the driver of single runs makes their steps.
 """
 
 from __future__ import annotations

@@ -44,14 +44,14 @@ class Camera:
         return seen[..., :2] / (self.half * np.maximum(depth, _NEAR))[..., None], depth
 
     @staticmethod
-    def beside(take: Footage, k: int) -> Camera:
-        """Three-quarter view from the front; it follows a mechanism that travels."""
+    def beside(take: Footage, k: int, near: float = 1.0) -> Camera:
+        """Three-quarter view from the front; it follows a mechanism that travels. `near`: of the usual distance."""
         travels = float(np.ptp(take.center, axis=0).max()) > 3 * take.extent
         middle = take.center[k] if travels else (take.center.min(axis=0) + take.center.max(axis=0)) / 2
         reach = take.extent if travels else take.extent + float(np.ptp(take.center, axis=0).max()) / 2
         middle = middle + [0.0, 0.0, 0.1 * reach]  # the center lies low in vehicles
         way = np.array([0.62, -1.0, 0.42])
-        return Camera(middle + 4.2 * reach * way / np.linalg.norm(way), middle)
+        return Camera(middle + 4.2 * near * reach * way / np.linalg.norm(way), middle)
 
 
 def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers: tuple[str, ...] = ()) -> None:

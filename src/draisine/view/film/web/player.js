@@ -216,6 +216,10 @@
     event.preventDefault();
   });
 
+  addEventListener("message", ({ source, data }) => {
+    if (source === parent && data?.draisine === "time" && Number.isFinite(data.time)) { play(false); go(data.time); }
+  });
+
   for (const run of film.runs) {
     if (film.runs.length < 2) break;
     const item = document.createElement("li");
@@ -252,6 +256,7 @@
       panels.forEach(draw);
       root.dataset.time = state.time;
       root.dataset.camera = state.camera;
+      if (parent !== window) parent.postMessage({ draisine: "time", time: state.time }, "*"); // to the cell of a notebook
     }
     requestAnimationFrame(tick);
   }
