@@ -125,15 +125,15 @@ def test_forces_of_closed_contacts_give_the_motion_of_the_augmented_system(model
 @pytest.mark.parametrize("condition", [None, 2.6])
 def test_runs_do_not_depend_on_the_equations_that_they_evaluate(condition: float | None) -> None:
     """A bicycle whose front wheel skids and rolls again; with a low limit of the condition reduced equations are left before."""
-    e, tight = dr.derive(bicycle()), dr.methods.DOP853(rtol=1e-11, atol=1e-13)
+    e, tight = dr.derive(bicycle()), dr.methods.Auto(rtol=1e-10, atol=1e-12)
     given = e if condition is None else replace(e, limits=replace(e.limits, condition=condition))
     start = {"speed": 4.0, "roll_rate": 2.0}
     runs = [dr.simulate(one, 0.8, start=start, method=tight, samples=9) for one in (given, replace(e, **PLAIN))]
     assert [list(c.modes.values()) for c in runs[0].modes] == [["stick", to, "open"] for to in ("stick", "slip", "stick")]
     assert [c.modes for c in runs[0].modes] == [c.modes for c in runs[1].modes]
-    np.testing.assert_allclose([c.time for c in runs[0].modes], [c.time for c in runs[1].modes], atol=1e-10)
+    np.testing.assert_allclose([c.time for c in runs[0].modes], [c.time for c in runs[1].modes], atol=1e-9)
     for name in ("frame_x", "frame_z", "rear_wheel_spin", "frame_wx"):
-        np.testing.assert_allclose(runs[0][name], runs[1][name], atol=1e-9)
+        np.testing.assert_allclose(runs[0][name], runs[1][name], atol=1e-8)
 
 
 def test_a_run_in_one_mode_takes_the_evaluations_of_ideal_wheels() -> None:

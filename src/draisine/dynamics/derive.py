@@ -183,7 +183,9 @@ def _derive(
         augmented = AugmentedFormulation(mechanism, choice, dict(laws), events, work)
         equations = augmented.equations(why, partial(_derive, system, laws, events, work, choice))
         if mechanism.unilateral and not laws:
-            equations = replace(equations, **_usual(mechanism, augmented.contacts))
+            usual = _usual(mechanism, augmented.contacts)
+            dynamics, margins, project = (usual.get(f"usual_{name}") for name in ("dynamics", "margins", "project"))
+            equations = replace(equations, usual_dynamics=dynamics, usual_margins=margins, usual_project=project)
     elif isinstance(choice, Recursive):
         tree = eliminated_tree(mechanism)
         if isinstance(tree, str):

@@ -10,9 +10,9 @@ import math
 
 from draisine.codegen.jit import sparse_qr
 from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.simulation.stepper.contact_field import contact_field
 from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
-from draisine.simulation.stepper.contact_field import contact_field
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 

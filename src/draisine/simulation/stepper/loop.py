@@ -87,7 +87,6 @@ from draisine.simulation.stepper.switching import (
 )
 from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
 
-
 SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are no guide to the next mode
 
 
