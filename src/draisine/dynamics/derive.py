@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from draisine.program.equations import Equations, Event, check_events
 from draisine.program.program import Program
 
 if TYPE_CHECKING:
-    from draisine.dynamics.augmented.contact_modes import ContactRows
+    from draisine.dynamics.augmented.formulation import AugmentedFormulation
     from draisine.dynamics.recursive.formulation import EliminatedTree
 
 MANY_VELOCITIES = 12  # from which on a tree has the recursive formulation, where it applies
@@ -183,7 +183,9 @@ def _derive(
         augmented = AugmentedFormulation(mechanism, choice, dict(laws), events, work)
         equations = augmented.equations(why, partial(_derive, system, laws, events, work, choice))
         if mechanism.unilateral and not laws:
-            equations = replace(equations, **_usual(mechanism, augmented.contacts))
+            usual = _usual(augmented)
+            dynamics, margins, project = (usual.get(f"usual_{name}") for name in ("dynamics", "margins", "project"))
+            equations = replace(equations, usual_dynamics=dynamics, usual_margins=margins, usual_project=project)
     elif isinstance(choice, Recursive):
         tree = eliminated_tree(mechanism)
         if isinstance(tree, str):
@@ -205,11 +207,9 @@ def _derive(
     return with_structure(equations, mechanism)
 
 
-def _usual(general: Mechanism, contacts: Sequence[ContactRows]) -> Mapping[str, Program]:
+def _usual(augmented: AugmentedFormulation) -> Mapping[str, Program]:
     """Reduced equations of the usual modes of contacts; none where the formulation of ideal contacts would be another one."""
-    from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system  # few models have such contacts
-
-    system = usual_system(general.system, contacts)
+    system = augmented.usual_system()
     if system is None:
         return {}
     try:
@@ -220,7 +220,7 @@ def _usual(general: Mechanism, contacts: Sequence[ContactRows]) -> Mapping[str, 
         check_inertia(reduced)
     except (ModelError, ExpressionError):  # without slips a force may have no value, without contacts a motion no inertia
         return {}
-    return usual_programs(general, contacts, reduced)
+    return augmented.usual_programs(reduced)
 
 
 def _check_unilateral(mechanism: Mechanism, choice: FormulationChoice) -> None:

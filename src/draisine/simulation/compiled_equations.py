@@ -343,9 +343,10 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
     programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
     project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
-    plain = switching is None and e.contact_system is not None and len(e.states) == e.dynamics.outputs[0].size
+    own = len(e.coordinates) + len(e.velocities) + 1  # the states of contacts: with further ones, such as derivatives, …
+    plain = switching is None and not isinstance(e.dynamics, DaeResidual) and e.dynamics.outputs[0].size == own  # … none of these
     system = compile(e.contact_system, quick=quick) if plain and e.contact_system is not None else None
-    usual = None if switching is not None else _usual(e, quick)
+    usual = _usual(e, quick) if plain else None
     made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual)
     if explicit is None:
         _ = made.form
@@ -353,8 +354,8 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
 
 
 def _usual(e: Equations, quick: bool) -> UsualKernels | None:
-    """Kernels of the usual modes of contacts, if there are such equations with the same states."""
-    if e.usual_dynamics is None or e.usual_margins is None or e.usual_dynamics.outputs[0].size != e.dynamics.outputs[0].size:
+    """Kernels of the usual modes of contacts, if there are such equations."""
+    if e.usual_dynamics is None or e.usual_margins is None:
         return None
     margins, project = (None if p is None else compile(p, quick=quick) for p in (e.usual_margins, e.usual_project))
     dynamics = compile_hoisted(e.usual_dynamics, quick=quick)

@@ -5,7 +5,7 @@ Constraint rows and outputs are those of the reduced formulation. Only redundant
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,10 +25,12 @@ from draisine.dynamics.linear_algebra import UNIT, fold_constant, squared_volume
 from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
+from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.independent_velocities import SWITCH
+from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system
 from draisine.expr.expression import Expr
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
-from draisine.model.items import mode_entries
+from draisine.model.items import System, mode_entries
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -207,6 +209,14 @@ class AugmentedFormulation(BaseFormulation):
                 )
             )
         return found
+
+    def usual_system(self) -> System | None:
+        """The description with its contacts in their usual modes, or None."""
+        return usual_system(self.mechanism.system, self.contacts)
+
+    def usual_programs(self, reduced: ReducedFormulation) -> Mapping[str, Program]:
+        """Programs of the usual modes from the reduced equations of that description."""
+        return usual_programs(self.mechanism, self.contacts, reduced)
 
     def _not_negative(self, amount: ca.SX) -> ca.SX:
         """An amount of friction, which does not drive: where it depends on the motion or on time, no less than zero."""

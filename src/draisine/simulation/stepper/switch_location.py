@@ -32,8 +32,9 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does.
 
     If all margins are, on a few points of the step, farther from zero than they vary, none ends; those of contacts are smooth,
-    and fewer points may suffice. Else they are evaluated on more points of the full interpolant, and near their minima. Those with corners, such as |z| − w, have minima that no parabola
-    suggests: they are searched for wherever the slope would allow one.
+    and fewer points may suffice. Else they are evaluated on more points of the full interpolant, and near their minima. Those
+    with corners, such as |z| − w, have minima that no parabola suggests: they are searched for wherever the slope would allow
+    one.
     """
     if s.margins == 0:
         return NEVER
@@ -113,10 +114,10 @@ def first_negative(s: Stepper) -> int:
 
 def is_negative(s: Stepper, i: int) -> bool:
     """Whether a margin that was positive at the start is negative at a point of the grid."""
+    found = False
     for j in range(s.margins):
-        if s.margin[i, j] < 0.0 and s.margin[0, j] > 0.0:
-            return True
-    return False
+        found = found or (s.margin[i, j] < 0.0 and s.margin[0, j] > 0.0)
+    return found
 
 
 def keep_margins(s: Stepper) -> None:
