@@ -253,3 +253,34 @@ def test_coefficients_may_be_parameters() -> None:
         run = dr.simulate(m, 0.1, start={"hull_vx": 15.0, "hull_vy": 1.0, "spin": 49.0, "hull_z": 0.292}, samples=3)
         ends.append([run[n][-1] for n in ("hull_y", "tire_lateral_force", "tire_aligning_moment")])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+
+
+def test_a_sliding_block_stops_and_stays() -> None:
+    """A locked wheel slides over v²/(2 μ g), with the friction of full sliding, and comes to rest."""
+    m = dr.Model("block")
+    m.body("carriage", 0)
+    m.body("block", 400.0, inertia=(1, 1, 1))
+    m.prismatic("way", "ground", "carriage", axis="x")
+    m.prismatic("hop", "carriage", "block", axis="z", at=(0, 0, 0.313))
+    tire = TIRE.replaced(PHX1=0.0, PHX2=0.0)
+    m.wheel("tire", "block", 0.313, contact=tire)
+    run = dr.simulate(m, 4.0, start={"way_rate": 15.0, "hop": -400 * G / 2e5, "tire_lag_along": 1.0}, samples=81)
+    mu = -float(tire.forces(400 * G, slip=-1.0, speed=15.0).longitudinal) / (400 * G)
+    half = int(np.argmin(np.abs(run.time - 1.0)))
+    assert run["way_rate"][half] == pytest.approx(15.0 - mu * G * run.time[half], rel=1e-6)
+    assert run["way"][-1] == pytest.approx(15.0**2 / (2 * mu * G), rel=0.02)
+    assert abs(run["way_rate"][-1]) < 1e-4 and abs(run["tire_longitudinal_force"][-1]) < 10.0
+
+
+@pytest.mark.parametrize("speed", [20.0, -20.0, 5.0])
+def test_wheels_start_without_slip_where_nothing_is_a_constraint(speed: float) -> None:
+    """Carried by its tire, or with its height fixed by joints: the spin follows from the speed, run after run."""
+    for law in (LinearTire(3e4, 0.3, stiffness=2e5), dr.contact.Creep(1e4, 1e4)):
+        m = dr.Model("roller")
+        m.body("carriage", 0)
+        m.body("wheel", 20.0, inertia=(0.5, 1.0, 0.5))
+        m.prismatic("way", "ground", "carriage", axis="x")
+        m.revolute("angle", "carriage", "wheel", axis="y", rate="spin", at=(0, 0, 0.3))
+        m.wheel("rim", "wheel", 0.3, contact=law)
+        for _ in range(2):
+            assert dr.simulate(m, 0.01, start={"way_rate": speed}, samples=2)["spin"][0] == pytest.approx(speed / 0.3, rel=1e-12)

@@ -139,11 +139,22 @@ class TireForce:
         return self.contact.tire.camber_slip(ca, self.contact.values, self.contact.inclination)
 
     @cached_property
+    def _lengths(self) -> tuple[ca.SX, ca.SX]:
+        """Relaxation lengths."""
+        contact = self.contact
+        load = self.load if contact.tire.compliant else None
+        return contact.tire.relaxation_lengths(ca, contact.values, load, contact.inclination)
+
+    @cached_property
     def slips(self) -> tuple[ca.SX, ca.SX]:
         """s_x and s_y: relaxation states, or slips of the moment."""
         contact = self.contact
         if contact.lags:
-            along, across = (self.scope.symbol(lag.name) for lag in contact.lags)
+            lags = [self.scope.symbol(lag.name) for lag in contact.lags]
+            given = zip(lags, contact.slip, self._lengths, strict=True)
+            along, across = (
+                lag + contact.tire.settled(ca, contact.values, contact.rolling_speed, slip, length) for lag, slip, length in given
+            )
             return along, across
         speed = contact.tire.divisor(ca, contact.values, contact.rolling_speed)
         return contact.slip[0] / speed, contact.slip[1] / speed + self._camber_slip
@@ -164,17 +175,16 @@ class TireForce:
     @property
     def rates(self) -> dict[str, ca.SX]:
         """σ ṡ = slip − |V| (s − s_γ), with the slip s_γ that camber is equivalent to; without slip while the contact is open."""
-        contact, closed = self.contact, self._closed
+        contact, closed, tire = self.contact, self._closed, self.contact.tire
         if not contact.lags:
             return {}
-        speed, tire = self._speed, contact.tire
-        load = self.load if tire.compliant else None
-        lengths = tire.relaxation_lengths(ca, contact.values, load, contact.inclination)
-        slips = contact.slip[0], contact.slip[1] + speed * self._camber_slip
+        slips = contact.slip[0], contact.slip[1] + self._speed * self._camber_slip
+        ends = tire.saturation(ca, contact.values) or (None, None)
         found = {}
-        for lag, slip, length in zip(contact.lags, slips, lengths, strict=True):
+        for lag, slip, length, end in zip(contact.lags, slips, self._lengths, ends, strict=True):
             given = slip if closed is None else closed * slip
-            found[lag.name] = (given - speed * self.scope.symbol(lag.name)) / length
+            state = self.scope.symbol(lag.name)
+            found[lag.name] = tire.relaxed_rate(ca, contact.values, contact.rolling_speed, given, state, length, end)
         return found
 
     @cached_property

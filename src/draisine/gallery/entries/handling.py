@@ -75,14 +75,14 @@ def understeer_gradient() -> float:
     height = ((MASS - 80.0) * HEIGHT + 80.0 * 0.31) / MASS - MASS * g / (4 * COEFFICIENTS["VERTICAL_STIFFNESS"])
     a, b = FRONT - ahead, REAR + ahead
     roll = MASS * height / (COEFFICIENTS["VERTICAL_STIFFNESS"] * TRACK**2 - MASS * g * height)
-    slopes = []
+    axles = []
     pitch = COEFFICIENTS["QSY1"] * COEFFICIENTS["UNLOADED_RADIUS"]  # lever of the rolling resistance moments
     for lever in (b - pitch, a + pitch):
         load, both = MASS * g * lever / (a + b) / 2, np.array([-step, step])
         side, leaned = tire.forces(load, slip_angle=both), tire.forces(load, camber=both)
         stiffness, camber = (-float(np.diff(f.lateral)[0]) / step for f in (side, leaned))  # of two wheels
-        slopes.append((stiffness, camber, float(np.diff(side.aligning)[0] / -np.diff(side.lateral)[0])))
-    (front, front_camber, first), (rear, rear_camber, second) = slopes
+        axles.append((stiffness, camber, float(np.diff(side.aligning)[0] / -np.diff(side.lateral)[0])))
+    (front, front_camber, first), (rear, rear_camber, second) = axles
     drag = COEFFICIENTS["QSY1"] * height
     a, b = a - first - drag, b + second + drag
     shares = MASS * b / (a + b) + front_camber * roll, MASS * a / (a + b) + rear_camber * roll

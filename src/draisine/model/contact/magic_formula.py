@@ -38,6 +38,7 @@ UNITS = {
     "CAMMIN": "rad",
     "CAMMAX": "rad",
     "speed": "m/s",
+    "settling": "s",
 }  # of coefficients that are not pure numbers
 RANGES = {
     "load": ("FZMIN", "FZMAX"),
@@ -52,7 +53,7 @@ def _series(prefix: str, *numbers: int) -> tuple[str, ...]:
 
 
 _SHARED = (
-    *(name for name in UNITS if name != "speed"),
+    *(name for name in UNITS if name not in ("speed", "settling")),
     *(name for pair in RANGES.values() for name in pair),
     *_series("PCX", 1), *_series("PDX", 1, 2, 3), *_series("PEX", 1, 2, 3, 4), *_series("PKX", 1, 2, 3),
     *_series("PHX", 1, 2), *_series("PVX", 1, 2), *_series("RBX", 1, 2), *_series("RCX", 1), *_series("REX", 1, 2),
@@ -90,7 +91,8 @@ class MagicFormula(Tire):
     of parameters. `variant` is "program", that of tire programs, or "book", that of Pacejka 2012. A tire measured on
     the other side is `mirrored`. With relaxation lengths among the coefficients slips build up along the way, unless
     `transient=False`; without load as a state these lengths are those at the nominal load. With VERTICAL_STIFFNESS the tire
-    carries the wheel as a spring, unless `rigid=True`. `speed` is that below which |V| is smooth, in m/s.
+    carries the wheel as a spring, unless `rigid=True`. `speed` is that below which |V| is smooth, in m/s; `settling` is that of
+    `LinearTire`.
     """
 
     version: str
@@ -100,6 +102,7 @@ class MagicFormula(Tire):
     transient: bool | None = None
     rigid: bool = False
     speed: Amount = 0.01
+    settling: Amount = 0.02
 
     options: ClassVar[tuple[str, ...]] = ("version", "coefficients", "variant", "mirrored", "transient", "rigid")
     positive: ClassVar[frozenset[str]] = frozenset(
@@ -211,6 +214,18 @@ class MagicFormula(Tire):
             worn = 1.0 - sides.c("PKY3") * sides.size(camber) if self.version == "5.2" and "PKY3" in c else 1.0
             across = c["PTY1"] * 2.0 * u / (1.0 + u * u) * worn * radius * sides.scale("LFZO")
         return along * sides.scale("LSGKP"), across * sides.scale("LSGAL")
+
+    def saturation(self, m: Any, c: Values) -> tuple[Scalar, Scalar] | None:
+        nominal = c["FNOMIN"]
+        sides = self._equations(m, c, TireState(nominal, 0.0, 0.0, 0.0, 0.0, 1.0))
+        found = []
+        for peak, stiffness in (
+            (c.get("PDX1", 0.0) * nominal, sides.longitudinal_stiffness),
+            (c.get("PDY1", 0.0) * nominal, sides.cornering_stiffness(0.0)),
+        ):
+            ratio = peak / (stiffness + 1e-9)
+            found.append(m.sqrt(ratio * ratio + 1e-6))
+        return found[0], found[1]
 
     def _carcass(self, sides: MagicFormulaEquations, stiffness: str, prefix: str) -> Scalar:
         """Stiffness of the carcass with load and pressure: c (1 + p₁ df_z + p₂ df_z²)(1 + p₃ dp)."""

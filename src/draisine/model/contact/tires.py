@@ -35,6 +35,8 @@ Values = Mapping[str, Scalar]
 LEAST_FORCE = 1e-6  # N, below which directions of forces are smooth
 LEAST_SLIP = 1e-10  # the same of slips
 LEAST_ROLLING = 0.01  # of 1 + κ
+SATURATION = 0.1  # slip of a linear tire with friction, whose nominal load is not known
+CRAWL = 0.3  # m/s, the speed up to which the damper of the carcass acts
 LIFT = 1500.0  # rolling radii in the length over which the normal force sets in
 
 
@@ -95,6 +97,39 @@ class Tire(TangentialLaw):
     def direction(self, m: Any, c: Values, velocity: Scalar) -> Scalar:
         """V/|V|, as tanh(V/speed)."""
         return m.tanh(velocity / c["speed"])
+
+    def saturation(self, m: Any, c: Values) -> tuple[Scalar, Scalar] | None:
+        """Slips s_x and s_y at which a linear force would reach friction, at the nominal load; None without friction."""
+        return None
+
+    def crawls(self, m: Any, velocity: Scalar) -> Scalar:
+        """1 at rest, 0 to rounding from 2 m/s on: exp(−(V/0.3 m/s)²)."""
+        return m.exp(-(velocity * velocity) / (CRAWL * CRAWL))
+
+    def relaxed_rate(
+        self, m: Any, c: Values, velocity: Scalar, slip: Scalar, lag: Scalar, length: Scalar, saturates: Scalar | None
+    ) -> Scalar:
+        """ṡ of σ ṡ = slip − |V| s.
+
+        At rest the force of a sliding tire must not wind up its state: there σ falls with the stiffness of a force that saturates
+        as s/√(1 + (s/s₀)²), and s ends at full sliding, s = 1.
+        """
+        speed = velocity * self.direction(m, c, velocity)
+        if saturates is None:
+            return (slip - speed * lag) / length
+        rest, ratio = self.crawls(m, velocity), lag / saturates
+        bent = 1.0 + ratio * ratio
+        share = 0.01 + 0.99 / (bent * m.sqrt(bent))
+        sliding = m.sqrt(slip * slip + c["speed"] * c["speed"] * 1e-4)
+        return (slip - (speed + rest * sliding) * lag) / (length * (1.0 - rest + rest * share))
+
+    def settled(self, m: Any, c: Values, velocity: Scalar, slip: Scalar, length: Scalar) -> Scalar:
+        """What a damper of the carcass adds to a relaxed slip at rest: settling·slip/σ, which fades out as exp(−(V/0.3 m/s)²) and
+        is zero to rounding from 2 m/s on."""
+        settling = c["settling"]
+        if isinstance(settling, float | int) and settling == 0:
+            return 0.0
+        return settling * self.crawls(m, velocity) * slip / length
 
     def divisor(self, m: Any, c: Values, velocity: Scalar) -> Scalar:
         """|V| by which slip velocities are divided where the tire does not relax: at rest it is `speed`."""
@@ -201,7 +236,8 @@ class LinearTire(Tire):
     Without `relaxation` the slips are those of the moment, divided by |V|. `trail` is the pneumatic trail, the lever of the
     aligning moment. With `friction` the force is bounded by friction·N. With `stiffness`, the vertical one, in N/m, and
     `damping`, in N·s/m, the tire carries the wheel as a spring that can leave the ground. |V| is V tanh(V/speed), which differs
-    from it by less than 1e-15 from 18·speed on.
+    from it by less than 1e-15 from 18·speed on. `settling` is the time constant in s of a damper of the carcass, which acts below
+    1 m/s and lets vehicles come to rest.
     """
 
     cornering: Amount
@@ -213,6 +249,7 @@ class LinearTire(Tire):
     trail: Amount | None = None
     stiffness: Amount | None = None
     damping: Amount | None = None
+    settling: Amount = 0.02
 
     units: ClassVar[Mapping[str, str]] = {
         "cornering": "N",
@@ -223,6 +260,7 @@ class LinearTire(Tire):
         "trail": "m",
         "stiffness": "N/m",
         "damping": "N*s/m",
+        "settling": "s",
     }
     positive: ClassVar[frozenset[str]] = frozenset({"relaxation", "friction", "speed", "stiffness"})
 
@@ -250,6 +288,9 @@ class LinearTire(Tire):
     def camber_slip(self, m: Any, c: Values, camber: Scalar) -> Scalar:
         return c["camber"] / c["cornering"] * camber if "camber" in c else 0.0
 
+    def saturation(self, m: Any, c: Values) -> tuple[Scalar, Scalar] | None:
+        return (SATURATION, SATURATION) if "friction" in c else None
+
 
 @dataclass(frozen=True)
 class BrushTire(Tire):
@@ -259,7 +300,7 @@ class BrushTire(Tire):
     at the normal force `reference`: C grows as N, a as its root. With σ = (s_x, s_y)/(1 + κ), u = min(1, C |σ|/(3 μ N)), force
     and trail are μ N (1 − (1 − u)³) against σ and a (1 − u)³/(3 − 3 u + u²). `camber` is the camber thrust at the reference load
     per radian, in N. With `relaxation` slips build up over that length; without it they are those of the moment, divided by
-    |V|. `stiffness` and `damping` are vertical.
+    |V|. `stiffness` and `damping` are vertical; `settling` is that of `LinearTire`.
     """
 
     stiffness_per_slip: Amount
@@ -271,6 +312,7 @@ class BrushTire(Tire):
     speed: Amount = 0.01
     stiffness: Amount | None = None
     damping: Amount | None = None
+    settling: Amount = 0.02
 
     units: ClassVar[Mapping[str, str]] = {
         "stiffness_per_slip": "N",
@@ -281,6 +323,7 @@ class BrushTire(Tire):
         "speed": "m/s",
         "stiffness": "N/m",
         "damping": "N*s/m",
+        "settling": "s",
     }
     positive: ClassVar[frozenset[str]] = frozenset(
         {"stiffness_per_slip", "friction", "half_length", "reference", "relaxation", "speed", "stiffness"}
@@ -315,6 +358,10 @@ class BrushTire(Tire):
 
     def camber_slip(self, m: Any, c: Values, camber: Scalar) -> Scalar:
         return c["camber"] / c["stiffness_per_slip"] * camber if "camber" in c else 0.0
+
+    def saturation(self, m: Any, c: Values) -> tuple[Scalar, Scalar] | None:
+        slip = c["friction"] * c["reference"] / c["stiffness_per_slip"]
+        return slip, slip
 
 
 def lowered(tire: Tire, value: Any) -> dict[str, Scalar]:
