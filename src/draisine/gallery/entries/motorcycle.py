@@ -78,7 +78,7 @@ def motorcycle() -> Model:
     return m
 
 
-SETTLED = {"frame_z": -0.008}  # a guess for steady motions: the tires carry the machine only where they are pressed in
+SETTLED = {"frame_z": -0.008}  # the tires carry the machine where they are pressed in
 
 
 @live(start={"speed": 25.0, **SETTLED})
