@@ -13,7 +13,7 @@ parts = dr.parts
 SEATED = {"posture": {"somersault": 0.45}, "grips": (0.72, 0.27, 1.05)}
 
 
-def ridden_bicycle(**options: Any) -> dr.Model:
+def ridden_bicycle(saddle_pitch: float = 0.0, **options: Any) -> dr.Model:
     """A bicycle with a rider whose hips are at the saddle."""
     m = dr.Model("ridden")
     frame = parts.frame(
@@ -28,7 +28,8 @@ def ridden_bicycle(**options: Any) -> dr.Model:
     parts.wheel(m, "front", fork["axle"], radius=0.35, mass=3, inertia=(0.1405, 0.28))
     if options.get("legs") != "pedal":
         options = {"feet": (0.48, 0.1, 0.3), **options}
-    parts.rider(m, "rider", frame["saddle"], bar=fork, **{**SEATED, **options})
+    m.frame("hips", "frame", at=(0.25, 0, 0.95), orientation=[("y", saddle_pitch)] if saddle_pitch else [])
+    parts.rider(m, "rider", "hips", bar=fork, **{**SEATED, **options})
     return m
 
 

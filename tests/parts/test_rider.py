@@ -178,6 +178,28 @@ def test_a_leaning_trunk_with_muscles_and_torques():
     assert abs(left) > 0.1 and left == pytest.approx(-right, rel=1e-6)  # mirror images: together they do not steer
 
 
+def test_a_rider_balances_by_the_elbows_with_a_delay():
+    """Torques at the elbows in place of one at the bar: the same closed loops, with other gains."""
+    equations = dr.derive(ridden_bicycle(arms="free", torques=["elbow"]))
+    linear = dr.linearize(equations, {"speed": 5.0})
+    turned = dict(zip(linear.inputs, linear.row("steer") @ linear.A @ linear.B, strict=True))
+    sign = np.sign(turned["rider_left_elbow_torque"])
+    shares = {"rider_left_elbow_torque": sign, "rider_right_elbow_torque": -sign}
+    arms, bar = (dr.control.rider_control(equations, {"speed": 5.0}, delay=0.02, lateral=None, torques=t) for t in (shares, None))
+    ratio = sum(share * turned[name] for name, share in shares.items()) / turned["steer_torque"]
+    assert arms.gains["steer"] * ratio == pytest.approx(bar.gains["steer"], rel=1e-6)
+    assert np.allclose(np.sort_complex(arms.eigenvalues), np.sort_complex(bar.eigenvalues), rtol=1e-5)
+    run = dr.simulate(equations, 2.0, start={"speed": 5.0, "roll_rate": 0.1}, control=arms.sampled(200.0))
+    assert run.status.complete and abs(run["lean"][-1]) < 0.3 * np.abs(run["lean"]).max()
+
+
+def test_a_pitched_mount_changes_nothing(rigid, holding):
+    """Hips on a frame that is turned about y: the rider sits as before; hands are on the grips where the bar is straight."""
+    begin = dr.consistent_start(holding, {"speed": 5.0}).coordinates
+    assert max(abs(begin[f"rider_{s}_{j}"]) for s in ("left", "right") for j in ("elbow", "shoulder_1", "shoulder_2")) < 1e-9
+    assert np.abs(eigenvalues(ridden_bicycle(saddle_pitch=0.3)) - rigid).max() < 1e-9
+
+
 def test_legs_that_pedal():
     """Feet follow the pedals; with a chain the crank turns in proportion to the wheel, and energy is constant."""
     model = ridden_bicycle(legs="pedal", crank=(0.45, 0.32), crank_length=0.165)

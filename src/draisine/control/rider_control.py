@@ -37,7 +37,7 @@ Gains = dict[str, float]
 LOOPS = ("steer", "roll_rate", "roll", "heading", "lateral")
 SIGNALS = {"steer": "steer", "roll_rate": "roll_rate", "roll": "lean", "heading": "heading", "lateral": "front_wheel_contact_y"}
 SIGNS = {"steer": -1.0, "roll_rate": 1.0, "roll": 1.0, "heading": -1.0, "lateral": -1.0}  # ours are positive to the left
-TORQUE = "steer_torque"
+TORQUES = {"steer_torque": 1.0}  # inputs by which the rider acts, for a unit of torque to the left
 # of the steer and roll-rate loops: those of the 10 dB peaks of Hess, Moore & Hubbard for the benchmark bicycle at 5 m/s
 DAMPING = (0.1289, 0.0855)
 CROSSOVER = (2.0, 1.0, 0.5)  # rad/s, of the loops of roll, heading and lateral position
@@ -53,6 +53,7 @@ class RiderControl:
     delay: float = 0.0
     order: int = 2  # of the Padé approximation
     names: Mapping[str, str] | None = None
+    torques: Mapping[str, float] | None = None  # by default TORQUES
 
     @property
     def signals(self) -> dict[str, str]:
@@ -130,7 +131,17 @@ class RiderControl:
         track: Expr | None = None if path is None else amount_in(path, None, "path")
         position = self.signals.get("lateral", "").removesuffix("_y") + "_x"
         return RiderLoop(
-            dict(self.gains), self.signals, SIGNS, self.neuromuscular, self.delay, self.order, given, track, preview, position
+            dict(self.torques or TORQUES),
+            dict(self.gains),
+            self.signals,
+            SIGNS,
+            self.neuromuscular,
+            self.delay,
+            self.order,
+            given,
+            track,
+            preview,
+            position,
         )
 
     def as_data(self) -> dict[str, Any]:
@@ -172,6 +183,7 @@ def rider_control(
     crossover: tuple[float, float, float] = CROSSOVER,
     lateral: str | None = SIGNALS["lateral"],
     order: int = 2,
+    torques: Mapping[str, float] | None = None,
 ) -> RiderControl:
     """Design a rider for a motion by closing one loop after the other.
 
@@ -180,6 +192,8 @@ def rider_control(
     - `neuromuscular`: natural frequency (rad/s) and damping ratio.
     - `damping`: ratios of the least damped oscillation with the loops of steer, and of steer and roll rate closed.
     - `crossover`: frequencies of the loops of roll, heading and lateral position, in rad/s.
+    - `torques`: inputs by which the rider acts, for a unit of torque to the left; by default `{"steer_torque": 1}`. The arms of
+      `dr.parts.rider` steer by `{"rider_left_elbow_torque": 1, "rider_right_elbow_torque": -1}`, or with the opposite signs.
     - `lateral`: the output that is the lateral position, such as that of a contact point; None for a rider who balances only.
 
     >>> import draisine as dr
@@ -192,7 +206,7 @@ def rider_control(
     linear = linearize(model, dict(at))
     names = {} if lateral is None else {"lateral": lateral}
     loops = LOOPS if lateral is not None else LOOPS[:3]
-    rider = RiderControl(dict.fromkeys(loops, 0.0), linear, neuromuscular, delay, order, names)
+    rider = RiderControl(dict.fromkeys(loops, 0.0), linear, neuromuscular, delay, order, names, torques)
     closing = _Closing(rider, rider.signals)
     gains: Gains = {"steer": closing.damped({}, "steer", 1.0, damping[0])}
     gains["roll_rate"] = closing.damped(gains, "roll_rate", -1.0, damping[1])
@@ -208,11 +222,12 @@ class _Closing:
 
     def __init__(self, rider: RiderControl, signals: Mapping[str, str]) -> None:
         linear = rider.linear
-        if TORQUE not in linear.inputs:
-            raise ArgumentError(
-                f"{linear.model} has no input {TORQUE!r}, by which a rider steers; it has {', '.join(linear.inputs)}"
-            )
-        into = -linear.B[:, linear.inputs.index(TORQUE)]
+        into = np.zeros(len(linear.states))
+        for name, share in (rider.torques or TORQUES).items():
+            if name not in linear.inputs:
+                known = ", ".join(linear.inputs) or "none"
+                raise ArgumentError(f"{linear.model} has no input {name!r}, by which a rider steers; it has {known}")
+            into = into - share * linear.B[:, linear.inputs.index(name)]
         rows = {loop: SIGNS[loop] * linear.row(name) for loop, name in signals.items()}
         w, zeta = rider.neuromuscular
         a, b, c, d = pade(rider.delay, rider.order)

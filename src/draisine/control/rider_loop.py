@@ -57,6 +57,7 @@ def pade(delay: float, order: int) -> tuple[Array, Array, Array, float]:
 class RiderLoop:
     """A controller in the sense of `closed_loop`: torque, its rate and the states of the delay are states of its own."""
 
+    torques: dict[str, float]  # inputs, for a unit of torque to the left
     gains: dict[str, float]
     signals: dict[str, str]
     signs: Mapping[str, float]
@@ -70,7 +71,7 @@ class RiderLoop:
 
     @property
     def controls(self) -> tuple[str, ...]:
-        return ("steer_torque",)
+        return tuple(self.torques)
 
     @cached_property
     def _delayed(self) -> tuple[Array, Array, Array, float]:
@@ -103,7 +104,7 @@ class RiderLoop:
         return substitute(self.path, {"x": where})
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
-        return [-own["rider_torque"]]
+        return [-share * own["rider_torque"] for share in self.torques.values()]
 
     def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
         named = NamedSymbols(plant)
@@ -155,7 +156,7 @@ class ExactDelay:
         while len(self.line) > whole + 2:
             self.line.popleft()
         # the torque at the middle of the sample that is held
-        return {"steer_torque": -0.5 * (now + float(self.torque[0]))}
+        return {name: -0.5 * share * (now + float(self.torque[0])) for name, share in self.loop.torques.items()}
 
     def _past(self, count: int) -> float:
         return self.line[-1 - count] if count < len(self.line) else 0.0

@@ -246,14 +246,15 @@ def _plain_iteration(original: Any, names: dict[str, Any]) -> Any:
     """Iterated forces only show which modes are right, and need no derivatives."""
     del original, names
 
-    def iterate(c: Any) -> None:
+    def iterate(c: Any, count: int) -> bool:
         plain: Any = SimpleNamespace(**vars(c))
         for name in ("reaction", "result", "target", "delassus", "coefficient", "direction", "path_force"):
             numbers = getattr(c, name)
             setattr(plain, name, plain_values(numbers.reshape(-1)).reshape(numbers.shape))
-        contact_complementarity.iterate_forces(plain)
+        converged = contact_complementarity.iterate_forces(plain, count)
         for name in ("reaction", "result", "path_force"):
             getattr(c, name)[:] = getattr(plain, name)
+        return converged
 
     return iterate
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, evaluate_number, substitute
 from draisine.parts.assembly import Assembly, pairs, part
 from draisine.parts.design_pose import Pose, local
@@ -84,7 +84,10 @@ def rider(
     angles = dict(pairs(posture, f"posture of part {own.name!r}")) if posture else {}
     hold = {side: np.array([grips[0], _SIGN[side] * grips[1], grips[2]]) - hips for side in SIDES} if grips else {}
     stand = _feet(own, feet, hips) if legs == "fixed" else build.pedals(crank, crank_length)
-    angles = reaching(human, angles, hold, stand, swivel)
+    try:
+        angles = reaching(human, angles, hold, stand, swivel)
+    except ArgumentError as problem:
+        raise ModelError(f"part {own.name!r}: {problem}") from None
     build.bodies(own.parameter("mass", human.mass, "kg", "of the rider"))
     build.trunk(angles, tuple(trunk))
     build.arms(angles, bar, hold)
@@ -158,6 +161,8 @@ class _Rider:
                 self.model.revolute(hinge, self.own.named(upper), self.own.named(fore), axis="y", at=below, orientation=elbow)
                 self.joints.setdefault("elbow", []).append(hinge)
             self._hold(side, bar, hold[side])
+        if moving:
+            self._draw_bar(bar, hold)
 
     def _hold(self, side: str, bar: Mount | None, place: Array) -> None:
         assert bar is not None
@@ -169,6 +174,16 @@ class _Rider:
         hand = self.own.named(f"{side}_hand")
         self.model.point(hand, self.own.named(f"{side}_forearm"), (0, 0, -hand_length(self.human, side)))
         self.model.close_point(self.own.named(f"{side}_holds"), grip, hand)
+
+    def _draw_bar(self, bar: Mount | None, hold: Mapping[str, Array]) -> None:
+        """A tube from grip to grip, on a body without mass: what the hands hold is seen."""
+        assert bar is not None
+        pose = self.own.mount(bar)
+        base, pitch = np.array(_numbers(self.own, pose.base)), _numbers(self.own, (pose.base_pitch,))[0]
+        ends = [turn("y", -pitch) @ (hold[side] + self.hips - base) for side in SIDES]
+        path = [[float(x) for x in end] for end in ends]
+        grip = {"kind": "tube", "path": path, "radius": 0.012, "color": "#A9B0B7"}
+        self.model.fixed(self.own.named("bar_joint"), pose.body, self.model.body(self.own.named("bar"), mass=0.0, shapes=[grip]))
 
     def pedals(self, crank: Sequence[float], length: float) -> dict[str, Array]:
         """Where the feet are when the left pedal is ahead: from the hips."""
