@@ -75,6 +75,24 @@ def test_names_of_the_modes_upright_and_at_lean(eleven):
     assert leaning.eigenvalues[0, leaning.names.index("weave")].imag == pytest.approx(upright_weave.imag, rel=0.02)
 
 
+def test_the_machine_on_tires_by_the_magic_formula():
+    """With vertical stiffness and load in the forces the modes have their names too, and statics holds: weight less lift."""
+    model = gallery.motorcycle_on_magic_formula()
+    assert from_toml(to_toml(model)).freeze() == model.freeze()
+    equations = dr.derive(model, work=False)
+    start = dr.consistent_start(equations, {"speed": 30.0})
+    begins = dict(zip((v.name for v in equations.velocities), start.v, strict=True))
+    assert begins["fork_travel_rate"] == begins["arm_angle_rate"] == 0.0 and abs(begins["front_spin"] - 100.0) < 1e-9
+    given = {"fixed": {"lean": 0.0, "steer": 0.0}, "free": ("drive_torque",), "states": motorcycle.STATES}
+    found = dr.modes(equations, speed=np.linspace(20, 50, 7), **given)
+    named = dict(zip(found.names, found.eigenvalues[-1], strict=True))
+    assert 10 < named["weave"].imag < 25 < named["wobble"].imag < 60 and named["capsize"].imag == 0 and "hop" in named
+    rest = dr.steady(equations, {"speed": 30.0, "lean": 0.0, "steer": 0.0}, free=("drive_torque",))
+    lift = 0.5 * 1.2 * 30.0**2 * (0.05 * np.cos(rest["pitch"]) + 0.5 * np.sin(rest["pitch"]))
+    weight = 9.81 * (168 + 10 + 8 + 9 + 12 + 15 + 45)
+    assert abs(rest["front_normal_force"] + rest["rear_normal_force"] + lift - weight) < 1e-6 * weight
+
+
 @pytest.mark.long
 def test_the_study_of_the_machine():
     study = motorcycle.motorcycle_corners(points=12, until=3.0)

@@ -141,3 +141,14 @@ def test_targets_that_do_not_exist_are_refused():
         dr.steady(m, {"acceleration": 1.0})
     with pytest.raises(ArgumentError, match="radius of a path must not be 0"):
         dr.steady(bicycle(), {"speed": 5.0, "radius": 0.0})
+
+
+def test_a_trim_says_that_it_is_none_of_the_steady_motions():
+    m = bicycle()
+    parts.brake(m, "brake", "front")
+    e = dr.derive(m)
+    trim = dr.steady(e, {"speed": 8.0, "acceleration": -2.0}, free=("brake_torque",))
+    assert any("its speed changes with -2 m/s²" in text for text in trim.warnings) and trim.units["acceleration"] == "m/s^2"
+    assert dr.steady(e, {"speed": 8.0, "acceleration": 0.0}, free=("brake_torque",)).warnings == ()
+    with pytest.raises(ArgumentError, match="target of `steady` alone"):
+        dr.modes(e, speed=[5.0, 6.0], fixed={"acceleration": -1.0}, free=("brake_torque",))

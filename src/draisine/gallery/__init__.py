@@ -102,6 +102,7 @@ _MODELS = {
     "flexible_frame": "flexible_frame",
     "sharp_motorcycle": "sharp_motorcycle",
     "motorcycle": "motorcycle",
+    "motorcycle_on_magic_formula": "motorcycle",
     "double_integrator": "double_integrator",
     "bead_on_wire": "brachistochrone",
     "dubins_car": "shortest_cars",

@@ -83,7 +83,9 @@ class SteadyMotion(Motion, Result):
         """Units by name."""
         e = self.equations
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
-        return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
+        return (
+            dict.fromkeys(("kinetic", "potential", "work"), "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -94,7 +96,15 @@ class SteadyMotion(Motion, Result):
             ("nothing is free to move: its motion is prescribed in time, and this is its state at t = 0",) if driven else ()
         )
         note = limit_note(self.equations, self.x, self.u, self.p)
-        return (*prescribed, *contact_warnings(self.values), *((note,) if note else ()))
+        changes = (
+            (f"its speed changes with {self.values[ACCELERATION]:.6g} m/s²: a trim at this instant",) if self._accelerates else ()
+        )
+        return (*prescribed, *changes, *contact_warnings(self.values), *((note,) if note else ()))
+
+    @property
+    def _accelerates(self) -> bool:
+        """Whether it is a trim with an acceleration, which is not zero."""
+        return accelerates(self.equations, self.values) and abs(self.values[ACCELERATION]) > STEADY
 
     def _table(self) -> Mapping[str, Any]:
         units = self.units
@@ -189,6 +199,10 @@ class SteadyProblem(Uncached):
             if name not in known and not (self.accelerates and name == ACCELERATION):
                 raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
+        if self.accelerates and ACCELERATION not in self.free:
+            raise ArgumentError(
+                f"{e.name}: an acceleration is a target of `steady` alone; families of motions have constant speeds"
+            )
         own = (*self._inputs, *self._parameters, *self._own_targets)
         wanted = dict.fromkeys((*self.essential, *fixed, *((SPEED,) if self.accelerates else ())))
         self.deviations = deviations_of(e, tuple(n for n in wanted if n not in own))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.model.contact.magic_formula import MagicFormula
 from draisine.model.contact.tires import LinearTire
 from draisine.model.model import Model
 from draisine.view.plots.canvas import panels
@@ -74,6 +75,31 @@ def motorcycle() -> Model:
     )  # fmt: skip
     m.fixed("hips", rider["body"], torso)
     parts.anti_squat(m, "squat", arm["body"], chain="chain")
+    return m
+
+
+SETTLED = {"frame_z": -0.008}  # the tires carry the machine where they are pressed in
+
+
+@live(start={"speed": 25.0, **SETTLED})
+def motorcycle_on_magic_formula() -> Model:
+    """The same machine on tires by the Magic Formula, motorcycle form, which are springs vertically: thirteen freedoms.
+
+    The coefficients are made up, of the size of sport tires; read others from a file by `dr.contact.read_tir`.
+    """
+    m = motorcycle()
+    m.name, m.description = (
+        "motorcycle_on_magic_formula",
+        "sport motorcycle on tires by the Magic Formula with vertical stiffness",
+    )
+    for name, load, cornering, camber, stiffness in (("front", 1250.0, 13.0, 0.95, 150e3), ("rear", 1350.0, 14.0, 1.0, 180e3)):
+        coefficients = {
+            "FNOMIN": load, "UNLOADED_RADIUS": 0.3, "VERTICAL_STIFFNESS": stiffness, "VERTICAL_DAMPING": 300.0,
+            "PCX1": 1.6, "PDX1": 1.25, "PKX1": 20.0, "RBX1": 10.0, "RCX1": 1.0, "PCY1": 1.2, "PDY1": -1.3, "PCY2": 0.8,
+            "PKY1": -cornering, "PKY2": 2.0, "PKY3": 1.5, "PKY4": 2.0, "PKY6": -camber, "RBY1": 10.0, "RCY1": 1.0,
+            "QBZ1": 8.0, "QCZ1": 1.1, "QDZ1": 0.08, "PTX1": 0.5, "PTY1": 0.6, "PTY2": 1.0,
+        }  # fmt: skip
+        m = dr.parts.replace(m, name, tire=MagicFormula("motorcycle", coefficients))
     return m
 
 
