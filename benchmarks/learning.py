@@ -1,7 +1,7 @@
 """Figures of environments: steps of bicycles side by side, and of a chain without contact beside MuJoCo's `rollout`.
 
-Processor time is measured, not time on the clock, so that other work on the machine counts little; rates on two cores are twice those of
-one second of processor time, which both threads share. The best of several rounds is taken.
+Processor time is measured, not time on the clock, so that other work on the machine counts little; rates on two cores are twice
+those of one second of processor time, which both threads share. The best of several rounds is taken.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def figures(wanted: bool = True, rounds: int = 7) -> Iterator[Figure]:
     env.reset(seed=0)
     whole = _least(lambda: [env.step(torque) for _ in range(STEPS)], rounds)
     many = f"{MANY:,} bicycles, RK4, {1e3 * STEP:.0f} ms"
-    yield Figure(f"{many}: million steps per second on {CORES} cores, compiled steps with observations", steps / kernel, "", AtLeast(5))
+    name = f"{many}: million steps per second on {CORES} cores, compiled steps with observations"
+    yield Figure(name, steps / kernel, "", AtLeast(5))
     yield Figure("the same through `VectorEnv.step`", steps / whole, "", AtLeast(5))
     with tempfile.TemporaryDirectory() as folder:
         yield from _chain(Path(folder) / "chain.xml", wanted, rounds)
@@ -77,7 +78,8 @@ def chain_text() -> str:
     for k in reversed(range(LINKS)):
         place, axis = 0.3 if k else 0.0, "0 1 0" if k % 2 == 0 else "0 0 1"
         body = '<inertial pos="0.15 0 0" mass="1" diaginertia="0.002 0.008 0.008"/>'
-        inside = f'<body name="link{k}" pos="{place} 0 0"><joint name="hinge{k}" type="hinge" axis="{axis}"/>{body}{inside}</body>'
+        joint = f'<joint name="hinge{k}" type="hinge" axis="{axis}"/>'
+        inside = f'<body name="link{k}" pos="{place} 0 0">{joint}{body}{inside}</body>'
     option = f'<option timestep="{STEP}" integrator="RK4"><flag contact="disable"/></option>'
     motor = '<actuator><motor name="torque" joint="hinge0" ctrllimited="true" ctrlrange="-5 5"/></actuator>'
     return f'<mujoco model="chain">{option}<worldbody>{inside}</worldbody>{motor}</mujoco>'
@@ -105,7 +107,8 @@ def _chain(path: Path, wanted: bool, rounds: int) -> Iterator[Figure]:
     ours = _least(lambda: [batch.advance(torque) for _ in range(20)], rounds) / 20 / MANY
     theirs, apart = _rollouts(path, first, after, torque, rounds) if wanted else (None, float("nan"))
     if wanted:
-        yield Figure(f"chain of {LINKS} hinges, 10 steps: largest difference of an angle from MuJoCo's", apart, "rad", AtMost(1e-8))
+        name = f"chain of {LINKS} hinges, 10 steps: largest difference of an angle from MuJoCo's"
+        yield Figure(name, apart, "rad", AtMost(1e-8))
     name = f"chain of {LINKS} hinges, RK4, {MANY:,} side by side: processor time of a step, beside MuJoCo's `rollout`"
     yield Figure(name, 1e6 * ours, "µs", peer=None if theirs is None else 1e6 * theirs)
 

@@ -146,8 +146,8 @@ PARTS = {
     ),
     "learning": Part(
         "Environments for learning",
-        "Bicycles side by side under random torques, with observations, rewards and ends of episodes; and a chain of hinges without "
-        "contact beside MuJoCo. Processor time, the least of several rounds.",
+        "Bicycles side by side under random torques, with observations, rewards and ends of episodes; and a chain of hinges "
+        "without contact beside MuJoCo. Processor time, the least of several rounds.",
         "learning",
         _wanted,
     ),

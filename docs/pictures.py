@@ -16,6 +16,7 @@ from extensions import ROOT, pages
 
 IMAGES = Path(__file__).parent / "images"
 THUMBNAILS = IMAGES / "thumbnails"
+MOST = 4  # panels of a thumbnail
 WIDE, HIGH = 3.3, 2.2  # inches of a thumbnail: a card of the gallery at the usual size of its letters
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
@@ -84,7 +85,7 @@ def main(wanted: list[str]) -> None:
             figure = outcome.figures[name]
             figure.set_dpi(110)
             save_figure(figure, IMAGES / f"{study}-{name}.png")
-            if name in shown_first and gallery.entry(study).film is None:
+            if name in shown_first and gallery.entry(study).film is None and len(figure.axes) <= MOST:
                 save_thumbnail(figure, THUMBNAILS / f"{study}.png")
         pyplot.close("all")
     there = {study: found[study] for study in gallery.studies() if study in found}

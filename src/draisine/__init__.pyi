@@ -16,6 +16,7 @@ from . import (
     symbolic as symbolic,
     view as view,
 )
+from .codegen.export.jax_functions import as_jax as as_jax
 from .control.design.regulator import lqr as lqr
 from .diagnostics.certify import certify as certify
 from .diagnostics.diagnosis import diagnose as diagnose
@@ -43,7 +44,6 @@ from .simulation.ensemble.ensemble import ensemble as ensemble
 from .simulation.export import export as export
 from .simulation.initial.consistent_start import consistent_start as consistent_start
 from .simulation.initial.problem import InitialGuess as InitialGuess
-from .simulation.jax_functions import as_jax as as_jax
 from .simulation.simulate import simulate as simulate
 from .stability.linearization import linearize as linearize
 from .stability.modes import modes as modes

@@ -171,6 +171,28 @@ def test_slip_in_the_plane_that_stops() -> None:
         np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max(), err_msg=name)
 
 
+def test_slip_in_the_plane_that_begins() -> None:
+    """Its direction follows the force at once: the equations are stiff where it begins."""
+    m = dr.Model("puck")
+    m.gravity(G)
+    m.parameter("mu", 0.3)
+    first, second, puck = m.body("first", mass=0.0), m.body("second", mass=0.0), m.body("puck", mass=1.0)
+    for axis, parent, child in (("x", "ground", first), ("y", first, second), ("z", second, puck)):
+        m.prismatic(axis, parent, child, axis=axis)
+    m.contact("floor", puck, friction="mu")
+    for axis in "xy":
+        m.generalized_force(axis, m.input(f"pull_{axis}", "N"))
+    start = {"x": 0.0, "y": 0.0, "z": 0.0, "x_rate": 0.0, "y_rate": 0.0}
+    laws = {"inputs": {"pull_x": "4*sin(3*t)", "pull_y": "3*t"}}
+    run = dr.simulate(m, 1.5, start=start, sensitivity=["mu"], samples=3, **laws)
+    assert [change.modes["floor"] for change in run.modes] == ["stick", "slip"]
+    states, expected, _ = differences(m, 1.5, start, "mu", 1e-4, {"method": dr.methods.DOP853(rtol=1e-10, atol=1e-12), **laws})
+    found = np.array([run.sensitivity[state, "mu"][-1] for state in states])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    with pytest.raises(dr.errors.ArgumentError, match="explicit methods compute derivatives, and Radau is implicit"):
+        dr.simulate(m, 1.5, start=start, sensitivity=["mu"], method=dr.methods.Radau(), **laws)
+
+
 @pytest.mark.parametrize("until", [0.3, 1.0, 1.6])
 def test_bouncing_ball_in_closed_form(until: float) -> None:
     """zₙ(t) = vₙ (t − tₙ) − g (t − tₙ)²/2 after n impacts, vₙ = eⁿ √(2 g h); derivatives by complex steps."""

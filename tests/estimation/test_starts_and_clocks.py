@@ -114,5 +114,5 @@ def test_a_start_with_a_unit_may_be_unknown():
     unknown = {"length": (0.5, 2.0), "start.angle": (-1.0, 1.0)}
     found = dr.estimate(swing, log, unknown, {"y": ("angle", 1e-3)}, start={"angle": "30 deg", "rate": "0 deg/s"})
     assert found["length"] == pytest.approx(1.2, rel=1e-6) and found["start.angle"] == pytest.approx(0.6, rel=1e-6)
-    with pytest.raises(dr.errors.UnitError, match="start 'angle'.*length"):
+    with pytest.raises(dr.errors.UnitError, match=r"start 'angle'.*length"):
         dr.estimate(swing, log, unknown, {"y": ("angle", 1e-3)}, start={"angle": "30 cm", "rate": 0.0})

@@ -38,6 +38,7 @@ STUDIES = (
     "rod_falls",
     "block_rocks",
     "rimless_wheel_rolls",
+    "compass_gait_walks",
     "cradle_swings",
     "bicycle_brakes",
     "superball_returns",

@@ -61,7 +61,11 @@ def test_names_of_the_modes_upright_and_at_lean(eleven):
         eleven, speed=np.linspace(8, 60, 14), fixed={"lean": 0.0, "steer": 0.0}, free=("drive_torque",), states=motorcycle.STATES
     )
     leaning = dr.modes(
-        eleven, over={"lean": np.linspace(-0.1, -0.8, 8)}, fixed={"speed": 35.0}, free=motorcycle.HELD, states=motorcycle.STATES
+        eleven,
+        over={"lean": np.linspace(-0.1, -0.8, 8)},
+        fixed={"speed": 35.0},
+        free=motorcycle.FREE_INPUTS,
+        states=motorcycle.STATES,
     )
     for found in (upright, leaning):
         named = dict(zip(found.names, found.eigenvalues[-1], strict=True))

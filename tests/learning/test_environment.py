@@ -167,6 +167,36 @@ def test_functions_see_the_quantities_that_their_parameters_name(bicycle):
         assert_array_equal(a[2], b[2])
 
 
+def test_a_function_of_the_wrong_shape_is_refused(bicycle):
+    env = riding(bicycle, reward=lambda lean: 3.0, num_envs=3)
+    env.reset(seed=0)
+    with pytest.raises(
+        ValueError, match=r"reward: the function must return one row per environment, 3 of them, got the shape \(\)"
+    ):
+        env.step(np.zeros((3, 1)))
+
+
+def test_laws_of_time_begin_anew_with_every_episode():
+    model, law = dr.gallery.bicycle(), {"push": "20*sin(3*t)"}
+    task = {**TASK, "reset": {"speed": 4.6}, "until": 0.5, "inputs": law}
+    env = dr.environment(model, **task, num_envs=5)
+    env.reset(seed=0)
+    for _ in range(51 + 28):  # the first episode, its reset, and 28 steps
+        seen, *_ = env.step(np.full((5, 1), 0.1))
+    given = {**law, "steer_torque": 0.1}
+    run = dr.simulate(model, 0.28, start={"speed": 4.6}, inputs=given, method=dr.methods.RK4(0.01), samples=[0.28])
+    assert_allclose(seen, np.tile([run[name][-1] for name in SEEN], (5, 1)), rtol=0, atol=1e-13)
+
+
+def test_forces_are_observed(bicycle):
+    """Rolling straight ahead, the wheels carry the weight of 94 kg, in the ratio of the center of mass to the wheelbase."""
+    names = ["rear_wheel_normal_force", "front_wheel_normal_force"]
+    env = riding(bicycle, observe=[*names, " + ".join(names)], reset={"speed": 4.6})
+    seen, _ = env.reset()
+    assert seen[2] == pytest.approx(94.0 * 9.81)
+    assert_allclose(env.step([0.0])[0], seen, rtol=1e-9)
+
+
 def test_parameters_are_drawn_for_every_episode(bicycle):
     env = riding(bicycle, parameters={"m_frame": dr.distributions.Normal(85.0, 5.0), "trail": (0.05, 0.1)}, num_envs=50)
     env.reset(seed=2)
@@ -283,6 +313,8 @@ def test_actions_of_the_wrong_shape_and_starts_that_do_not_exist(bicycle):
     env.reset(seed=0)
     with pytest.raises(ValueError, match=r"the actions are steer_torque: an array of the shape \(1,\) is needed"):
         env.step([0.0, 1.0])
+    with pytest.raises(ValueError, match="1 of 1 numbers of the actions are NaN; none was applied"):
+        env.step([np.nan])
     with pytest.raises(ValueError, match="option 'strat' is unknown"):
         env.reset(options={"strat": {}})
     with pytest.raises(ValueError, match="a start that was drawn does not exist"):

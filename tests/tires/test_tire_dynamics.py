@@ -230,3 +230,26 @@ def test_brush_forces_are_those_of_the_book() -> None:
     assert tire.forces(load, slip=-1.0).longitudinal == pytest.approx(-mu * load, rel=1e-12)  # locked
     combined = tire.forces(load, slip=-0.1, slip_angle=0.1)
     assert np.hypot(combined.longitudinal, combined.lateral) <= mu * load
+
+
+def test_a_run_outside_of_the_ranges_of_a_tire_file_has_a_warning() -> None:
+    tire = TIRE.replaced(FZMIN=100.0, FZMAX=9000.0, ALPMIN=-0.05, ALPMAX=0.05)
+    start = {"hull_vx": 15.0, "hull_vy": 1.2, "spin": 49.0, "hull_z": 0.292}
+    run = dr.simulate(wheel(tire), 0.05, start=start, samples=11)
+    (warning,) = [w for w in run.status.warnings if "range of its tire file" in w]
+    assert warning.startswith("tire_slip_angle leaves the range of its tire file, -0.05 to 0.05, first at t = 0 s")
+    inside = dr.simulate(wheel(tire), 0.05, start=start | {"hull_vy": 0.1}, samples=11)
+    assert not [w for w in inside.status.warnings if "range" in w]
+    assert run["tire_slip_ratio"][0] == pytest.approx(-run["tire_slip_along"][0] / 15.0, rel=1e-6)
+
+
+def test_coefficients_may_be_parameters() -> None:
+    """A tire whose coefficients are parameters of the model moves as the one with numbers."""
+    ends = []
+    for given in ({}, {"PKY1": "stiffness", "LMUY": "grip"}):
+        m = wheel(TIRE.replaced(LMUY=0.7, PKY1=-15.0).replaced(**given))
+        m.parameter("stiffness", -15.0)
+        m.parameter("grip", 0.7)
+        run = dr.simulate(m, 0.1, start={"hull_vx": 15.0, "hull_vy": 1.0, "spin": 49.0, "hull_z": 0.292}, samples=3)
+        ends.append([run[n][-1] for n in ("hull_y", "tire_lateral_force", "tire_aligning_moment")])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)

@@ -428,6 +428,7 @@ def _tire_motion(contact: TireOnGround) -> dict[Quantity, ca.SX]:
         Quantity(f"{name}_slip_angle", "rad", f"slip angle of {name}, positive where it moves to its left"): ca.atan(
             contact.slip[1] / speed
         ),
+        Quantity(f"{name}_slip_ratio", "", f"longitudinal slip of {name}, -1 where it is locked"): -contact.slip[0] / speed,
         Quantity(f"{name}_camber", "rad", f"camber of {name}, positive for a lean to the right"): contact.inclination,
     }
     if contact.tire.compliant:

@@ -197,6 +197,8 @@ def _actions(episodes: Episodes, given: Any, axes: tuple[int, ...]) -> Any:
     if found.shape != (*axes, count):
         names = ", ".join(episodes.task.actions.names)
         raise ArgumentError(f"step: the actions are {names}: an array of the shape {(*axes, count)} is needed, got {given!r}")
+    if np.isnan(found).any():
+        raise ArgumentError(f"step: {np.isnan(found).sum()} of {found.size} numbers of the actions are NaN; none was applied")
     return found.reshape(-1, count)
 
 

@@ -22,8 +22,8 @@ from draisine.model.file_laws import law_of, law_table
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
-from draisine.parts.assembly import Part
 from draisine.parts.catalog import maker, split
+from draisine.parts.record import Part
 
 
 def read_part(model: Model, name: str, entry: Entry) -> None:

@@ -18,7 +18,7 @@ from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction
 from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.ground_profile import GroundFeature, Vertex, features_of
 from draisine.model.shapes import BodyShape
-from draisine.parts.assembly import Part
+from draisine.parts.record import Part
 
 Vector = tuple[Expr, Expr, Expr]
 

@@ -257,7 +257,8 @@ def _check_axis(axis: str, where: str) -> None:
 
 def _check_ground_friction(system: System) -> None:
     """Contacts that stick, slip and open have coefficients of their own, which the ground does not change."""
-    dry = [c.name for c in (*system.wheels, *system.point_contacts) if c.friction is not None]
+    dry = [wheel.name for wheel in system.wheels if wheel.friction is not None]
+    dry += [contact.name for contact in system.point_contacts if contact.friction is not None]
     if dry and system.ground.friction != ALL:
         raise ModelError(
             f"contact {dry[0]!r} sticks and slips by its own coefficients, which the friction of the ground does not change; "

@@ -16,7 +16,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
 from draisine.model.constraints import stretch_of
 from draisine.model.contact.dry_friction import SLIP
-from draisine.model.items import GROUND, Rotate, System, Translate, Vector
+from draisine.model.items import GROUND, PointContact, Rotate, System, Translate, Vector, Wheel
 
 TIME = "t"
 
@@ -184,7 +184,8 @@ def check_expressions(system: System) -> None:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
     sliding = _Vocabulary({**vocabulary.values, SLIP: "a parameter"}, vocabulary.frames, vocabulary.functions)
-    for slips in (*system.wheels, *system.point_contacts):
+    every: list[Wheel | PointContact] = [*system.wheels, *system.point_contacts]
+    for slips in every:
         if slips.friction is not None and slips.friction.kinetic is not None and slips.friction.depends_on_slip:
             sliding.check(slips.friction.kinetic, f"kinetic friction of contact {slips.name!r}", _PARAMETERS)
     for point in system.point_contacts:

@@ -47,8 +47,8 @@ def anti_squat(own: Assembly, arm: Mount, *, rear: str = "rear", front: str = "f
     pitch = Call("pitch", (Name(body),))
     contact = _foot(hub, _radius(m, rear), pitch)
     ahead = _foot(_seen(body, _hub(own, front, joints)), _radius(m, front), pitch)
-    meeting = pivot if not chain else _meeting(own, chain, body, pivot, hub)
-    rise, run = _along(meeting, contact, pitch)
+    crossing = pivot if not chain else _intersection(own, chain, body, pivot, hub)
+    rise, run = _along(crossing, contact, pitch)
     _, base = _along(ahead, contact, pitch)
     height = _mass_height(own, body, contact, pitch)
     squat, transfer = rise / run, height / base
@@ -88,7 +88,7 @@ def _along(a: Plane, b: Plane, pitch: Expr) -> tuple[Expr, Expr]:
     return cos(pitch) * z - sin(pitch) * x, cos(pitch) * x + sin(pitch) * z
 
 
-def _meeting(own: Assembly, chain: str, body: str, pivot: Plane, hub: Plane) -> Plane:
+def _intersection(own: Assembly, chain: str, body: str, pivot: Plane, hub: Plane) -> Plane:
     """Where the upper run of the chain meets the line from pivot to hub."""
     m = own.model
     center = f"{chain}_pinion_center"

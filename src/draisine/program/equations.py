@@ -111,6 +111,16 @@ YIELDING = 10.0
 
 
 @dataclass(frozen=True)
+class ValidRange:
+    """An output that has to stay in a range for the data of the model to hold: a run outside of it has a warning."""
+
+    output: str
+    low: float
+    high: float
+    reason: str = ""  # "the range of the tire file"
+
+
+@dataclass(frozen=True)
 class Unilateral:
     """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.
 
@@ -174,6 +184,9 @@ def check_events(events: tuple[Event, ...], own: Iterable[str] = ()) -> None:
             whose = "the model has an event of this name" if event.name in set(own) else "two events have this name"
             raise ArgumentError(f"event {event.name!r}: {whose}, and results tell events apart by name; give it another")
         known.add(event.name)
+
+
+FIXED_STEP_RESIDUAL = 1e-11  # above it methods with a fixed step project states onto their constraints
 
 
 @dataclass(frozen=True)
@@ -252,6 +265,7 @@ class Equations:
     usual_dynamics: Program | None = None
     usual_margins: Program | None = None
     usual_project: Program | None = None
+    valid_ranges: tuple[ValidRange, ...] = ()
 
     def __post_init__(self) -> None:
         named = (
@@ -339,6 +353,7 @@ class Equations:
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
 _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
+_RECORDS |= {"valid_ranges": ValidRange}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
     *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),

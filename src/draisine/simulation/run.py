@@ -495,6 +495,8 @@ class _Driver:
         """Stability limits the explicit steps: switch to the implicit method if allowed, else note it for a warning."""
         stepper = self._memory.stepper
         stepper.check_stiffness = 0
+        if self._jumps is not None:  # slips that begin, with derivatives
+            return
         if self._chosen.if_stiff is None:
             self._notes.stiff_since = float(stepper.t)
             return

@@ -258,7 +258,7 @@ def integrate_varied(
             start=start,
             parameters=parameters,
             inputs=inputs,
-            method=toleranced(method, count[0], scales),
+            method=toleranced(explicit_method(equations, method), count[0], scales),
             samples=samples,
             control=control,
             progress=progress,
@@ -274,6 +274,21 @@ def integrate_varied(
         if atol is not None and (better := run(Auto(atol=atol))).run.status.kind == found.run.status.kind:
             return better
     return found
+
+
+def explicit_method(equations: Equations, method: Method | None) -> Method | None:
+    """The method of a run with contacts that change their modes: derivatives of forces at the rows of contacts are solved for
+    once, which implicit methods would have to differentiate again."""
+    if not equations.unilateral:
+        return method
+    if method is None or isinstance(method, Auto):
+        return (method or Auto()).explicit
+    if getattr(method, "implicit", False):
+        raise ArgumentError(
+            f"sensitivity: across modes of the contacts {', '.join(c.name for c in equations.unilateral)} of {equations.name} "
+            f"explicit methods compute derivatives, and {type(method).__name__} is implicit; leave out method=, or give DOP853(…)"
+        )
+    return method
 
 
 def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:

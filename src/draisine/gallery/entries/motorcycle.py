@@ -28,7 +28,7 @@ from draisine.view.plots.style import PAGE, style
 from draisine.view.plots.trajectories import channel_figure
 
 STATES = ("lean", "steer", "fork_travel", "arm_angle", "twist_angle", "rider_angle")
-HELD = ("drive_torque", "steer_torque")
+FREE_INPUTS = ("drive_torque", "steer_torque")
 TIRES = {"front": (14e3, 1250.0, 0.2), "rear": (18e3, 1500.0, 0.25)}  # cornering and camber stiffness, relaxation length
 
 
@@ -79,7 +79,7 @@ def motorcycle() -> Model:
 
 def braking_turn(model: dr.Equations, until: float = 10.0, brake: float = 60.0) -> dr.Trajectory:
     """From a steady turn at 35 m/s the front brake is applied over two seconds, while the rider holds the lean by the bar."""
-    turn = dr.steady(model, {"speed": 35.0, "lean": -0.6}, free=HELD)
+    turn = dr.steady(model, {"speed": 35.0, "lean": -0.6}, free=FREE_INPUTS)
     laws: dict[str, Any] = {
         "steer_torque": f"{turn['steer_torque']!r} - 60*(lean - ({turn['lean']!r})) - 25*roll_rate",
         "front_brake_torque": f"min({brake / 2!r}*t, {brake!r})",
@@ -97,7 +97,7 @@ def motorcycle_corners(points: int = 45, until: float = 10.0) -> Study:
     upright = dr.modes(model, speed=speeds, **straight)
     undamped = dr.modes(model, speed=speeds, **straight, parameters={"damper_damping": 0.5})
     leans = np.linspace(-0.02, -0.8, points)
-    leaning = dr.modes(model, over={"lean": leans}, fixed={"speed": 35.0}, free=HELD, states=STATES)
+    leaning = dr.modes(model, over={"lean": leans}, fixed={"speed": 35.0}, free=FREE_INPUTS, states=STATES)
     for found in (upright, undamped, leaning):
         assert {"weave", "wobble", "capsize"} <= set(found.names), found.names
     last = {
@@ -132,7 +132,7 @@ def motorcycle_corners(points: int = 45, until: float = 10.0) -> Study:
 
 def _trim(model: dr.Equations, rate: float) -> Any:
     """A turn of 160 m at 35 m/s, held by throttle or brake."""
-    free = HELD if rate == 0.0 else ("front_brake_torque", "steer_torque")
+    free = FREE_INPUTS if rate == 0.0 else ("front_brake_torque", "steer_torque")
     return dr.steady(model, {"speed": 35.0, "radius": 160.0, "acceleration": rate}, free=free)
 
 
@@ -161,7 +161,12 @@ def _trim_map(model: dr.Equations) -> Any:
         drawing, (torque, travel) = panels(2, 0.9 * PAGE, 0.7 * PAGE)
         for speed in (15.0, 25.0, 35.0):
             branch = dr.stability.continuation(
-                model, "lean", fixed={"speed": speed}, free=HELD, start={"lean": -0.02, "speed": speed}, between=(-0.8, -0.01)
+                model,
+                "lean",
+                fixed={"speed": speed},
+                free=FREE_INPUTS,
+                start={"lean": -0.02, "speed": speed},
+                between=(-0.8, -0.01),
             )
             order = np.argsort(branch["lean"])
             lean = -np.degrees(branch["lean"][order])

@@ -114,7 +114,7 @@ def rattleback_graph() -> Model:
     for name, value in DEFAULTS.items():
         m.parameter(name, value, UNITS[name])
     m.gravity("gravity")
-    shapes = [
+    shapes: list[dict[str, Any]] = [
         {"kind": "ellipsoid", "size": ("2*long_axis", "2*short_axis", "2*depth"), "at": (0, 0, "mass_below")},
         {
             "kind": "tube",
@@ -129,7 +129,7 @@ def rattleback_graph() -> Model:
     x, y = (m.surface_parameter(f"contact_{name}", "m") for name in "xy")
     belly = (f"long_axis*sin({u})", f"short_axis*cos({u})*sin({v})", f"mass_below - depth*cos({u})*cos({v})")
     m.touch("belly", stone, belly, (u, v), "ground", (x, y, 0), (x, y), dr.contact.Rolling())
-    m.wrench(stone, torque=tuple(f"-drag*rate_{axis}(stone)" for axis in "xyz"), axes="body", name="air")
+    m.wrench("stone", torque=tuple(f"-drag*rate_{axis}(stone)" for axis in "xyz"), axes="body", name="air")
     for axis in "xyz":
         m.output(f"turning_{axis}", f"rate_{axis}(stone)", "rad/s", "angular velocity in the stone's axes")
     m.output(

@@ -54,7 +54,7 @@ def chaplygin_sleigh() -> Model:
     k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the center of mass")
     mass = m.parameter("m_sleigh", 2.0, "kg")
     deck = [(0.3, 0.0), (0.2, 0.14), (-0.35, 0.2), (-0.35, -0.2), (0.2, -0.14)]
-    shapes = [
+    shapes: list[dict[str, Any]] = [
         {"kind": "prism", "profile": deck, "length": 0.03, "axis": "z", "at": (0, 0, 0.1)},
         {"kind": "box", "size": (0.2, 0.008, 0.09), "at": (-a, 0, 0.045), "color": STEEL},  # the blade
         *({"kind": "sphere", "radius": 0.04, "at": (0.12, side, 0.04), "color": STEEL} for side in (-0.1, 0.1)),  # free casters

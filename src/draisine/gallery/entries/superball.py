@@ -15,6 +15,7 @@ By hand, for a homogeneous ball with the slip s = v − Rω on the floor (v + R�
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,12 @@ def superball() -> Model:
     moment = 0.4 * mass * r**2
     ball = m.body("ball", mass=mass, inertia=(moment,) * 3, shapes=[{"kind": "sphere", "radius": r}])
     in_vertical_plane(m, ball, turn="turn", height=0.4)
-    laws = {"friction": math.inf, "restitution": "restitution", "tangential_restitution": "tangential", "impact": "newton"}
+    laws: dict[str, Any] = {
+        "friction": math.inf,
+        "restitution": "restitution",
+        "tangential_restitution": "tangential",
+        "impact": "newton",
+    }
     m.contact("floor", ball, radius=r, **laws)
     m.contact("table", ball, radius=r, on=m.frame("underside", "ground", (0, 0, TABLE), [("x", "pi")]), **laws)
     return m

@@ -41,7 +41,7 @@ def tippe_top() -> Model:
         {"kind": "tube", "path": [(0, 0, 0), (0, 0, 1.5 * r)], "radius": 0.15 * r},
     ]
     top = m.body("top", mass=mass, center_of_mass=(0, 0, -a), inertia=(across, across, axial), shapes=shapes)
-    names = [m.body(f"carrier_{i}", mass=0) for i in range(5)]
+    names = [m.body(f"carrier_{i}", mass=0).name for i in range(5)]
     for axis, parent, child in zip("xyz", ["ground", *names], names, strict=False):
         m.prismatic(axis, parent, child, axis=axis, default=RADIUS if axis == "z" else 0.0)
     m.revolute("heading", names[2], names[3], axis="z")

@@ -193,11 +193,16 @@ class MagicFormula(Tire):
 
     def relaxation_lengths(self, m: Any, c: Values, load: Scalar | None, camber: Scalar) -> tuple[Scalar, Scalar]:
         nominal = c["FNOMIN"]
-        at = nominal if load is None else m.fmax(load, LEAST_LOAD * nominal)
+        at = nominal
+        if load is not None:  # (n⁸ + 0.1⁸)^(1/8) of the load n in units of the nominal one
+            n2 = (load / nominal) * (load / nominal)
+            n4 = n2 * n2
+            at = nominal * m.sqrt(m.sqrt(m.sqrt(n4 * n4 + LEAST_LOAD**8)))
         sides = self._equations(m, c, TireState(at, 0.0, 0.0, camber, 0.0, 1.0))
         if "LONGITUDINAL_STIFFNESS" in c:
             along = sides.longitudinal_stiffness / self._carcass(sides, "LONGITUDINAL_STIFFNESS", "PCFX")
-            across = m.fabs(sides.cornering_stiffness(sides.gamma)) / self._carcass(sides, "LATERAL_STIFFNESS", "PCFY")
+            stiffness = sides.cornering_stiffness(sides.gamma)  # negative in tire files
+            across = m.sqrt(stiffness * stiffness + 1e-12) / self._carcass(sides, "LATERAL_STIFFNESS", "PCFY")
         else:
             grown = m.exp(-sides.c("PTX3") * sides.dfz) if "PTX3" in c else 1.0
             radius = c["UNLOADED_RADIUS"]
@@ -208,7 +213,7 @@ class MagicFormula(Tire):
         return along * sides.scale("LSGKP"), across * sides.scale("LSGAL")
 
     def _carcass(self, sides: MagicFormulaEquations, stiffness: str, prefix: str) -> Scalar:
-        """Stiffness of the carcass with load and pressure (7.E?): c (1 + p₁ df_z + p₂ df_z²)(1 + p₃ dp)."""
+        """Stiffness of the carcass with load and pressure: c (1 + p₁ df_z + p₂ df_z²)(1 + p₃ dp)."""
         grown = 1.0 + sides.c(f"{prefix}1") * sides.dfz + sides.c(f"{prefix}2") * sides.dfz * sides.dfz
         return sides.given[stiffness] * grown * (1.0 + sides.c(f"{prefix}3") * sides.dpi)
 

@@ -6,7 +6,8 @@ slip angle and camber themselves, and in version 5.2 the cornering stiffness wit
 in version 5.2 1 − PKY3 γ².
 
 Regularization: sgn(x) is x/√(x² + 10⁻¹⁴); it only occurs in factors of x³, on which this has no effect beyond rounding. |γ| is
-γ tanh(γ/0.001), which differs from it by less than 10⁻¹⁵ from 0.018 rad (one degree) on. Derivatives by slip are continuous.
+γ tanh(γ/0.001), which differs from it by less than 10⁻¹⁵ from 0.018 rad (one degree) on. Curvature factors E are at most 1,
+smoothly within 10⁻⁷. Derivatives by slip are continuous.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 from math import pi
 from typing import Any
 
-from draisine.model.contact.tires import Scalar, TireForces, TireState, Values
+from draisine.model.contact.tires import Scalar, TireForces, TireState, Values, at_most_one, positive_part
 
 SIGN_WIDTH = 1e-14  # square of the slip over which a sign changes
 CAMBER_WIDTH = 1e-3  # rad
@@ -54,7 +55,7 @@ class MagicFormulaEquations:
         return x - e * (x - self.m.atan(x))
 
     def at_most_one(self, e: Scalar) -> Scalar:
-        return min(e, 1.0) if isinstance(e, float | int) else self.m.fmin(e, 1.0)
+        return min(e, 1.0) if isinstance(e, float | int) else at_most_one(self.m, e)
 
     # ------------------------------------------------------------------------------------------ variables
 
@@ -68,7 +69,7 @@ class MagicFormulaEquations:
 
     @cached_property
     def load(self) -> Scalar:
-        return self.m.fmax(self.state.load, 0.0)
+        return positive_part(self.m, self.state.load, EPSILON)
 
     @cached_property
     def nominal(self) -> Scalar:
@@ -177,9 +178,11 @@ class MagicFormulaEquations:
         return force, stiffness, steep * shape, moved + shift / (stiffness + self.away(stiffness)), friction
 
     def away(self, quantity: Scalar) -> Scalar:
-        """ε with the sign of a coefficient: stiffness and peak of a tire file are negative in these axes."""
+        """ε with the sign of a stiffness or a peak, which are negative in tire files."""
         first = self.given.get("PKY1", 1.0)
-        return -EPSILON if isinstance(first, float | int) and first < 0 else EPSILON
+        if isinstance(first, float | int):
+            return -EPSILON if first < 0 else EPSILON
+        return EPSILON * quantity / self.m.sqrt(quantity * quantity + 1e-18)
 
     def lateral_friction(self, gamma: Scalar) -> Scalar:
         """μ_y (4.E23)."""

@@ -7,7 +7,7 @@ the contact along the track, and the slip velocity, that of the tire's tread rel
 
 so a positive slip angle α, of a wheel that moves to its left, has a negative side force. The camber γ is positive for a lean to
 the right. Every equation is written once, over the functions of a module: with NumPy they give numbers, with CasADi the symbols
-of equations of motion, whose derivatives are exact.
+of equations of motion, whose derivatives are exact. None of them switches: a run is not restarted by a tire.
 
     >>> tire = LinearTire(cornering=30e3, relaxation=0.3, camber=1.2e3)
     >>> round(float(tire.forces(load=1000.0, slip_angle=0.02).lateral), 2)
@@ -171,12 +171,22 @@ def away_from_zero(m: Any, x: Scalar, least: Scalar) -> Scalar:
     return x * direction + least * (1.0 - direction * direction)
 
 
+def positive_part(m: Any, x: Scalar, least: float) -> Scalar:
+    """(x + √(x² + least²))/2: max(x, 0), with a difference of least²/(4 |x|)."""
+    return 0.5 * (x + m.sqrt(x * x + least * least))
+
+
+def at_most_one(m: Any, x: Scalar) -> Scalar:
+    """min(x, 1), smooth within 1e-7 of 1."""
+    return 1.0 - positive_part(m, 1.0 - x, 1e-7)
+
+
 def bounded(m: Any, along: Scalar, across: Scalar, most: Scalar) -> tuple[Scalar, Scalar]:
     """A force bounded by `most`, with the cubic of Shen, Hedrick and Elkins: 1 − u/3 + u²/27 of it for u = |F|/most up to 3, and
     `most` beyond. Two derivatives are continuous."""
     size = m.sqrt(along * along + across * across + LEAST_FORCE * LEAST_FORCE)
-    ratio = m.fmin(3.0 * most / size, 1.0)
-    u = ratio * size / m.fmax(most, LEAST_FORCE)
+    ratio = at_most_one(m, 3.0 * most / size)
+    u = ratio * size / most
     share = ratio * (1.0 - u / 3.0 + u * u / 27.0)
     return share * along, share * across
 
@@ -231,7 +241,7 @@ class LinearTire(Tire):
     def evaluate(self, m: Any, c: Values, state: TireState) -> TireForces:
         along, across = -c.get("longitudinal", c["cornering"]) * state.along, -c["cornering"] * state.across
         if "friction" in c:
-            along, across = bounded(m, along, across, c["friction"] * m.fmax(state.load, 0.0))
+            along, across = bounded(m, along, across, c["friction"] * positive_part(m, state.load, LEAST_FORCE))
         return TireForces(along, across, aligning=-c.get("trail", 0.0) * state.direction * across)
 
     def relaxation_lengths(self, m: Any, c: Values, load: Scalar | None, camber: Scalar) -> tuple[Scalar, Scalar]:
@@ -289,10 +299,10 @@ class BrushTire(Tire):
         return self.stiffness is not None
 
     def evaluate(self, m: Any, c: Values, state: TireState) -> TireForces:
-        load = m.fmax(state.load, 0.0)
+        load = positive_part(m, state.load, LEAST_FORCE)
         rolled = away_from_zero(m, 1.0 - state.along, LEAST_ROLLING)  # 1 + κ; a locked wheel slides
         slip = m.sqrt(state.along * state.along + state.across * state.across + LEAST_SLIP * LEAST_SLIP)
-        u = m.fmin(c["stiffness_per_slip"] / (3.0 * c["friction"] * c["reference"]) * slip / rolled, 1.0)
+        u = at_most_one(m, c["stiffness_per_slip"] / (3.0 * c["friction"] * c["reference"]) * slip / rolled)
         share = c["friction"] * u * (3.0 - u * (3.0 - u)) / slip  # (1 − (1 − u)³)/|s|
         along, across = -load * share * state.along, -load * share * state.across
         sticks = 1.0 - u

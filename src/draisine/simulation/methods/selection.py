@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
 from draisine.numerics.number_range import with_number_range
-from draisine.program.equations import Equations, RunLimits
+from draisine.program.equations import FIXED_STEP_RESIDUAL, Equations, RunLimits
 from draisine.program.program import DaeResidual
 from draisine.simulation import methods
 from draisine.simulation.methods.dop853 import DOP853
@@ -159,7 +159,7 @@ def projection_threshold(method: SteppingMethod) -> float:
     Multistep methods restart when the state is projected, so their threshold is larger.
     """
     if not method.adaptive:
-        return 1e-11
+        return FIXED_STEP_RESIDUAL
     share = 100.0 if method.scheme.external else 0.1
     return share * (float(getattr(method, "rtol", 0.0)) + float(np.min(getattr(method, "atol", 0.0))))
 

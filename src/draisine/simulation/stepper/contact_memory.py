@@ -58,7 +58,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     size = n + m
     made.allocate(
         {
-            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")},
+            **{
+                name: (count,)
+                for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")
+            },
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
@@ -139,19 +142,25 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
     contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
-    found = []
-    for k in range(modes.change_count):
-        named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
+    rows = [
+        [(c.tangential + i, way) for i, way in enumerate(w for w in ("along", "across") if f"{c.name}_{w}_multiplier" in names)]
+        for c in contacts
+    ]
+    count, found = modes.change_count, []
+    changes = zip(
+        *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
+    )
+    for time, mode, impulses, lost in changes:
         impulse = {}
-        for j, c in enumerate(contacts if modes.change_impulse[k].any() else ()):
-            ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
-            parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
+        for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
+            parts = {way: impulses[row] for row, way in ways}
             if "across" in parts:
                 parts["across"] *= float(modes.landing[3 * j + 2])
-            parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
-            if any(parts.values()):
-                impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
-        found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
+            normal = impulses[c.normal] if c.normal >= 0 else 0.0
+            if normal or any(parts.values()):
+                impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
+        named = {c.name: NAMES[own] for c, own in zip(contacts, mode, strict=True)}
+        found.append(ModeChange(time, named, impulse, lost))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 
 

@@ -65,7 +65,7 @@ RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact 
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 PROJECTIONS = 2
-BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
+BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
@@ -432,7 +432,7 @@ def remove_drift(s: Stepper) -> None:
         for w in range(2):
             c.direction[i, w] = 0.0
     solved = solve_choice(c)
-    if not solved or passes_dead_points(c):
+    if not solved or passes_dead_points(s):
         for i in range(c.contacts):
             if not solved and mode_of(c, i) == SLIP:
                 c.choice[i] = SLIP
@@ -447,14 +447,24 @@ def remove_drift(s: Stepper) -> None:
     s.x[c.work] += power
 
 
-def passes_dead_points(c: ContactModes) -> bool:
+def passes_dead_points(s: Stepper) -> bool:
     """Let slips begin as they are that only an impulse beyond that of friction would make zero; whether there are any."""
-    found = False
+    c, found = s.modes, False
     for i in range(c.contacts):
-        begins = c.choice[i] == STICK and mode_of(c, i) == SLIP
-        if begins and tangential_size(c, i, c.reaction) > BRIEFLY * tangential_size(c, i, c.best_reaction):
-            c.choice[i], found = SLIP, True
+        if c.choice[i] == STICK and mode_of(c, i) == SLIP:
+            force = tangential_size(c, i, c.best_reaction)
+            if tangential_size(c, i, c.reaction) > BRIEFLY * time_scale(s, i, force) * force:
+                c.choice[i], found = SLIP, True
     return found
+
+
+def time_scale(s: Stepper, i: int, force: float) -> float:
+    """The time in which the mechanism moves by its typical length, or a force of friction moves it by that from rest."""
+    c = s.modes
+    response = 0.0
+    for w in range(c.ways[i]):
+        response = max(response, c.delassus[int(c.tangential[i]) + w, int(c.tangential[i]) + w])
+    return c.length / (velocity_scale(s) + math.sqrt(c.length * (fall_of(c) + response * force)) + 1e-300)
 
 
 def update_parameters(s: Stepper) -> None:

@@ -233,6 +233,10 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     tan_x, tan_y = (np.tan(evaluate_number(angle, values)) for angle in (system.ground.slope, system.ground.bank))
     middle = np.concatenate([m[:, :2, 3] for m in matrices.values()])
     low, high = middle.min(axis=0) - 1.5, middle.max(axis=0) + 1.5
+    if system.ground.profile:
+        x = np.unique(np.concatenate([np.linspace(low[0], high[0], _CELLS + 1), _corners(system, values, low[0], high[0])]))
+        y = np.linspace(low[1], high[1], 13)
+        return Ground(x, y, np.repeat(_heights(system, values, x)[:, None], len(y), axis=1))
     if not system.ground.curved:
         x, y = (np.array([low[k], high[k]]) for k in (0, 1))
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
@@ -244,6 +248,25 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
         [evaluate_number(system.ground.height, values | {"x": float(a), "y": float(b), "t": start}, tables) for b in y] for a in x
     ]
     return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + np.array(heights))
+
+
+_FACE = 1e-4  # m, over which a vertical face of a profile is drawn
+
+
+def _corners(system: System, values: Mapping[str, float], low: float, high: float) -> Array:
+    """Positions of the vertices of a ground profile, on both sides of vertical faces."""
+    at = np.array([evaluate_number(x, values) for x, _ in system.ground.profile])
+    both = np.concatenate([at - _FACE / 2, at, at + _FACE / 2])
+    return both[(both > low) & (both < high)]
+
+
+def _heights(system: System, values: Mapping[str, float], x: Array) -> Array:
+    """Heights of a ground profile; its first and last plane go on."""
+    at, height = np.array([[evaluate_number(part, values) for part in vertex] for vertex in system.ground.profile]).T
+    first, last = (height[1] - height[0]) / (at[1] - at[0]), (height[-1] - height[-2]) / (at[-1] - at[-2])
+    vertical = np.diff(at, prepend=at[0] - 1.0) == 0.0
+    inside = np.interp(x, at + np.where(vertical, _FACE / 2, 0.0) - np.where(np.roll(vertical, -1), _FACE / 2, 0.0), height)
+    return np.where(x < at[0], height[0] + first * (x - at[0]), np.where(x > at[-1], height[-1] + last * (x - at[-1]), inside))
 
 
 def in_notebook() -> bool:

@@ -69,6 +69,7 @@ def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers
         at = min(k, len(take.times) - 1)
         _solids(axes, take, at, camera, ghost=rank > 0)
         _cords(axes, take, at, camera, 0.35 if rank else 1.0)
+        _contacts(axes, take, at, camera, 0.35 if rank else 1.0)
         if "forces" in layers:
             _forces(axes, take, at, camera, scale, 0.35 if rank else 1.0)
 
@@ -176,6 +177,14 @@ def _cords(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> N
     for cord in (s for s in take.scene.shapes if isinstance(s, Cord)):
         ends = np.array([take.rotations[body][k] @ at + take.positions[body][k] for body, at in cord.ends])
         _line(axes, camera, ends, "#6B7077", 1.4, alpha, 5.5)
+
+
+def _contacts(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> None:
+    """Dots at closed contacts, in the colors of their modes."""
+    for contact in take.contacts:
+        flat, depth = camera.flat(contact.at[k])
+        if contact.colors[k] and depth > _NEAR:
+            axes.plot(*flat, "o", color=contact.colors[k], markersize=7, markeredgecolor="white", alpha=alpha, zorder=5.8)
 
 
 def _forces(axes: Axes, take: Footage, k: int, camera: Camera, scale: float, alpha: float) -> None:

@@ -40,6 +40,7 @@ _MOST_LINES = 7  # distinguishable colors on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
 _FLANK = 64  # instants between two samples of a stepwise input, where it jumps
 _MOST_JUMPS = 400
+_REPEATED = 0.5  # s: a run that took less is repeated for the times of its jumps
 _PANEL_HEIGHT = {1: 2.4, 2: 1.9, 3: 1.7}  # inches, by number of panels
 
 
@@ -91,12 +92,12 @@ def _line(run: Trajectory, name: str) -> tuple[Array, Array]:
     if not is_stepwise(run, name):
         return time, values
     jumps = np.flatnonzero(np.diff(values))
-    if run.dense is None:  # the value of a sample holds until the next
-        jumps = jumps[time[jumps + 1] != time[jumps]]
+    jumps = jumps[time[jumps + 1] != time[jumps]]
+    if run.dense is None or run.seconds.get("integrate", np.inf) > _REPEATED:  # the value of a sample holds until the next
         return np.insert(time, jumps + 1, time[jumps + 1]), np.insert(values, jumps + 1, values[jumps])
     inside = time[jumps] + (time[jumps + 1] - time[jumps]) * np.linspace(0.0, 1.0, _FLANK)[1:-1, None]
-    times = np.sort(np.concatenate([time, inside.ravel()]))
-    return times, np.asarray(run.interpolated(times)[name])
+    after, exact = np.repeat(jumps + 1, _FLANK - 2), inside.T.ravel()
+    return np.insert(time, after, exact), np.insert(values, after, run.at(exact)[name])
 
 
 def is_stepwise(run: Trajectory, name: str) -> bool:

@@ -11,8 +11,8 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import draisine as dr
+from draisine.codegen.derivative_maps import ProgramMap, RunMap, StepMap
 from draisine.program.variational import Direction
-from draisine.simulation.differentiable import ProgramMap, RunMap, StepMap
 from draisine.simulation.run import integrate
 from draisine.simulation.sensitivity import integrate_varied
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from draisine.codegen.derivative_maps import DifferentiableMap, Maps, as_maps
 from draisine.codegen.export.casadi_and_jax import as_jax as program_as_jax
-from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, require
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -25,7 +25,6 @@ from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.simulation.differentiable import DifferentiableMap, ProgramMap, RunMap, StepMap, step_map
 
 PURPOSE = "as_jax"
 
@@ -75,35 +74,31 @@ def as_jax(what: Model | System | Equations | Program | LinearSolveProgram, step
     if isinstance(what, Program | LinearSolveProgram):
         return program_as_jax(what)
     refuse_unilateral(PURPOSE, what)
-    if isinstance(step, bool) or not isinstance(step, int | float) or not (np.isfinite(step) and step > 0.0):
-        raise ArgumentError(f"as_jax: step is that of the method in seconds, positive and finite, got {step!r}")
-    jax = _jax()
+    jax, maps = _jax(), as_maps(what, step)
     if not jax.config.jax_enable_x64:
         warnings.warn(
             'JAX keeps numbers in single precision by default; set jax.config.update("jax_enable_x64", True)', stacklevel=2
         )
-    equations = what if isinstance(what, Equations) else derive(what, work=False)
-    dynamics = function_of(ProgramMap(equations.explicit), "dynamics")
-    if not equations.can_switch:
-        return JaxFunctions(equations, dynamics, function_of(step_map(equations, step), "step"), _run(step_map(equations, step)))
+    dynamics = function_of(maps.dynamics, "dynamics")
+    if not maps.equations.can_switch:
+        return JaxFunctions(maps.equations, dynamics, function_of(maps.step, "step"), _run(maps))
 
-    def refused(*_: Any) -> Any:
-        step_map(equations, step)  # says why
+    def late(*arguments: Any) -> Any:
+        return function_of(maps.step, "step")(*arguments)  # refused where the derivative switches indeed
 
-    return JaxFunctions(equations, dynamics, refused, refused)
+    return JaxFunctions(maps.equations, dynamics, late, _run(maps))
 
 
-def _run(step: StepMap) -> Callable[..., Any]:
+def _run(maps: Maps) -> Callable[..., Any]:
     @cache
     def of_length(steps: int) -> Callable[..., Any]:
-        return function_of(RunMap(step, steps), "run")
+        return function_of(maps.run(steps), "run")
 
     def run(x: Any, u: Any, p: Any) -> Any:
         shape = np.shape(u)
         if len(shape) != 2:
-            raise ArgumentError(
-                f"run: u needs one row of inputs per step, (steps, {step.argument_shapes[2][0]}), got the shape {shape}"
-            )
+            inputs = len(maps.equations.inputs)
+            raise ArgumentError(f"run: u needs one row of inputs per step, (steps, {inputs}), got the shape {shape}")
         return of_length(shape[0])(x, u, p)
 
     run.__doc__ = "(x, u, p) → states (steps + 1, n) from t = 0; u (steps, m) is held during each step."

@@ -1,4 +1,4 @@
-"""Dynamics, steps and runs as maps with exact derivatives, forward and reverse, over batches: for libraries that differentiate.
+"""Dynamics, steps and runs as maps with exact derivatives, forward and reverse, over batches (`as_maps`).
 
 A map has `value`, `forward` (the change of its result along changes of its arguments) and `reverse` (the gradient of a weighted
 sum of its results by its arguments), all on arrays with an axis of samples first. Derivatives of programs are compiled
@@ -18,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.numerics.runge_kutta import RK4 as TABLEAU
-from draisine.program.equations import Equations
+from draisine.program.arguments import refuse_unilateral
+from draisine.program.equations import FIXED_STEP_RESIDUAL, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.switching import switching_functions
-from draisine.simulation.methods.rk4 import RK4
-from draisine.simulation.methods.selection import projection_threshold
 
 Reals = NDArray[np.float64]
 Arguments = tuple[Reals, Reals, Reals, Reals]  # t (batch, 1), x (batch, n), u (batch, m), p (batch, k)
@@ -137,7 +139,7 @@ class StepMap:
         names = switching_functions(self.equations) if self.equations.can_switch else None
         if names is not None:
             raise ArgumentError(
-                f"as_jax: the state derivative of {self.equations.name!r} switches "
+                f"the state derivative of {self.equations.name!r} switches "
                 f"({', '.join(names.outputs[0].labels[:3])}), and "
                 "derivatives of fixed steps across a switch would be wrong; simulate(…, sensitivity=…) has their jumps"
             )
@@ -164,7 +166,7 @@ class StepMap:
 
     @property
     def _threshold(self) -> float:
-        return self.equations.limits.residual or projection_threshold(RK4(self.step))
+        return self.equations.limits.residual or FIXED_STEP_RESIDUAL
 
     def value(self, *arguments: Reals) -> Reals:
         return self.traced(arguments)[0]
@@ -301,7 +303,57 @@ class RunMap:
         return dx, du, dp
 
 
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """A model as maps of arrays with an axis of samples first, each with `value`, `forward` and `reverse`.
+
+    - `dynamics`: (t, x, u, p) → the rate of the state.
+    - `step`: (t, x, u, p) → the state after one step of the classical Runge–Kutta method.
+    - `run(steps)`: (x, u, p) → the states (steps + 1, n) from t = 0; u (steps, m) is held during each step.
+    """
+
+    equations: Equations
+    length: float  # of a step, in seconds
+
+    @cached_property
+    def dynamics(self) -> ProgramMap:
+        return ProgramMap(self.equations.explicit)
+
+    @cached_property
+    def step(self) -> StepMap:
+        return StepMap(self.equations, self.length)
+
+    def run(self, steps: int) -> RunMap:
+        """The map of a run of so many steps."""
+        return RunMap(self.step, steps)
+
+
+def as_maps(model: Model | System | Equations, step: float = 0.01) -> Maps:
+    """A model as differentiable maps over batches, for libraries that differentiate programs.
+
+    `map.value(*arguments)` are results; `map.forward(arguments, changes)` the change of the results along changes of the
+    arguments; `map.reverse(arguments, weights)` the gradients of a weighted sum of the results by each argument. All arrays have
+    an axis of samples first; `map.argument_shapes` and `map.result_shape` are those of one sample. `step` is that of the method
+    in seconds.
+
+    >>> import draisine as dr
+    >>> import numpy as np
+    >>> from sympy.abc import k, v, x
+    >>> maps = as_maps(dr.first_order("oscillator", {x: v, v: -k * x}, parameters={k: 4.0}), step=0.1)
+    >>> given = [np.array([[1.0, 0.0]]), np.zeros((1, 10, 0)), np.array([[4.0]])]
+    >>> maps.run(10).value(*given)[0, -1].round(4).tolist()  # cos 2t, −2 sin 2t
+    [-0.4161, -1.8186]
+    >>> by_state, _, by_stiffness = maps.run(10).reverse(given, np.eye(22)[20].reshape(1, 11, 2))
+    >>> by_stiffness.round(4).tolist()  # −t/4 sin 2t
+    [[-0.2273]]
+    """
+    refuse_unilateral("as_maps", model)
+    if isinstance(step, bool) or not isinstance(step, int | float) or not (np.isfinite(step) and step > 0.0):
+        raise ArgumentError(f"step is that of the method in seconds, positive and finite, got {step!r}")
+    return _maps(model if isinstance(model, Equations) else derive(model, work=False), float(step))
+
+
 @lru_cache(maxsize=16)
-def step_map(equations: Equations, step: float) -> StepMap:
-    """The step of equations, with its compiled derivatives, shared by all calls of this process."""
-    return StepMap(equations, step)
+def _maps(equations: Equations, step: float) -> Maps:
+    """Shared by all calls of this process, with the compiled derivatives."""
+    return Maps(equations, step)
