@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,66 @@ def test_a_ball_and_a_particle_on_a_ramp() -> None:
     run = dr.simulate(m, 2.0, start={"x": 0.9, "z": 0.1, "x_rate": 0.1, "z_rate": 0, "turn_rate": 1.0}, method=TIGHT)
     at = run.at(run.modes[2].time)  # off an edge: cos θ = 10/17 + 7 v²/(17 g R)
     np.testing.assert_allclose(at["z"] / 0.1, 10 / 17 + 7 * 0.01 / (17 * GRAVITY * 0.1), rtol=0, atol=1e-9)
+
+
+def distance(profile: Any, x: float, z: float) -> float:
+    """From a point to a profile, whose first and last plane go on."""
+    points = np.array(profile, dtype=float)
+    points[0, 0], points[-1, 0] = min(points[0, 0], -10.0), max(points[-1, 0], 10.0)
+    found = []
+    for first, second in pairwise(points):
+        along = second - first
+        share = np.clip(np.dot(np.array([x, z]) - first, along) / np.dot(along, along), 0, 1)
+        found.append(np.hypot(*(np.array([x, z]) - first - share * along)))
+    return float(min(found))
+
+
+def test_a_ball_bounces_down_stairs() -> None:
+    """It never comes closer than its radius, however long the steps of the integration are in flight."""
+    radius, profile = 0.05, [(-1.0, 0.0), (0.0, 0.0)]
+    for k in range(5):
+        profile += [(0.3 * k, -0.1 * (k + 1)), (0.3 * (k + 1), -0.1 * (k + 1))]
+    m, carriage = plane("stairs")
+    body = m.body("ball", mass=1.0, inertia=(0.4 * radius**2,) * 3)
+    m.revolute("turn", carriage, body, axis="y")
+    m.contact("floor", body, radius=radius, friction=0.5, restitution=0.6)
+    m.ground(profile=profile)
+    run = dr.simulate(m, 3.0, start={"x": -0.2, "z": radius, "x_rate": 0.5, "z_rate": 0, "turn_rate": 0.5 / radius})
+    assert run.status.kind == "FINISHED" and len(run.modes) > 40 and run["z"][-1] < -0.4
+    assert min(distance(profile, x, z) for x, z in zip(run["x"], run["z"], strict=True)) > radius - 1e-9
+    assert np.diff(run["total_energy"]).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_profiles(seed: int) -> None:
+    """A disc is thrown onto random ground: it does not penetrate, and gains no energy."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(3, 7))
+    inner = list(zip(np.sort(rng.uniform(-2, 2, count)).tolist(), rng.uniform(-0.5, 0.5, count).tolist(), strict=True))
+    profile = [(-3.0, inner[0][1]), *inner, (3.0, inner[-1][1])]
+    radius = float(rng.uniform(0.05, 0.4))
+    m, carriage = plane("thrown")
+    body = m.body("disc", mass=2.0, inertia=(float(rng.uniform(0.3, 1)) * 2 * radius**2,) * 3)
+    m.revolute("turn", carriage, body, axis="y")
+    m.wheel("rim", body, radius, friction=float(rng.choice([0.0, 0.3, 1.0])), restitution=float(rng.choice([0.0, 0.5])))
+    m.ground(profile=profile)
+    start = {"x": rng.uniform(-2.5, 2), "z": 1.5, "x_rate": rng.normal(0, 2), "z_rate": 0, "turn_rate": rng.normal(0, 5)}
+    run = dr.simulate(m, 3.0, start=start)
+    assert run.status.kind == "FINISHED", run.status
+    far = [(-99.0, profile[0][1]), *inner, (99.0, profile[-1][1])]
+    assert min(distance(far, x, z) for x, z in zip(run["x"], run["z"], strict=True)) > radius - 1e-9
+    assert np.diff(run["total_energy"]).max() < 1e-7
+
+
+def test_a_particle_strikes_a_post() -> None:
+    """Uniform motion has long steps; the post is not stepped over."""
+    m, carriage = plane("post", g=0.0)
+    m.fixed("held", carriage, m.body("particle", mass=1.0))
+    m.contact("post", "particle", radius=0.05, on="ground", on_radius=0.05, restitution=1)
+    for x, until in ((-10.0, 20.0), (-2.5, 20.0), (-7.0, 100.0)):
+        run = dr.simulate(m, until, start={"x": x, "z": 0.02, "x_rate": 1.0, "z_rate": 0.0})
+        (hit,) = [change.time for change in run.modes.impacts]
+        np.testing.assert_allclose(hit, -x - np.sqrt(0.1**2 - 0.02**2), rtol=0, atol=1e-10)
 
 
 def test_a_block_is_pushed_off_a_table() -> None:

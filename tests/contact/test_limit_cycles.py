@@ -14,6 +14,7 @@ from package_walkers import MASSES, limit
 
 import draisine as dr
 from draisine.errors import ArgumentError, SolverError
+from draisine.expr.expression import parse
 from reference import cases
 
 
@@ -82,6 +83,21 @@ def test_ball_on_an_oscillating_table(seed: int) -> None:
     assert apart(cycle.multipliers, np.roots([1, -trace, e**2])) < 1e-9
     with pytest.raises(ArgumentError, match="not the same after period"):
         dr.stability.limit_cycle(_table(), start=start, period=0.5)
+
+
+def test_forced_oscillation_with_dry_friction() -> None:
+    """Den Hartog 1931, without stops: x₀² = (P/k)² V² − (F/k)² U², V = 1/(1 − β²), U = sin(π/β)/(β (1 + cos(π/β)))."""
+    m = dr.Model("rubs")
+    m.gravity(0)
+    m.prismatic("x", "ground", m.body("body", mass=1.0), axis="x")
+    m.spring("x", 100.0)
+    m.friction("rub", "x", 1.0)
+    m.generalized_force("x", m.input("push", "N"))
+    period, beta = 2 * np.pi / 8, 0.8
+    equations = dr.derive(m, {"push": parse("3*cos(8*t)")})
+    cycle = dr.stability.limit_cycle(equations, start={"x": 0.05, "x_rate": -0.3}, period=period, settle=10 * period)
+    dynamic, lost = 1 / (1 - beta**2), np.sin(np.pi / beta) / (beta * (1 + np.cos(np.pi / beta)))
+    assert cycle.stable and cycle.amplitude("x") == pytest.approx(np.sqrt((0.03 * dynamic) ** 2 - (0.01 * lost) ** 2), abs=1e-8)
 
 
 def test_rimless_wheel() -> None:

@@ -64,6 +64,8 @@ def test_gaps_stops_and_dry_friction() -> None:
     assert run.modes.needs["hinge_low"].least_gap == pytest.approx(0.5)
     assert math.isnan(run.modes.needs["hinge_low"].least_force)
     assert run.modes.needs.decides == "hinge_friction"
+    moves = dr.simulate(m, 0.1, start={"hinge": 0.5, "hinge_rate": 1.0}, samples=5)
+    assert math.isnan(moves.modes.needs["hinge_friction"].needed)
 
 
 def test_files_keep_the_needs(tmp_path: Path) -> None:

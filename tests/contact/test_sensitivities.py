@@ -28,9 +28,11 @@ def bouncing() -> dr.Model:
     return m
 
 
-def sliding() -> dr.Model:
+def sliding(jump: bool = False) -> dr.Model:
     m, carriage = plane("sliding")
     m.parameter("mu", 0.3)
+    if jump:
+        m.parameter("tau", 0.4)
     body = m.body("body", mass=2.0)
     m.fixed("held", carriage, body)
     m.contact("floor", body, friction=("1.3*mu", "mu"))
@@ -97,6 +99,13 @@ def cue_ball() -> dr.Model:
 
 CASES: dict[str, tuple[Any, float, dict[str, float], list[str], dict[str, Any]]] = {
     "sliding": (sliding, 2.0, {"x_rate": 1.0, "z": 0.0}, ["mu", "start.x_rate"], {"inputs": {"pull": "9*sin(3*t)"}}),
+    "a force that jumps": (
+        lambda: sliding(jump=True),
+        1.5,
+        {"x": 0.0, "x_rate": 0.0, "z": 0.0},
+        ["mu", "tau"],
+        {"inputs": {"pull": "where(t > tau, 9, 0) - where(t > 2.1*tau, 18, 0)"}},
+    ),
     "on_belt": (on_belt, 1.5, {"x": 0.02, "x_rate": 0.2, "z": 0.0}, ["k", "static", "kinetic", "mass", "start.x"], {}),
     **{
         f"rod, {law}": (

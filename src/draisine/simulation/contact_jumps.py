@@ -46,6 +46,7 @@ from draisine.simulation.stepper import (
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
 from draisine.simulation.stepper.layout import FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.memory import Memory
+from draisine.simulation.stepper.saltation import LEAP, LEAST_LEAP
 
 Reals = NDArray[np.float64]
 
@@ -63,6 +64,7 @@ _MODULES = (
 _TIME = Direction("t", "t", 0)
 NEWTON_STEPS = 2  # whose derivatives by differences have errors of 1e-7
 OFF_SURFACE = 1e-7  # relative derivative of a gap that is not zero although the contact has closed
+SAME_TIME = 1e-12  # of the time, relatively: a change of modes at that of a switch
 GRAZING = 1e-7  # rate of a margin relative to its mean rate in the step before
 
 
@@ -117,7 +119,8 @@ class ContactJumps:
     def _shift(self, s: Stepper, t: float, x: Reals, S: Reals, rate: Reals, p: Reals) -> Reals:
         """τ′, the derivative of the time of the change."""
         c, row = s.modes, s.modes.ended_margin
-        if row < 0 and s.phase != FRESH and s.shift_known and s.shift_time == s.t:
+        switched = s.phase != FRESH and s.shift_known != 0 and abs(s.t - s.shift_time) <= SAME_TIME * max(1.0, abs(s.t))
+        if row < 0 and switched:
             return np.array(s.shift[: self._directions])  # a force has jumped, whose switch moves the time
         closed = self._closed(c)
         if row < 0 and c.total.any() and len(closed):
@@ -125,9 +128,13 @@ class ContactJumps:
         if row < 0:
             return np.zeros(self._directions)
         margins = self._programs["margins"](t, x, np.column_stack([S, rate]), self._memory.inputs, p)["margins"]
-        change = margins[1][row - c.first_margin]
+        value, change = float(margins[0][row - c.first_margin]), margins[1][row - c.first_margin]
         speed = float(change[-1])
         largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
+        if value < -max(LEAP * largest, LEAST_LEAP):  # the margin has ended by a jump of a force
+            if not switched:
+                self._note(s, f"a force jumps at a limit of {self._names[(row - c.first_margin) // 2]}, which no switch explains")
+            return np.array(s.shift[: self._directions]) if switched else np.zeros(self._directions)
         if not abs(speed) > (GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0):
             contact = (row - c.first_margin) // 2
             self._note(s, f"{self._names[contact]} only touches its limit, where derivatives may not exist")
@@ -246,14 +253,15 @@ def _plain_iteration(original: Any, names: dict[str, Any]) -> Any:
     """Iterated forces only show which modes are right, and need no derivatives."""
     del original, names
 
-    def iterate(c: Any) -> None:
+    def iterate(c: Any, count: int) -> bool:
         plain: Any = SimpleNamespace(**vars(c))
         for name in ("reaction", "result", "target", "delassus", "coefficient", "direction", "path_force"):
             numbers = getattr(c, name)
             setattr(plain, name, plain_values(numbers.reshape(-1)).reshape(numbers.shape))
-        contact_complementarity.iterate_forces(plain)
+        converged = contact_complementarity.iterate_forces(plain, count)
         for name in ("reaction", "result", "path_force"):
             getattr(c, name)[:] = getattr(plain, name)
+        return converged
 
     return iterate
 

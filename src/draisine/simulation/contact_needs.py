@@ -41,7 +41,9 @@ def _need(run: Run, trajectory: Trajectory, e: Equations, index: int) -> Contact
     mean = float(trajectory[load][closed].mean()) if load in names and closed.any() else math.nan
     gap, gap_at, _ = least(f"{contact.name}_gap", mode == OPEN)
     needed, needed_at, at, allowed = math.nan, math.nan, -1, math.nan
-    if contact.normal < 0 and (mode == STICK).any():
+    if contact.normal < 0:
+        if not (mode == STICK).any():
+            return ContactNeed(contact.name, needed, needed_at, allowed, force, force_at, mean, gap, gap_at)
         sizes = np.where(mode == STICK, np.abs(trajectory[f"{contact.name}_force"]), -np.inf)
         at = int(np.argmax(sizes))
         needed, needed_at = float(sizes[at]), float(trajectory.time[at])

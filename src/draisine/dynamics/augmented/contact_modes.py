@@ -64,6 +64,7 @@ class ContactRows:
     bounded: bool = False  # it ends where that is not positive any more
     sequential: bool = False  # impacts of several contacts come one after the other
     across_scale: ca.SX = field(default_factory=lambda: ca.SX(1))  # of the slip across the track in its row
+    size: ca.SX = field(default_factory=lambda: ca.SX(0))  # of what a body may fly past within a step: a sphere, an edge
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -203,6 +203,7 @@ class AugmentedFormulation(BaseFormulation):
                     ground is not None and ground.bounded,
                     self.mechanism.system.impacts == IMPACT_ORDERS[1],
                     scales[1],
+                    ca.SX(0) if ground is None else ground.size,
                 )
             )
         return found

@@ -244,7 +244,7 @@ def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> 
             "gap": ca.vertcat(*[c.gap for c in contacts]),
             # −1 stands for infinite friction
             "coefficients": ca.vertcat(*[-1 if e is None else e for c in contacts for e in (c.static, c.kinetic, c.restitution)]),
-            "landing": ca.vertcat(*[e for c in contacts for e in (c.tangential_restitution, c.lands, c.across_scale)]),
+            "landing": ca.vertcat(*[e for c in contacts for e in (c.tangential_restitution, c.lands, c.across_scale, c.size)]),
         },
     )
 
@@ -275,7 +275,8 @@ def _contact_system(system: SecondOrder, rows: _Rows, stabilization: Baumgarte |
             "speed": rows.velocity,
             "drift": ca.densify(rows.driven_by(system)),
             "friction": friction,
-            "gap": ca.vertcat(*[c.gap for c in contacts]),
+            # of a closed contact with a part of a ground profile: what is left of that part
+            "gap": ca.vertcat(*[c.closed * c.lands + (1 - c.closed) * c.gap if c.bounded else c.gap for c in contacts]),
             "forward": ca.vertcat(*[c.forward + c.backward for c in contacts]),
             "static": ca.vertcat(*[ca.SX(-1) if c.static is None else c.static for c in contacts]),
             "compliance": ca.SX(list(system.dependent_rows)) if system.dependent_rows else ca.SX.zeros(m),

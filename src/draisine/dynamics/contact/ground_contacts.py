@@ -144,6 +144,11 @@ class WheelOnGround:
         return ca.SX(1)
 
     @property
+    def size(self) -> ca.SX:
+        """Of what it may fly past; 0 for a plane."""
+        return ca.SX(0)
+
+    @property
     def name(self) -> str:
         return self.wheel.name
 
@@ -319,6 +324,11 @@ class WheelOnFeature(WheelOnGround):
     """A wheel on a plane or an edge of a profile."""
 
     bounded = True
+
+    @property
+    def size(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.measures.scope.value(self.wheel.radius) if self.surface.feature.is_edge else ca.SX(0)
 
     @cached_property
     def normal(self) -> Vec:

@@ -53,6 +53,9 @@ class FeatureSurface:
     def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
         return NULL
 
+    def friction(self, x: ca.SX, y: ca.SX) -> ca.SX:
+        return ca.SX(1)
+
     def region(self, contact_point: Vec, normal: Vec, size: ca.SX) -> ca.SX:
         """Positive where the contact is with this plane or edge; `size` is that of the body."""
         if self.feature.is_edge:

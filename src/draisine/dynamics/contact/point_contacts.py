@@ -122,6 +122,13 @@ class PointOnSurface:
         where = self.item.lands_where
         return ca.SX(1) if where is None else self.measures.scope.value(where)
 
+    @property
+    def size(self) -> ca.SX:
+        """Of what it may fly past: another sphere, from outside; 0 for a plane."""
+        if self.item.on_radius is None or self._inside:
+            return ca.SX(0)
+        return self.radius + self.measures.scope.value(self.item.on_radius)
+
     @cached_property
     def contact_point(self) -> Vec:
         return sub(self.center, scale(self.radius, self.normal))
@@ -192,6 +199,11 @@ class PointOnFeature(PointOnSurface):
     """A point or a sphere on a plane of a profile, or a sphere on an edge."""
 
     bounded = True
+
+    @property
+    def size(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.radius if self.surface.feature.is_edge else ca.SX(0)
 
     @cached_property
     def normal(self) -> Vec:

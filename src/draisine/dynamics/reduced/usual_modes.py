@@ -24,8 +24,8 @@ from draisine.program.program import Program
 
 def usual_system(system: System, contacts: Sequence[ContactRows]) -> System | None:
     """The description with the contacts in their usual modes; None where they have none: dry friction of joints, which is never
-    open, and wheels that do not stick."""
-    if any(c.normal is None or (c.stands and not _can_stick(c)) for c in contacts):
+    open, wheels that do not stick, and parts of a ground profile, of which a wheel touches one or another."""
+    if any(c.normal is None or c.bounded or (c.stands and not _can_stick(c)) for c in contacts):
         return None
     fixed = in_modes(system, {c.name: "stick" if c.stands else "open" for c in contacts})
     return replace(fixed, outputs=(), events=())

@@ -57,8 +57,8 @@ def dry_friction(
     """The laws of a contact from the arguments of a builder: a coefficient, or those of sticking and of slipping; None for a
     contact that is ideal and permanent."""
     if friction is None:
-        for amount in (restitution, tangential_restitution):
-            if not (isinstance(amount, int | float) and amount == 0):
+        for given in (restitution, tangential_restitution):
+            if not (isinstance(given, int | float) and given == 0):
                 raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
         if impact != "energetic":
             raise ModelError(f"{where}: an impact law belongs to a contact that can open; give friction=, 0 if it has none")

@@ -60,6 +60,8 @@ def contact_margins(s: Stepper) -> None:
             continue
         normal = c.multiplier[n] if n >= 0 else 1.0
         c.margins[2 * i], c.margins[2 * i + 1] = normal, 1.0
+        if c.bounded[i] != 0:  # it also ends with the part of a ground profile that it touches
+            c.margins[2 * i] = min(normal, c.gaps[i])
         if c.ways[i] > 0 and c.mode[k + 1] == 0.0:
             c.margins[2 * i + 1] = c.forward[i]
         elif c.ways[i] > 0 and c.static_friction[i] >= 0.0:

@@ -352,7 +352,7 @@ def restore_others(c: ContactModes) -> None:
 
 def returns_slip(c: ContactModes, i: int) -> bool:
     """Whether a contact has tangential restitution."""
-    return c.ways[i] > 0 and c.landing[3 * i] > 0.0
+    return c.ways[i] > 0 and c.landing[4 * i] > 0.0
 
 
 def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
@@ -368,7 +368,7 @@ def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
             c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
         if c.active[i] != 0 and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
             for w in range(c.ways[i]):
-                c.target[int(c.tangential[i]) + w] += c.landing[3 * i] * c.speed[int(c.tangential[i]) + w]
+                c.target[int(c.tangential[i]) + w] += c.landing[4 * i] * c.speed[int(c.tangential[i]) + w]
     outcome = solve_complementarity(c)
     for i in range(c.contacts):
         if not has_normal(c, i):

@@ -58,7 +58,9 @@ class ContactModes(Record):
     speed: Vector  # (m)
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
-    landing: Vector  # (3 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across
+    # (4 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across; size of what may
+    # be flown past, 0 for none
+    landing: Vector
     # factors of the mass matrix, and the dynamics in the present modes (`contact_field`)
     system_kernel: int  # kernel of (t, x, u, p), 0 for none
     rates: Vector  # those of the coordinates, and the power of given forces

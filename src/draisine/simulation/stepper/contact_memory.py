@@ -86,7 +86,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
-            "landing": (3 * count,),
+            "landing": (4 * count,),
             **{name: (count,) for name in ("below", "bounded")},
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
@@ -155,7 +155,7 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
         for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
             parts = {way: impulses[row] for row, way in ways}
             if "across" in parts:
-                parts["across"] *= float(modes.landing[3 * j + 2])
+                parts["across"] *= float(modes.landing[4 * j + 2])
             normal = impulses[c.normal] if c.normal >= 0 else 0.0
             if normal or any(parts.values()):
                 impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)

@@ -112,17 +112,17 @@ def change_modes(s: Stepper, row: int) -> int:
 
 def passes(c: ContactModes, i: int) -> bool:
     """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
-    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[3 * i + 1] > 0.0)
+    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[4 * i + 1] > 0.0)
 
 
 def is_left(c: ContactModes, i: int) -> bool:
     """Whether a contact with a part of a ground profile is at its end."""
-    return c.bounded[i] != 0 and c.landing[3 * i + 1] <= EDGE * c.length
+    return c.bounded[i] != 0 and c.landing[4 * i + 1] <= EDGE * c.length
 
 
 def takes_over(c: ContactModes, i: int) -> bool:
     """Whether an open contact with a part of a profile begins where that with its neighbor ends."""
-    near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[3 * i + 1] >= -EDGE * c.length
+    near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[4 * i + 1] >= -EDGE * c.length
     return near and abs(c.gap[i]) <= EDGE * c.length
 
 

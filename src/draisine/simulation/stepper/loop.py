@@ -80,7 +80,7 @@ from draisine.simulation.stepper.step_size_control import (
     retry_implicit_step,
     shorten,
 )
-from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
+from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins, shorten_for_flights
 from draisine.simulation.stepper.switching import (
     begin_branches,
     change_branches,
@@ -286,7 +286,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         if s.aborted != 0:
             return ABORTED
         if s.unilateral != 0:
-            factor = shorten_for_slips(s, m, h, cut)
+            factor = min(shorten_for_slips(s, m, h, cut), shorten_for_flights(s, m, h))
             if factor < 1.0:
                 return shorten(s, m, h, factor)
         if cut <= 1.0:

@@ -6,6 +6,7 @@ Restricted Python.
 from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.event_isolation import GOLDEN, SEARCH_STEPS
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
@@ -17,6 +18,7 @@ from draisine.simulation.stepper.switching import evaluate_margins
 VERY_FAR, FAR = 16.0, 4.0
 NEVER = 2.0  # a fraction beyond the step
 STEEPER = 1.5  # slopes of a margin between grid points, relative to the largest one that these suggest
+PASSED = 1.0  # of its size, by which a body may move relative to a sphere or an edge in a quarter of a step, near it
 AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and rises
 
 
@@ -63,6 +65,29 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
         if theta < first:
             first, s.switch_row = theta, j
     return first
+
+
+def shorten_for_flights(s: Stepper, m: Tableau, h: float) -> float:
+    """The factor by which a step is to be shortened, 1 for none: in a part of it a body may fly past a sphere or an edge, from
+    one side to the other, which margins at a few points do not show."""
+    c, factor, filled = s.modes, 1.0, False
+    stride = MARGIN_GRID // GRID
+    for i in range(c.contacts if s.adaptive != 0 else 0):
+        size, row = c.landing[4 * i + 3], c.first_margin + 2 * i
+        if not size > 0.0 or c.mode[MODE_ENTRIES * i] != 0.0:
+            continue
+        if not filled:
+            for part in range(1, GRID):
+                margins_at(s, m, h, part / GRID, s.margin[part * stride])
+            filled = True
+        moved = 0.0
+        for part in range(GRID):
+            moved = max(moved, abs(s.margin[(part + 1) * stride, row] - s.margin[part * stride, row]))
+        for part in range(GRID):
+            ends = abs(s.margin[(part + 1) * stride, row]) + abs(s.margin[part * stride, row])
+            if moved > PASSED * size and ends < 1.5 * moved:
+                factor = min(factor, max(0.1, 0.8 * PASSED * size / moved))
+    return factor
 
 
 def stay_far_away(s: Stepper, stride: int, far: float) -> bool:
