@@ -163,7 +163,7 @@ def test_locked_elbows_need_a_trunk_that_moves():
     model = ridden_bicycle(arms="locked", trunk=["pitch", "twist"])
     equations = dr.derive(model, work=False)
     assert len(equations.independent) == 3
-    assert eigenvalues(model).real.max() > 2  # Schwab, Meijaard & Kooijman (2012): stretched arms make it unstable
+    assert eigenvalues(model).real.max() > 2  # the trunk turns with the bar, and the bicycle falls fast
 
 
 def test_a_leaning_trunk_with_muscles_and_torques():

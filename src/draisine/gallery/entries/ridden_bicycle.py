@@ -6,9 +6,9 @@ twists with the bar. The arms close two loops and add no freedom. A rider in the
 steer, roll rate, roll, heading and lateral position of a path that is seen ahead.
 
 What you should see: hands off, the bicycle is self-stable from 4.16 to 6.93 m/s. Arms that hold the bar passively leave 0.15 m/s
-of it, and with locked elbows nothing: as Schwab, Meijaard & Kooijman (2012) found, passive arms alone can destroy the stability
-of the uncontrolled bicycle. A rider who controls keeps it upright, the harder the slower: the handling quality metric falls with
-speed, and passive arms raise it.
+of it, and with locked elbows nothing. Schwab, Meijaard & Kooijman (2012) describe these two postures and found that a passive
+rider can change eigenvalues and their structure dramatically. A rider who controls keeps the bicycle upright, the harder the
+slower: the handling quality metric falls with speed, and passive arms raise it.
 """
 
 from __future__ import annotations
