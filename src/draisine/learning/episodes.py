@@ -167,6 +167,8 @@ class Episodes:
         """Events whose function changed its sign since the last step, in the direction of the event."""
         for k, event in self.task.stops:
             before, after = self._before[:, k], now[:, k]
+            if not (before * after <= 0.0).any():
+                continue
             crossed = np.zeros(self.members, dtype=bool)
             if event.direction >= 0:
                 crossed |= (before < 0.0) & (after >= 0.0)
