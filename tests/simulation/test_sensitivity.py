@@ -307,3 +307,17 @@ def test_refusals(oscillator, bike):
         run.sensitivity["y", "damping"]
     with pytest.raises(KeyError, match="a channel and a varied quantity"):
         run.sensitivity["x"]
+
+
+def test_equations_without_work_have_sensitivities_under_inputs():
+    """The work of the inputs is not counted, and not reported; all other channels have derivatives."""
+    equations = dr.derive(dr.gallery.bicycle(), work=False)
+    method = dr.methods.RK4(0.01)
+    run = dr.simulate(
+        equations, 0.1, start={"speed": 4.6}, inputs={"steer_torque": 0.1}, method=method, sensitivity=["steer_torque"]
+    )
+    ends = [
+        dr.simulate(equations, 0.1, start={"speed": 4.6}, inputs={"steer_torque": u}, method=method)["steer"][-1]
+        for u in (0.1 - 1e-4, 0.1 + 1e-4)
+    ]
+    assert run.sensitivity["steer", "steer_torque"][-1] == pytest.approx((ends[1] - ends[0]) / 2e-4, rel=1e-6)

@@ -70,7 +70,18 @@ class Task:
         stops = tuple((k, event) for k, event in enumerate(equations.event_list) if event.action == "stop")
         events = expressions.events(equations.events) if stops and equations.events is not None else None
         problem = StepProblem(
-            equations, step, substeps, expressions.stacked, expressions.symbols, actions.indices, actions.low, actions.high
+            equations,
+            step,
+            substeps,
+            expressions.stacked,
+            expressions.symbols,
+            actions.indices,
+            actions.low,
+            actions.high,
+            np.arange(0 if ends.function else ends.columns.stop)[ends.columns].astype(np.int64),
+            np.arange(0 if events is None else events.columns.stop)[slice(0) if events is None else events.columns].astype(
+                np.int64
+            ),
         )
         limit = None if until is None else max(1, round(until / step))
         return Task(equations, problem, actions, seen, observed, paid, ends, names, events, stops, limit)
@@ -112,7 +123,6 @@ class Episodes:
         self.starts = EpisodeStarts.of(model, task.equations, reset, parameters, inputs, block)
         self.batch = FixedStepBatch(task.problem, members, threads)
         self.steps = np.zeros(members, dtype=np.int64)
-        self._before = np.zeros((members, 0 if task.events is None else len(task.equations.event_list)))
 
     def restart(self, which: NDArray[np.intp], random: np.random.Generator, targets: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes; `targets` replace those of the reset."""
@@ -123,8 +133,6 @@ class Episodes:
             x, p = self.starts.take(random, len(which))
         self.batch.place(which, x, np.tile(self.starts.inputs, (len(which), 1)), p)
         self.steps[which] = 0
-        if self.task.events is not None:
-            self._before[which] = self.task.events(self.batch.values[which])
 
     def observation(self) -> Reals:
         """What all members see now, as a copy."""
@@ -137,10 +145,11 @@ class Episodes:
         self.steps += 1
         values = self.batch.values[: self.members]
         reward = np.array(task.reward(values)[:, 0], dtype=float)
-        if task.terminations:
+        flagged = bool(self.batch.flags[: self.members].any())
+        if task.terminations and (flagged or task.terminate.function is not None):
             self._conditions(task.terminate(values) != 0.0, status)  # NaN is not zero
-        if task.events is not None:
-            self._stopping_events(task.events(values), status)
+        if task.events is not None and flagged:
+            self._stopping_events(status)
         status |= {member: str(why) for member, why in ended.items()}
         if not np.isfinite(reward).all():
             for member in np.flatnonzero(~np.isfinite(reward)).tolist():
@@ -163,10 +172,10 @@ class Episodes:
                 name = self.task.terminations[min(int(first[member]), len(self.task.terminations) - 1)]
                 status[member] = f"{Ending.EVENT}: {name} at t = {self._time(member):g} s"
 
-    def _stopping_events(self, now: Reals, status: dict[int, str]) -> None:
+    def _stopping_events(self, status: dict[int, str]) -> None:
         """Events whose function changed its sign since the last step, in the direction of the event."""
         for k, event in self.task.stops:
-            before, after = self._before[:, k], now[:, k]
+            before, after = self.batch.before[: self.members, k], self.batch.after[: self.members, k]
             crossed = np.zeros(self.members, dtype=bool)
             if event.direction >= 0:
                 crossed |= (before < 0.0) & (after >= 0.0)
@@ -175,7 +184,6 @@ class Episodes:
             for member in np.flatnonzero(crossed).tolist():
                 text = event.description or event.name
                 status[member] = f"{Ending.EVENT}: {event.name}: {text} before t = {self._time(member):g} s"
-        self._before[:] = now
 
 
 def checked_step(step: float, substeps: int, until: float | None) -> None:

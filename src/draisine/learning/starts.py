@@ -103,14 +103,21 @@ class EpisodeStarts:
 
     def _solved(self, random: np.random.Generator, count: int) -> tuple[Reals, Reals]:
         targets, p = self._drawn_targets(random, count), self._drawn_parameters(random, count)
-        requested = BatchTargets(targets, {}, np.tile(self.inputs, (count, 1)), p)
+        if count > 1 and (p == p[0]).all() and all((column == column[0]).all() for column in targets.values()):
+            x = self._solutions({name: column[:1] for name, column in targets.items()}, p[:1])
+            return np.repeat(x, count, axis=0), p
+        return self._solutions(targets, p), p
+
+    def _solutions(self, targets: Mapping[str, Reals], p: Reals) -> Reals:
+        """Consistent states for all rows of targets and parameters."""
+        requested = BatchTargets(targets, {}, np.tile(self.inputs, (len(p), 1)), p)
         found = consistent_starts(self.problem, requested)
         x = found.states(self.equations)
         for index in np.flatnonzero(found.refused):
             raise StartError(f"reset: a start that was drawn does not exist: {refusal(self.problem, requested, int(index))}")
         for index in np.flatnonzero(~found.solved):
             x[index] = consistent_start(self.problem, requested.of(int(index)), parameters=p[index], inputs=self.inputs).x
-        return x, p
+        return x
 
     def _drawn_targets(self, random: np.random.Generator, count: int) -> dict[str, Reals]:
         if callable(self.reset):

@@ -105,13 +105,17 @@ class Sensitivity:
 
 
 def concatenated(parts: Sequence[Sensitivity], channels: Sequence[Channel]) -> Sensitivity:
-    """Concatenate the parts of a run, with the channel names of the whole run; NaN where a part lacks a channel."""
+    """Concatenate the parts of a run, with the channel names of the whole run; NaN where a part lacks a channel.
+
+    Channels that the run does not report, such as work that is not counted, are left out.
+    """
     first = parts[0]
     columns = {_key(channel): i for i, channel in enumerate(channels)}
     blocks = []
     for part in parts:
         block = np.full((len(part.time), len(channels), len(first.by)), np.nan)
-        block[:, [columns[_key(channel)] for channel in part.channels]] = part.data
+        reported = [k for k, channel in enumerate(part.channels) if _key(channel) in columns]
+        block[:, [columns[_key(part.channels[k])] for k in reported]] = part.data[:, reported]
         blocks.append(block)
     time, data = np.concatenate([part.time for part in parts]), np.concatenate(blocks)
     return replace(first, time=time, channels=tuple(channels), data=data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import casadi as ca
@@ -46,6 +46,8 @@ class StepProblem:
     acts: Integers  # indices of the inputs that actions set
     low: Reals
     high: Reals
+    conditions: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # values that flag members, see `examine`
+    crossings: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def method(self) -> RK4:
@@ -105,6 +107,8 @@ class FixedStepBatch:
         self.time = np.zeros(whole)
         self.values = np.zeros((whole, problem.values.numel()))
         self.rare = np.zeros(whole, dtype=np.int64)
+        self.flags = np.zeros(whole, dtype=np.int64)  # members that the last step has flagged
+        self.before, self.after = (np.zeros((whole, len(problem.crossings))) for _ in range(2))  # values of crossings
         self._actions = np.zeros((whole, len(problem.acts)))
         self._report = problem.reported()
         self._each = groups
@@ -125,6 +129,7 @@ class FixedStepBatch:
         self.parameters[which] = parameters
         self.time[which] = 0.0
         self.values[which] = self.report(which)
+        self.after[which] = self.values[which][:, self._problem.crossings]
 
     def states(self, which: Integers) -> Reals:
         """The states of members, as a copy."""
@@ -187,7 +192,8 @@ class FixedStepBatch:
         if finite:
             self._set(self._x, which, end[None])
         self.values[member] = self._report(run.final_time, end if finite else x, u, p)[0].reshape(-1)
-        self.rare[member] = 0
+        self.before[member], self.after[member] = self.after[member], self.values[member, self._problem.crossings]
+        self.rare[member], self.flags[member] = 0, 1
         if run.status.kind == Ending.FINISHED and finite:
             return None
         return run.status
@@ -208,7 +214,16 @@ class FixedStepBatch:
         arrays: Mapping[str, NDArray[np.generic]] = {
             **{"weights": np.ascontiguousarray(scheme.weights), "nodes": np.ascontiguousarray(scheme.nodes)},
             **{"acts": problem.acts, "low": problem.low, "high": problem.high, "actions": self._actions, "time": self.time},
-            **{"x": self._x, "u": self._u, "p": self._p, "values": self.values, "rare": self.rare},
+            **{"conditions": problem.conditions, "crossings": problem.crossings, "flags": self.flags},
+            **{
+                "before": self.before,
+                "after": self.after,
+                "x": self._x,
+                "u": self._u,
+                "p": self._p,
+                "values": self.values,
+                "rare": self.rare,
+            },
         }
         for name, array in arrays.items():
             setattr(made, name, array)

@@ -45,6 +45,11 @@ class FixedSteps(Record):
     u: Matrix  # (groups, m · lanes)
     p: Matrix  # (groups, parameters · lanes)
     values: Matrix  # (members, c) after the steps
+    conditions: Integers  # values that are not zero where something is to be examined …
+    crossings: Integers  # (e) … and values whose change of sign is
+    before: Matrix  # (members, e) the latter before the steps
+    after: Matrix  # (members, e)
+    flags: Integers  # (members) nonzero: a condition holds, or a sign has changed
     rare: Integers  # (members) nonzero: the steps are left to the driver
     now: Vector  # (lanes)
     stage_time: Vector  # (lanes)
@@ -98,6 +103,20 @@ def advance_group(b: FixedSteps, g: int) -> None:
                 x[i * lanes + k] = b.new[i * lanes + k]
             for j in range(b.reported):
                 b.values[first + k, j] = b.found[(VALUES + j) * lanes + k]
+            examine(b, first + k)
+
+
+def examine(b: FixedSteps, member: int) -> None:
+    """Flag a member with a condition that holds, or is not a number, or a value that has changed its sign."""
+    b.flags[member] = 0
+    for j in range(len(b.conditions)):
+        if b.values[member, b.conditions[j]] != 0.0:
+            b.flags[member] = 1
+    for j in range(len(b.crossings)):
+        b.before[member, j] = b.after[member, j]
+        b.after[member, j] = b.values[member, b.crossings[j]]
+        if not b.before[member, j] * b.after[member, j] > 0.0:
+            b.flags[member] = 1
 
 
 def runge_kutta(b: FixedSteps, u: Vector, p: Vector, width: int) -> None:
