@@ -58,7 +58,10 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     size = n + m
     made.allocate(
         {
-            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")},
+            **{
+                name: (count,)
+                for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")
+            },
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
