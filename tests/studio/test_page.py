@@ -296,14 +296,19 @@ def test_the_clock_says_when_it_is_slower_than_real_time(studio):
       page.riding = true; page.ticks = [];
       const live = { time: 0 };
       Object.defineProperty(page, 'shown', { configurable: true, get: () => live });
-      for (let k = 0; k < 12; k++) { live.time += SHARE * 0.1; page.measure(0.1); }
+      for (let k = 0; k < 12; k++) { live.time += SHARE * EACH; page.measure(EACH); }
       page.clock();
       delete page.shown;
       page.riding = false;
       return document.getElementById('clock').textContent;
     }"""
-    assert studio.page.evaluate(said.replace("SHARE", "0.2")) == "0.2 s · 0.20×, slower than real time · 10 frames/s"
-    assert studio.page.evaluate(said.replace("SHARE", "1.0")) == "1.2 s · 10 frames/s"
+
+    def clock(share: float, each: float) -> str:
+        return studio.page.evaluate(said.replace("SHARE", str(share)).replace("EACH", str(each)))
+
+    assert clock(0.2, 0.1) == "0.2 s · 0.20×, slower than real time · 10 frames/s"
+    assert clock(1.0, 0.1) == "1.2 s · 10 frames/s"
+    assert clock(0.05, 2.0) == "1.2 s · 0.05×, slower than real time · 1 frames/s"  # frames of seconds are slow too
 
 
 def test_angles_are_typed_in_degrees(studio):

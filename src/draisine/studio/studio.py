@@ -34,6 +34,7 @@ RELATED = {"bicycle": ("schwab_bicycle",), "schwab_bicycle": ("bicycle",)}
 VEHICLES = (
     "bicycle",
     "leaning_rider",
+    "motorcycle",
     "unicycle",
     "tricycle",
     "car",

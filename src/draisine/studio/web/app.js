@@ -187,7 +187,7 @@
       $("release").addEventListener("click", () => this.levers.forEach((row) => row.ask(0)));
       const stir = (event) => { if (event.type !== "pointermove" || event.buttons) this.wake(); };
       for (const kind of EVENTS) document.addEventListener(kind, stir, { capture: true, passive: true });
-      document.addEventListener("visibilitychange", () => { this.last = null; });
+      document.addEventListener("visibilitychange", () => { this.last = null; this.ticks.length = 0; }); // a page that slept was not slow
     }
 
     // ---------------------------------------------------------------- running
@@ -317,7 +317,7 @@
     /** Frames a second, and simulated seconds a second, over the last two seconds of the wall clock. */
     measure(passed) {
       const { ticks } = this, time = this.shown.time;
-      const jumped = ticks.length && (time < ticks[ticks.length - 1].time || !this.riding || passed > 1);
+      const jumped = ticks.length && (time < ticks[ticks.length - 1].time || !this.riding);
       if (jumped) ticks.length = 0;
       ticks.push({ passed, time });
       let seconds = ticks.reduce((sum, tick) => sum + tick.passed, 0);
