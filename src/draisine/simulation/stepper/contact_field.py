@@ -18,7 +18,7 @@ from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactMode
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.layout import Stepper
 
-REMOVED = 1e-5  # relative change of forces at which the compliance is removed
+REMOVED = 1e-7  # relative change of forces at which the compliance is removed
 MOST_ITERATIONS = 40
 
 
