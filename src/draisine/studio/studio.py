@@ -122,7 +122,7 @@ def studio(
     port: int = 0,
     step: float | None = None,
     cell: bool = False,
-) -> Server | Any:
+) -> Server:
     """Open a live simulation of a model in the browser: inputs, parameters, stability, forces and energy.
 
     `dr.studio(…)` is this function.
