@@ -150,6 +150,10 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
         extra_states=(*e.extra_states, *(Quantity(name) for name in names)),
         with_independent=None if again is None else lambda choice: varied(again(choice), directions),
         inverse_dynamics=None,
+        contact_system=None,  # quicker evaluations of the state alone, as those of usual modes
+        usual_dynamics=None,
+        usual_margins=None,
+        usual_project=None,
     )
     return VariedEquations(**(known | changed), switching=vary_switching(e, directions), base=e, directions=directions)
 

@@ -74,7 +74,7 @@ def change_near(e: Equations, t: float, x: Array, u: Array, p: Array, duration: 
         np.asarray(e.contact_margins([t + share * step], x + share * step * rate, u, p)[0]) for share in (-1.0, 0.0, 1.0)
     )
     reach = NEAR / DIFFERENCE * np.maximum(np.abs(after - now), np.abs(now - before))
-    found = np.flatnonzero(now <= reach)
+    found = np.flatnonzero((now <= reach)[: 2 * len(e.unilateral)])
     return e.unilateral[int(found[0]) // 2].name if len(found) else ""
 
 

@@ -41,7 +41,7 @@ from draisine.stability.periodic.contact_motions import (
     ignorable_of_contacts,
     modes_of_samples,
 )
-from draisine.stability.periodic.exchange import exchanged_name, exchanged_places
+from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import (
@@ -277,7 +277,7 @@ def limit_cycle(
         flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, modes[k]), modes[k])
         for i, k in enumerate(indices)
     ]
-    swap = exchanged_places(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
+    swap = exchanged_order(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
     conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:

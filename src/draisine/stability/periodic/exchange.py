@@ -21,7 +21,7 @@ SYMMETRIC = 1e-9  # relative difference of rates, gaps and slips of exchanged st
 LOOKS = 4  # states at which they are compared
 
 
-def exchanged_places(
+def exchanged_order(
     e: Equations, flow: Flow, parts: Mapping[str, str], states: Array, modes: Sequence[Array], shift: float
 ) -> tuple[int, ...]:
     """The indices of the deviations in whose places others come; empty without an exchange. A forced motion is exchanged after
